@@ -6,6 +6,8 @@ DATA ?= ../shared/data
 OUT ?= build/demo
 WORKERS ?= 2
 ROUNDS ?= 1
+NAME ?= all
+AREA ?=
 CLIENTS := build/clients
 PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
 NEWEST ?=
@@ -41,8 +43,8 @@ help:  ## list the targets
 demo: .venv/core  ## replay a recorded session and show the notes memorist keeps of it
 	@$(BIN)/memorist demo --samples examples/sessions --out $(OUT)
 
-test: .venv/dev  ## run the tests
-	$(BIN)/pytest -n $(WORKERS) -m "not slow and not real_client"
+test: .venv/dev  ## run the tests (AREA=recall for one part)
+	$(BIN)/pytest -n $(WORKERS) -m "not slow and not real_client" $(if $(AREA),tests/$(AREA))
 
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
 	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client" --hypothesis-profile=fuzz || exit 1; done
@@ -99,8 +101,8 @@ format: .venv/dev  ## format the sources
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes
-	$(BIN)/memorist bench all --data $(DATA)
+bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
+	PYTHONPATH=.:tests $(BIN)/python -m benchmarks $(NAME) --data $(DATA)
 
 docs: .venv/dev  ## write the generated parts of the documents anew
 	$(BIN)/python docs/generate.py

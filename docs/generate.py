@@ -1,5 +1,5 @@
-"""Write the parts of the documents that come from the code: every command's help, every setting, the attacks that the tests play, and what real
-clients were seen to send.
+"""Write the parts of the documents that come from the code: every command's help, every setting,
+the attacks that the tests play, and what real clients were seen to send.
 
 `make docs` runs it; a test checks it.
 """
@@ -17,9 +17,9 @@ from typing import Any
 import click
 import msgspec
 
-from memorist.cli.main import commands
-from memorist.context.rows import FILE_NATIVE, ROLLOUT, Row
-from memorist.mcp_server.asked import TOOLS, Tool
+from memorist.cli.main import memorist_group
+from memorist.context.tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, ScaffoldRow
+from memorist.mcp_server.tools import TOOLS, McpTool
 from memorist.settings import Settings
 
 DOCS = Path(__file__).parent
@@ -27,7 +27,13 @@ DOCS = Path(__file__).parent
 
 def help_of(command: click.Command, path: str) -> list[str]:
     """The help text of a command and of those below it."""
-    context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100, help_option_names=["-h", "--help"])
+    context = click.Context(
+        command,
+        info_name=path,
+        max_content_width=100,
+        terminal_width=100,
+        help_option_names=["-h", "--help"],
+    )
     parts = [f"### `{path}`\n\n```text\n{command.get_help(context).rstrip()}\n```\n"]
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -52,17 +58,25 @@ def settings_of(kind: type[msgspec.Struct], path: str) -> list[str]:
 
 def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
     """The string below each field in the source, as one line."""
-    found = re.finditer(r'^    (\w+): [^\n]+\n    """(.*?)"""', inspect.getsource(kind), re.MULTILINE | re.DOTALL)
+    found = re.finditer(
+        r'^    (\w+): [^\n]+\n    """(.*?)"""', inspect.getsource(kind), re.MULTILINE | re.DOTALL
+    )
     return {match.group(1): " ".join(match.group(2).split()).replace("|", "\\|") for match in found}
 
 
-def tags_of(rows: tuple[Row, ...]) -> list[str]:
+def tags_of(rows: tuple[ScaffoldRow, ...]) -> list[str]:
     """One row for each tag of a family."""
-    lines = ["| tag | role | opens with | recognised by | counts as | when |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| tag | role | opens with | recognised by | counts as | when |",
+        "|---|---|---|---|---|---|",
+    ]
     for row in rows:
         form = f"`{row.opening.strip().replace(chr(10), ' ')}`" if row.opening else "no tag"
         role = f"{row.role}, own message" if row.apart else row.role
-        lines.append(f"| `{row.tag}` | {role} | {' '.join(form.split())} | {row.known} | {row.origin.value} | {row.when} |")
+        lines.append(
+            f"| `{row.tag}` | {role} | {' '.join(form.split())} | {row.form} | "
+            f"{row.origin.value} | {row.when} |"
+        )
     return lines
 
 
@@ -74,12 +88,21 @@ ENDS = {
 
 
 def attacks_of(tests: Path) -> list[str]:
-    """The attacks that the tests play, by the way they come in, and how each ends; then what is tried on memories that are there."""
+    """The attacks that the tests play, by the way they come in, and how each ends; then what is
+    tried on memories that are there.
+    """
     found = runpy.run_path(str(tests / "catalogue.py"))
-    rows = [(each.channel, each.name, "waits in the inbox, or is refused") for each in found["ORDERS"]]
+    rows = [
+        (each.channel, each.name, "waits in the inbox, or is refused") for each in found["ORDERS"]
+    ]
     rows += [(each.channel, each.name, "nothing is kept") for each in found["TYPED"]]
     rows += [(each.channel, each.name, ENDS[each.ends]) for each in found["DROPPED"]]
-    parts = ["| comes in by | attack | how it ends |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in sorted(rows)), ""]
+    parts = [
+        "| comes in by | attack | how it ends |",
+        "|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in sorted(rows)),
+        "",
+    ]
     parts += [
         "An obedient model writes each order that comes from outside in these ways:",
         "",
@@ -87,12 +110,23 @@ def attacks_of(tests: Path) -> list[str]:
         "",
     ]
     tree = ast.parse((tests / "test_existing.py").read_text("utf-8"))
-    told = [ast.get_docstring(node) or "" for node in tree.body if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("test_")]
-    return [*parts, "Memories that are there, and what stands around them:", "", *(f"- {' '.join(text.split())}" for text in told)]
+    told = [
+        ast.get_docstring(node) or ""
+        for node in tree.body
+        if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+    return [
+        *parts,
+        "Memories that are there, and what stands around them:",
+        "",
+        *(f"- {' '.join(text.split())}" for text in told),
+    ]
 
 
 def compared(record: Path) -> list[str]:
-    """What the real clients send beside what memorist assembles: a count, and a table for each situation of each client."""
+    """What the real clients send beside what memorist assembles: a count, and a table for each
+    situation of each client.
+    """
     found = tomllib.loads(record.read_text("utf-8"))
     why, clients = found["why"], [found[name] for name in found if name != "why"]
     verdicts = [
@@ -101,30 +135,48 @@ def compared(record: Path) -> list[str]:
         for rows in client["situations"].values()
         for row in rows
     ]
-    counts = ", ".join(f"{verdicts.count(each)} {each}" for each in ("same", "on purpose", "not applicable"))
+    counts = ", ".join(
+        f"{verdicts.count(each)} {each}" for each in ("same", "on purpose", "not applicable")
+    )
     parts = [f"{len(verdicts)} rows: {counts}.", ""]
     for client in clients:
         parts += [f"## {client['name']} {client['version']}", ""]
         for name, rows in client["situations"].items():
-            parts += [f"### {client['name']}: {name}", "", f"| {client['name']} | memorist | verdict |", "|---|---|---|"]
+            parts += [
+                f"### {client['name']}: {name}",
+                "",
+                f"| {client['name']} | memorist | verdict |",
+                "|---|---|---|",
+            ]
             for row in rows:
                 reason = why[row["why"]] if "why" in row else None
                 sides = [f"`{row[side]}`" if side in row else "" for side in ("theirs", "ours")]
                 verdict = "same" if reason is None else f"{reason['verdict']}: {reason['text']}"
                 parts.append(f"| {' | '.join((*sides, verdict))} |")
             parts.append("")
-        parts += ["Not applicable:", "", *(f"- *{name}*: {reason}" for name, reason in client["without"].items()), ""]
+        parts += [
+            "Not applicable:",
+            "",
+            *(f"- *{name}*: {reason}" for name, reason in client["without"].items()),
+            "",
+        ]
     return parts[:-1]
 
 
-def tools_of(tools: tuple[Tool, ...]) -> list[str]:
+def tools_of(tools: tuple[McpTool, ...]) -> list[str]:
     """One row for each tool of the MCP server, and one for each of its arguments."""
-    lines = ["| tool | what a model is told of it |", "|---|---|", *(f"| `{tool.name}` | {tool.description} |" for tool in tools)]
+    lines = [
+        "| tool | what a model is told of it |",
+        "|---|---|",
+        *(f"| `{tool.name}` | {tool.description} |" for tool in tools),
+    ]
     lines += ["", "| tool | argument | type | meaning |", "|---|---|---|---|"]
     for tool in tools:
         for name, schema in tool.schema["properties"].items():
             need = ", needed" if name in tool.schema.get("required", ()) else ""
-            lines.append(f"| `{tool.name}` | `{name}` | {_type_of(schema)}{need} | {schema['description']} |")
+            lines.append(
+                f"| `{tool.name}` | `{name}` | {_type_of(schema)}{need} | {schema['description']} |"
+            )
     return lines
 
 
@@ -132,13 +184,17 @@ def _type_of(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{each}`" for each in schema["enum"] if each)
     bounds = (
-        f"{schema.get('minimum', 0):,} to {schema['maximum']:,}" if "maximum" in schema else f"at most {schema['maxLength']:,} characters"
+        f"{schema.get('minimum', 0):,} to {schema['maximum']:,}"
+        if "maximum" in schema
+        else f"at most {schema['maxLength']:,} characters"
     )
     return f"{schema['type']}, {bounds}"
 
 
 def parts_of(source: Path, order: list[str]) -> list[str]:
-    """One row for each part of the sources, the highest first, as the test of the architecture has them in order."""
+    """One row for each part of the sources, the highest first, as the test of the architecture has
+    them in order.
+    """
     rows = ["| part | what it is |", "|---|---|"]
     for part in reversed(order):
         at = source / part
@@ -153,11 +209,24 @@ def parts_of(source: Path, order: list[str]) -> list[str]:
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
-        "commands": "\n".join(help_of(commands, "memorist")),
+        "commands": "\n".join(help_of(memorist_group, "memorist")),
         "attacks": "\n".join(attacks_of(DOCS.parent / "tests" / "attacks")) + "\n",
-        "settings": "\n".join(["| setting | default | meaning |", "|---|---|---|", *settings_of(Settings, "")]) + "\n",
-        "context-compared": "\n".join(compared(DOCS.parent / "tests" / "clients" / "compared.toml")) + "\n",
-        "context": "\n".join(["### Rollout family\n", *tags_of(ROLLOUT), "", "### File-native family\n", *tags_of(FILE_NATIVE)]) + "\n",
+        "settings": "\n".join(
+            ["| setting | default | meaning |", "|---|---|---|", *settings_of(Settings, "")]
+        )
+        + "\n",
+        "context-compared": "\n".join(compared(DOCS.parent / "tests" / "clients" / "compared.toml"))
+        + "\n",
+        "context": "\n".join(
+            [
+                "### Rollout family\n",
+                *tags_of(ROLLOUT_ROWS),
+                "",
+                "### File-native family\n",
+                *tags_of(FILE_NATIVE_ROWS),
+            ]
+        )
+        + "\n",
     }
     order = runpy.run_path(str(DOCS.parent / "tests" / "test_architecture.py"))["ORDER"]
     parts["start-here"] = "\n".join(parts_of(DOCS.parent / "src" / "memorist", order)) + "\n"

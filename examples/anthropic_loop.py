@@ -18,13 +18,17 @@ async def main(questions: list[str]) -> str | None:
         session = await engine.open("my-session", project=str(Path.cwd()), format="anthropic")  # 3
         for question in questions:
             messages.append({"role": "user", "content": question})
-            request = await session.prepare({"model": model, "max_tokens": 4096, "messages": messages})  # 4
+            request = await session.prepare(
+                {"model": model, "max_tokens": 4096, "messages": messages}
+            )  # 4
             reply = await client.messages.create(**request)
             await session.observe(reply)  # 5
             messages.append({"role": "assistant", "content": reply.content})
             await session.end_turn()  # 6
             print(next((block.text for block in reply.content if block.type == "text"), ""))
-        return session.notes  # 7: the notes so far; also in ~/.memorist/projects/…/session-memory/summary.md
+        return (
+            session.notes
+        )  # 7: the notes so far; also in ~/.memorist/projects/…/session-memory/summary.md
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""A loop over the raw OpenAI SDK (Chat Completions, so any compatible server) with session memory. The lines that adopt memorist are marked."""
+"""A loop over the raw OpenAI SDK (Chat Completions, so any compatible server) with session memory.
+The lines that adopt memorist are marked.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ async def main(questions: list[str]) -> str | None:
     model = os.environ.get("EXAMPLE_MODEL", "gpt-4.1")
     messages: list[object] = []
     async with AsyncOpenAI() as client, Memorist() as engine:  # 2
-        session = await engine.open("my-session", project=str(Path.cwd()), format="openai_chat")  # 3
+        session = await engine.open(
+            "my-session", project=str(Path.cwd()), format="openai_chat"
+        )  # 3
         for question in questions:
             messages.append({"role": "user", "content": question})
             request = await session.prepare({"model": model, "messages": messages})  # 4
@@ -25,7 +29,9 @@ async def main(questions: list[str]) -> str | None:
             messages.append(reply.choices[0].message)
             await session.end_turn()  # 6
             print(reply.choices[0].message.content)
-        return session.notes  # 7: the notes so far; also in ~/.memorist/projects/…/session-memory/summary.md
+        return (
+            session.notes
+        )  # 7: the notes so far; also in ~/.memorist/projects/…/session-memory/summary.md
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What every test shares: a home of its own, no keys, no network but loopback, no timed examples (a busy machine is no fault), known requirement ids."""
+"""What every test shares: a home of its own, no keys, no network but loopback, no timed examples (a
+busy machine is no fault), known requirement ids.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# The same examples in each run, so that what passed once passes again; `make fuzz` looks for new ones.
+# The same examples in each run, so that what passed once passes again; `make fuzz` looks for new
+# ones.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("fuzz", deadline=None)
 settings.load_profile("same")
@@ -26,7 +29,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in item.iter_markers("covers"):
             unknown = set(mark.args) - KNOWN
             if unknown:
-                raise pytest.UsageError(f"{item.nodeid} claims {sorted(unknown)}, which tests/requirements.toml does not list")
+                raise pytest.UsageError(
+                    f"{item.nodeid} claims {sorted(unknown)}, which tests/requirements.toml "
+                    f"does not list"
+                )
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +41,9 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     import os
 
     for name in list(os.environ):
-        if name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_")) or name.lower().endswith("_proxy"):
+        if name.startswith(("MEMORIST_", "ANTHROPIC_", "OPENAI_")) or name.lower().endswith(
+            "_proxy"
+        ):
             monkeypatch.delenv(name)
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
@@ -48,7 +56,11 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
+            "127.0.0.1",
+            "::1",
+            "localhost",
+        ):
             raise AssertionError(f"a test tried to reach {address[0]}")
         connect(self, address)
 

@@ -1,4 +1,6 @@
-"""The shape of the code: imports point one way, I/O stays at the edges, things stay small. No rule here depends on a reviewer's memory."""
+"""The shape of the code: imports point one way, I/O stays at the edges, things stay small. No rule
+here depends on a reviewer's memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "memorist"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-# Lowest first: a part may import itself and what stands before it. The engine's modules stand one by one.
+# Lowest first: a part may import itself and what stands before it. The engine's modules stand one
+# by one.
 ORDER = [
     "errors",
     "core",
@@ -117,7 +120,9 @@ WORLD = {
 }  # fmt: skip
 LIMITS = {"module": 300, "function": 50, "parameters": 6}
 EXEMPTIONS = 11
-"""Comments that switch a check off, in the sources and the tests together. This number may only fall."""
+"""Comments that switch a check off, in the sources and the tests together. This number may only
+fall.
+"""
 
 
 def name_of(path: Path) -> str:
@@ -150,7 +155,9 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (
+        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def test_imports_point_one_way() -> None:
@@ -160,7 +167,8 @@ def test_imports_point_one_way() -> None:
         for path in MODULES
         if (part := part_of(module_of(path))) != "__init__"
         for name in imports(parsed(path))
-        if name.startswith("memorist.") and ORDER.index(part_of(name.removeprefix("memorist."))) > ORDER.index(part)
+        if name.startswith("memorist.")
+        and ORDER.index(part_of(name.removeprefix("memorist."))) > ORDER.index(part)
     ]
 
     assert not wrong
@@ -168,39 +176,77 @@ def test_imports_point_one_way() -> None:
 
 def test_no_module_is_part_of_a_cycle() -> None:
     """Modules can be read, and loaded, one after another."""
-    graph = {f"memorist.{module_of(path)}": {name for name in imports(parsed(path)) if name.startswith("memorist.")} for path in MODULES}
+    graph = {
+        f"memorist.{module_of(path)}": {
+            name for name in imports(parsed(path)) if name.startswith("memorist.")
+        }
+        for path in MODULES
+    }
     done: set[str] = set()
 
-    while ready := {module for module in graph if module not in done and graph[module] & graph.keys() <= done}:
+    while ready := {
+        module for module in graph if module not in done and graph[module] & graph.keys() <= done
+    }:
         done |= ready
 
     assert not sorted(graph.keys() - done - {"memorist.__init__"})
 
 
 def test_the_world_is_touched_only_at_the_edges() -> None:
-    """Outside run.py, the store, the models and the like there is no file, clock, process, task or network."""
-    pure = [path for path in MODULES if not name_of(path).startswith(EDGES) and path.name != "run.py"]
-    wrong = [f"{name_of(path)}: {found}" for path in pure if (found := touched(parsed(path), name_of(path)))]
+    """Outside run.py, the store, the models and the like there is no file, clock, process, task or
+    network.
+    """
+    pure = [
+        path for path in MODULES if not name_of(path).startswith(EDGES) and path.name != "run.py"
+    ]
+    wrong = [
+        f"{name_of(path)}: {found}"
+        for path in pure
+        if (found := touched(parsed(path), name_of(path)))
+    ]
 
     assert not wrong
 
 
 def touched(tree: ast.Module, name: str) -> list[str]:
     """What of the world a module imports, calls or waits for."""
-    calls = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    waits = ["async"] if name != "ports.py" and any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree)) else []
-    return sorted({module.split(".")[0] for module in imports(tree)} & WORLD) + sorted(calls & {"open", "print", "input"}) + waits
+    calls = {
+        node.func.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    waits = (
+        ["async"]
+        if name != "ports.py"
+        and any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree))
+        else []
+    )
+    return (
+        sorted({module.split(".")[0] for module in imports(tree)} & WORLD)
+        + sorted(calls & {"open", "print", "input"})
+        + waits
+    )
 
 
 def test_modules_and_functions_stay_small() -> None:
-    """Sizes hold: 300 lines a module, 50 a function, 6 parameters. Complexity and nesting are ruff's to hold."""
+    """Sizes hold: 300 lines a module, 50 a function, 6 parameters. Complexity and nesting are
+    ruff's to hold.
+    """
     lines = {path: path.read_text("utf-8").splitlines() for path in MODULES}
     many = [name_of(path) for path in MODULES if len(lines[path]) > LIMITS["module"]]
     long, wide = [], []
     for path, node in ((each, node) for each in MODULES for node in functions(parsed(each))):
         here = f"{name_of(path)}: {node.name}"
-        parameters = [a for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if a.arg not in {"self", "cls"}]
-        free = node.name == "__init__" or node.decorator_list or "PLR0913" in lines[path][node.lineno - 1]
+        parameters = [
+            a
+            for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            if a.arg not in {"self", "cls"}
+        ]
+        free = (
+            node.name == "__init__"
+            or node.decorator_list
+            or "PLR0913" in lines[path][node.lineno - 1]
+        )
         long += [here] if (node.end_lineno or 0) - node.lineno + 1 > LIMITS["function"] else []
         wide += [here] if len(parameters) > LIMITS["parameters"] and not free else []
 
@@ -241,10 +287,17 @@ def test_the_public_names_are_sorted_and_there() -> None:
 
 
 def test_importing_memorist_loads_nothing_of_its_own() -> None:
-    """The import has no effect: no module of ours, no SDK, no file opened; so it takes a few milliseconds."""
-    code = "import sys, memorist; print(sorted(m for m in sys.modules if m.startswith(('memorist.', 'anthropic', 'openai', 'msgspec', 'rich'))))"
+    """The import has no effect: no module of ours, no SDK, no file opened; so it takes a few
+    milliseconds.
+    """
+    code = (
+        "import sys, memorist; print(sorted(m for m in sys.modules if "
+        "m.startswith(('memorist.', 'anthropic', 'openai', 'msgspec', 'rich'))))"
+    )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    )
 
     assert said.stdout.strip() == "[]"
 
@@ -253,7 +306,10 @@ def test_exemptions_only_become_fewer() -> None:
     """Every comment that switches a check off is counted, so that the list can only shrink."""
     marks = ("noqa", "type: ignore", "pragma: no cover")
     root = SOURCE.parents[1]
-    files = [*SOURCE.rglob("*.py"), *(path for path in (root / "tests").rglob("*.py") if path != Path(__file__))]
+    files = [
+        *SOURCE.rglob("*.py"),
+        *(path for path in (root / "tests").rglob("*.py") if path != Path(__file__)),
+    ]
     found = [
         f"{path.name}:{number}"
         for path in files
@@ -277,14 +333,19 @@ def test_every_test_states_its_claim() -> None:
 
 
 def test_a_command_is_only_ever_called_through_the_program() -> None:
-    """Click keeps the help option of a command's first caller: a subcommand called by itself loses `-h` for every later reader."""
+    """Click keeps the help option of a command's first caller: a subcommand called by itself loses
+    `-h` for every later reader.
+    """
     tests = Path(__file__).parent
     alone = [
         f"{path.name}: {ast.unparse(call.args[0])}"
         for path in tests.rglob("*.py")
         if "click.testing" in path.read_text("utf-8")  # other things are invoked too
         for call in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "invoke" and call.args
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "invoke"
+        and call.args
         if ast.unparse(call.args[0]) != "commands"
     ]
 

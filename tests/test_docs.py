@@ -1,4 +1,6 @@
-"""The documents cannot drift: their code runs, their commands exist, their generated parts are the code's."""
+"""The documents cannot drift: their code runs, their commands exist, their generated parts are the
+code's.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ import msgspec
 import pytest
 
 import memorist
-from memorist.cli.main import commands
-from memorist.settings import Layer, resolve
-from memorist.testing.server import ScriptedServer
+from memorist.cli.main import memorist_group
+from memorist.settings import SettingsLayer, resolve_settings
 from memorist.testing.steps import Say
+from support.provider_server import ScriptedServer
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,34 +40,51 @@ def blocks(language: str) -> list[pytest.ParameterSet]:
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
-    """A model for the code in the documents, on this machine. Closed also for a block that is skipped."""
+    """A model for the code in the documents, on this machine. Closed also for a block that is
+    skipped.
+    """
     made = ScriptedServer(lambda request: Say(text="A prompt cache keeps what a model has read."))
     yield made
     made.close()
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # an example leaves its client to the end of the program
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # an example leaves its client to the end of the program
 @pytest.mark.parametrize("code", blocks("python"))
-def test_the_python_in_the_documents_runs(code: str, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each block is complete in itself. One with a line `# needs: PACKAGE` is skipped where the package is not; `make test-plugs` has it."""
+def test_the_python_in_the_documents_runs(
+    code: str, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each block is complete in itself. One with a line `# needs: PACKAGE` is skipped where the
+    package is not; `make test-plugs` has it.
+    """
     needed = re.findall(r"^# needs: (\S+)$", code, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     with server:
         for package in needed:
-            pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs` brings it")
+            pytest.importorskip(
+                package, reason=f"{package} is not installed; `make test-plugs` brings it"
+            )
         for name, url in (("ANTHROPIC", server.url), ("OPENAI", server.openai_url)):
             monkeypatch.setenv(f"{name}_BASE_URL", url)
             monkeypatch.setenv(f"{name}_API_KEY", "none")
-        if needed:  # a host leaves connections and loops open at the end, which is the end of a program here too
+        # a host leaves connections and loops open at the end, which is the end of a program here
+        # too
+        if needed:
             subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=100)
         else:
             exec(compile(code, "<document>", "exec"), {"__name__": "__document__"})  # noqa: S102 - the point of the test
             gc.collect()  # what it left open goes here, and not in a later test
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*_loop.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "example", sorted((ROOT / "examples").glob("*_loop.py")), ids=lambda path: path.name
+)
 async def test_the_examples_run_with_the_real_sdks(
-    example: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    example: Path,
+    server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Each prints the model's answers, and adopts memorist in at most ten lines."""
     spec = importlib.util.spec_from_file_location("example", example)
@@ -88,7 +107,11 @@ def command_lines() -> list[pytest.ParameterSet]:
     for path in DOCUMENTS:
         for match in BLOCK.finditer(path.read_text("utf-8")):
             if match.group(1) == "console":
-                lines += [pytest.param(line[2:], id=line[2:50]) for line in match.group(2).splitlines() if line.startswith("$ memorist")]
+                lines += [
+                    pytest.param(line[2:], id=line[2:50])
+                    for line in match.group(2).splitlines()
+                    if line.startswith("$ memorist")
+                ]
     return lines
 
 
@@ -96,7 +119,7 @@ def command_lines() -> list[pytest.ParameterSet]:
 def test_the_commands_in_the_documents_exist_with_their_options(line: str) -> None:
     """No option is documented that the command does not take."""
     words = shlex.split(line)[1:]
-    command: click.Command = commands
+    command: click.Command = memorist_group
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         found = command.get_command(click.Context(command), words[0])
         assert found is not None, words[0]
@@ -109,7 +132,7 @@ def test_the_commands_in_the_documents_exist_with_their_options(line: str) -> No
 @pytest.mark.parametrize("text", blocks("toml"))
 def test_the_settings_in_the_documents_are_valid(text: str) -> None:
     """Each TOML block is a settings file."""
-    assert resolve([Layer("document", tomllib.loads(text))]).sources
+    assert resolve_settings([SettingsLayer("document", tomllib.loads(text))]).sources
 
 
 @pytest.mark.parametrize("text", blocks("json"))
@@ -133,7 +156,11 @@ def test_what_is_generated_is_up_to_date() -> None:
 
 def test_every_setting_says_what_it_means() -> None:
     """No row of the table is empty."""
-    rows = [line for line in (ROOT / "docs" / "settings.md").read_text("utf-8").splitlines() if line.startswith("| `")]
+    rows = [
+        line
+        for line in (ROOT / "docs" / "settings.md").read_text("utf-8").splitlines()
+        if line.startswith("| `")
+    ]
 
     assert rows
     assert not [row for row in rows if row.endswith("|  |")]
@@ -162,13 +189,23 @@ def test_the_changelog_names_this_version() -> None:
 def test_no_document_tells_of_a_machine() -> None:
     """Documents speak of the project alone."""
     for path in DOCUMENTS:
-        assert not re.search(r"(^|[^\w])/(work|root|tmp)/|localhost:\d", path.read_text("utf-8")), path.name
+        assert not re.search(r"(^|[^\w])/(work|root|tmp)/|localhost:\d", path.read_text("utf-8")), (
+            path.name
+        )
 
 
 def test_a_host_that_is_told_to_make_is_one_that_make_knows() -> None:
     """What tests and documents say behind `PLUGS=` has its pinned packages."""
     texts = [*DOCUMENTS, *(ROOT / "tests" / "plugs").glob("*.py")]
-    named = {name for path in texts for name in re.findall(r"PLUGS=([a-z][\w-]*)", path.read_text("utf-8"))}
+    named = {
+        name
+        for path in texts
+        for name in re.findall(r"PLUGS=([a-z][\w-]*)", path.read_text("utf-8"))
+    }
 
     assert {"langchain", "openai-sdk"} <= named
-    assert not [name for name in sorted(named) if not (ROOT / "requirements" / "plugs" / f"{name}.txt").exists()]
+    assert not [
+        name
+        for name in sorted(named)
+        if not (ROOT / "requirements" / "plugs" / f"{name}.txt").exists()
+    ]

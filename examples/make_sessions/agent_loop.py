@@ -27,7 +27,11 @@ NEEDS_A_YES = {"rm", "sudo", "push", "reset"}
 
 
 def _tool(name: str, about: str, *fields: str) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {field: {"type": "string"} for field in fields}, "required": list(fields)}
+    schema = {
+        "type": "object",
+        "properties": {field: {"type": "string"} for field in fields},
+        "required": list(fields),
+    }
     return {"name": name, "description": about, "input_schema": schema}
 
 
@@ -51,7 +55,9 @@ class Tools:
         self._environment = environment
 
     async def run(self, name: str, given: dict[str, str]) -> str:
-        """Do what was called for. Raises Refused, OSError, ValueError, KeyError or TimeoutError when it cannot be done."""
+        """Do what was called for. Raises Refused, OSError, ValueError, KeyError or TimeoutError
+        when it cannot be done.
+        """
         match name:
             case "bash":
                 return await self._bash(given["command"])
@@ -69,7 +75,9 @@ class Tools:
     def _edit(self, place: Path, old: str, new: str) -> str:
         text = place.read_text(encoding="utf-8")
         if text.count(old) != 1:
-            raise ValueError(f"the old text occurs {text.count(old)} times in {place.name}; it must occur once")
+            raise ValueError(
+                f"the old text occurs {text.count(old)} times in {place.name}; it must occur once"
+            )
         place.write_text(text.replace(old, new), encoding="utf-8")
         return f"edited {place.name}"
 
@@ -77,7 +85,13 @@ class Tools:
         if NEEDS_A_YES & set(command.replace(";", " ").split()):
             raise Refused(f"The user refused to run this command: {command}")
         process = await asyncio.create_subprocess_exec(
-            "bash", "-c", command, cwd=self._folder, env=self._environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+            "bash",
+            "-c",
+            command,
+            cwd=self._folder,
+            env=self._environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
         )
         try:
             output, _ = await asyncio.wait_for(process.communicate(), COMMAND_SECONDS)
@@ -91,7 +105,9 @@ class Tools:
         return text
 
 
-async def converse(client: AsyncAnthropic, memory: Session, tools: Tools, asks: list[str], *, model: str) -> None:
+async def converse(
+    client: AsyncAnthropic, memory: Session, tools: Tools, asks: list[str], *, model: str
+) -> None:
     """Hold a conversation: each ask is worked on until the model calls no tool."""
     messages: list[dict[str, Any]] = []
     for ask in asks:
@@ -108,19 +124,38 @@ async def converse(client: AsyncAnthropic, memory: Session, tools: Tools, asks: 
             request = await memory.prepare(body)  # memorist 1: what is about to be sent
             reply = await client.messages.create(**request)
             await memory.observe(reply)  # memorist 2: what came back
-            messages.append({"role": "assistant", "content": [block.model_dump(mode="json", exclude_none=True) for block in reply.content]})
+            messages.append(
+                {
+                    "role": "assistant",
+                    "content": [
+                        block.model_dump(mode="json", exclude_none=True) for block in reply.content
+                    ],
+                }
+            )
             calls = [block for block in reply.content if block.type == "tool_use"]
             if not calls:
                 await memory.end_turn()  # memorist 3: a natural break
                 break
-            messages.append({"role": "user", "content": [await _answer(tools, call.id, call.name, dict(call.input)) for call in calls]})
+            messages.append(
+                {
+                    "role": "user",
+                    "content": [
+                        await _answer(tools, call.id, call.name, dict(call.input)) for call in calls
+                    ],
+                }
+            )
 
 
 async def _answer(tools: Tools, call: str, name: str, given: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"type": "tool_result", "tool_use_id": call, "content": await tools.run(name, given)}
     except (Refused, OSError, ValueError, KeyError, TimeoutError) as error:
-        return {"type": "tool_result", "tool_use_id": call, "content": str(error) or type(error).__name__, "is_error": True}
+        return {
+            "type": "tool_result",
+            "tool_use_id": call,
+            "content": str(error) or type(error).__name__,
+            "is_error": True,
+        }
 
 
 async def main(folder: Path, ask: str) -> None:

@@ -1,4 +1,6 @@
-"""Make a recorded session fit to be shared: no path of this machine, no text that the agent's vendor wrote. All else stays as it was."""
+"""Make a recorded session fit to be shared: no path of this machine, no text that the agent's
+vendor wrote. All else stays as it was.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,15 @@ _TAG = re.compile(r"<([a-z_]+(?: [a-z_]+)*)>")
 
 
 def places(scratch: Path) -> dict[str, str]:
-    """What stands for the folders of this machine, longest first: the scratch folder, Python's own, the user's home."""
-    found = {str(scratch.resolve()): SHOWN_HOME, str(scratch): SHOWN_HOME, sys.base_prefix: "/usr", str(Path.home()): "/home/someone"}
+    """What stands for the folders of this machine, longest first: the scratch folder, Python's own,
+    the user's home.
+    """
+    found = {
+        str(scratch.resolve()): SHOWN_HOME,
+        str(scratch): SHOWN_HOME,
+        sys.base_prefix: "/usr",
+        str(Path.home()): "/home/someone",
+    }
     return {place: found[place] for place in sorted(found, key=len, reverse=True) if len(place) > 1}
 
 
@@ -29,13 +38,17 @@ def with_places(text: str, shown: dict[str, str]) -> str:
 
 
 def clean_rollout(rollout: Path, scratch: Path) -> str:
-    """A Codex rollout, cleaned: records, types, ids and token counts stay; instructions become a mark inside their own tag."""
+    """A Codex rollout, cleaned: records, types, ids and token counts stay; instructions become a
+    mark inside their own tag.
+    """
     shown = places(scratch)
     lines = []
     for line in rollout.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         _clean_record(record)
-        lines.append(with_places(json.dumps(record, ensure_ascii=False, separators=(",", ":")), shown))
+        lines.append(
+            with_places(json.dumps(record, ensure_ascii=False, separators=(",", ":")), shown)
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -57,7 +70,9 @@ def _spoken(message: dict[str, Any]) -> bool:
     if message["role"] == "assistant":
         return True
     passed = message.get("internal_chat_message_metadata_passthrough") or {}
-    return message["role"] == "user" and set(passed.get("content_item_kinds") or ()) == {"user.text"}
+    return message["role"] == "user" and set(passed.get("content_item_kinds") or ()) == {
+        "user.text"
+    }
 
 
 def _marked(text: str) -> str:

@@ -77,7 +77,9 @@ _MODEL = {
 
 
 def run_codex(program: Path, scratch: Path) -> Path:
-    """Run the whole story in `scratch` and give the rollout file that Codex wrote. Raises RuntimeError when a turn fails."""
+    """Run the whole story in `scratch` and give the rollout file that Codex wrote. Raises
+    RuntimeError when a turn fails.
+    """
     project = scratch / "invoices"
     make_project(project, FILES, commit="Two VAT rates on one invoice")
     home = scratch / "codex"
@@ -87,20 +89,35 @@ def run_codex(program: Path, scratch: Path) -> Path:
     steps = [step for _, turn in TURNS for step in turn]
     environment = tool_environment(scratch) | {"CODEX_HOME": str(home), "SCRIPTED_KEY": "any"}
     with ScriptedServer(steps) as server:
-        (home / "config.toml").write_text(_CONFIG.format(model=MODEL, catalogue=catalogue, url=server.openai_url), encoding="utf-8")
+        (home / "config.toml").write_text(
+            _CONFIG.format(model=MODEL, catalogue=catalogue, url=server.openai_url),
+            encoding="utf-8",
+        )
         for number, (ask, _) in enumerate(TURNS):
             resumed = ["resume", "--last"] if number else []
-            _turn([str(program), "exec", *resumed, "--skip-git-repo-check", ask], project, environment)
+            _turn(
+                [str(program), "exec", *resumed, "--skip-git-repo-check", ask], project, environment
+            )
         used = len(server.received)
         if used != len(steps) or server.refusals:
-            raise RuntimeError(f"the story has {len(steps)} steps and Codex made {used} calls; refused: {server.refusals}")
+            raise RuntimeError(
+                f"the story has {len(steps)} steps and Codex made {used} calls; refused: "
+                f"{server.refusals}"
+            )
     (rollout,) = (home / "sessions").rglob("rollout-*.jsonl")
     return rollout
 
 
 def _turn(command: Sequence[str], project: Path, environment: dict[str, str]) -> None:
     done = subprocess.run(
-        command, cwd=project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TURN_SECONDS, check=False
+        command,
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TURN_SECONDS,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"codex ended with {done.returncode}: {done.stderr[-2000:]}")

@@ -1,6 +1,8 @@
-"""The project of the first sample session: a small package that makes invoices, with the fault that the session finds.
+"""The project of the first sample session: a small package that makes invoices, with the fault that
+the session finds.
 
-Amounts are binary floats and are rounded half to even, so a total that ends in half a cent is sometimes a cent too low.
+Amounts are binary floats and are rounded half to even, so a total that ends in half a cent is
+sometimes a cent too low.
 """
 
 from __future__ import annotations

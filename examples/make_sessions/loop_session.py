@@ -1,4 +1,6 @@
-"""The second sample session: our own agent loop with memorist in it, a scripted model, a real project."""
+"""The second sample session: our own agent loop with memorist in it, a scripted model, a real
+project.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ SESSION = "log-rotation"
 
 
 async def run_loop(scratch: Path) -> Path:
-    """Run the whole story in `scratch` and give memorist's transcript of it. Raises RuntimeError when not all steps were used."""
+    """Run the whole story in `scratch` and give memorist's transcript of it. Raises RuntimeError
+    when not all steps were used.
+    """
     project = scratch / "logkeep"
     make_project(project, FILES, commit="Settings in a file")
     steps = [step for _, turn in TURNS for step in turn]
@@ -30,6 +34,7 @@ async def run_loop(scratch: Path) -> Path:
                 await converse(client, memory, tools, asks, model="scripted")
         if len(server.received) != len(steps) or server.refusals:
             raise RuntimeError(
-                f"the story has {len(steps)} steps and the loop made {len(server.received)} calls; refused: {server.refusals}"
+                f"the story has {len(steps)} steps and the loop made {len(server.received)} "
+                f"calls; refused: {server.refusals}"
             )
     return memory.layout.transcript

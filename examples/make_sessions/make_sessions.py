@@ -2,7 +2,8 @@
 
     python examples/make_sessions/make_sessions.py --codex PATH --out examples/sessions
 
-Without --codex only the session of the agent loop is made. Nothing leaves this machine: the model is a script on the loopback.
+Without --codex only the session of the agent loop is made. Nothing leaves this machine: the model
+is a script on the loopback.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ CODEX_NAME = "codex-invoice-rounding.jsonl"
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description="Make the sample sessions.")
-    parser.add_argument("--codex", type=Path, help="the Codex CLI's program; without it the Codex session is left as it is")
+    parser.add_argument(
+        "--codex",
+        type=Path,
+        help="the Codex CLI's program; without it the Codex session is left as it is",
+    )
     parser.add_argument("--out", type=Path, default=Path("examples/sessions"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
@@ -34,7 +39,9 @@ def main() -> None:
             made[CODEX_NAME] = codex_sample(given.codex, scratch / "codex")
     for name, text in made.items():
         (given.out / name).write_text(text, encoding="utf-8")
-        print(f"{given.out / name}: {len(text.splitlines())} lines, {len(text.encode()) // 1024} KB")
+        print(
+            f"{given.out / name}: {len(text.splitlines())} lines, {len(text.encode()) // 1024} KB"
+        )
 
 
 def loop_sample(scratch: Path) -> str:

@@ -1,7 +1,9 @@
-"""The project of the second sample session: a script that rotates log files, with the two faults that the session finds.
+"""The project of the second sample session: a script that rotates log files, with the two faults
+that the session finds.
 
-It never moves the file with number 1, which the current log then overwrites; and it puts the files in the order of their names, in which
-`app.log.10` stands before `app.log.2`, so that it deletes the wrong ones.
+It never moves the file with number 1, which the current log then overwrites; and it puts the files
+in the order of their names, in which `app.log.10` stands before `app.log.2`, so that it deletes the
+wrong ones.
 """
 
 README = """\
@@ -180,7 +182,8 @@ def _day(day: int) -> str:
         status = 500 if (at + day) % 31 == 0 else 404 if (at * day) % 17 == 5 else 200
         took = 12 + (at * 37 + day * 11) % 240
         lines.append(
-            f"2026-11-{day:02} {at // 4:02}:{15 * (at % 4):02}:04 {_KINDS[at % 5]:<4} {_PATHS[(at + day) % 6]:<16} {status} {took} ms"
+            f"2026-11-{day:02} {at // 4:02}:{15 * (at % 4):02}:04 {_KINDS[at % 5]:<4} "
+            f"{_PATHS[(at + day) % 6]:<16} {status} {took} ms"
         )
     return "\n".join(lines) + "\n"
 

@@ -23,14 +23,20 @@ def make_project(folder: Path, files: Mapping[str, str], *, commit: str) -> None
 
 
 def tool_environment(home: Path) -> dict[str, str]:
-    """What the tools of a session see of the environment: this Python as `python`, git with a made-up author, nothing of the user's own."""
+    """What the tools of a session see of the environment: this Python as `python`, git with a
+    made-up author, nothing of the user's own.
+    """
     programs = home / "bin"
     programs.mkdir(parents=True, exist_ok=True)
     # A login shell, which is what Codex starts, sets PATH anew; its profile puts it back.
     (home / ".profile").write_text('export PATH="$HOME/bin:$PATH"\n', encoding="utf-8")
     python = programs / "python"
     if not python.exists():
-        python.symlink_to(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")
+        python.symlink_to(
+            Path(sys.base_prefix)
+            / "bin"
+            / f"python{sys.version_info.major}.{sys.version_info.minor}"
+        )
     return {
         "PATH": os.pathsep.join((str(programs), os.environ.get("PATH", os.defpath))),
         "HOME": str(home),

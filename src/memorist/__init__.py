@@ -1,23 +1,33 @@
-"""memorist: a memory and context engine for LLM agents. The public names, and nothing else; importing has no effect."""
+"""memorist: a memory and context engine for LLM agents. The public names, and nothing else;
+importing has no effect.
+"""
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
-    from memorist.context.host import HostContext as HostContext
-    from memorist.engine.memorist import Memorist as Memorist
-    from memorist.engine.session import Session as Session
-    from memorist.errors import MemoristError as MemoristError
-    from memorist.session_memory.trigger import Host as Host
-    from memorist.settings import Settings as Settings
+    from memorist.context.environment import HostContext
+    from memorist.engine.engine import Memorist
+    from memorist.engine.session import Session
+    from memorist.errors import MemoristError
+    from memorist.session_memory.trigger import HostInfo
+    from memorist.settings import Settings
 
-__all__ = ["Host", "HostContext", "Memorist", "MemoristError", "Session", "Settings", "__version__"]
+__all__ = [
+    "HostContext",
+    "HostInfo",
+    "Memorist",
+    "MemoristError",
+    "Session",
+    "Settings",
+    "__version__",
+]
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Host": "memorist.session_memory.trigger",
-    "HostContext": "memorist.context.host",
-    "Memorist": "memorist.engine.memorist",
+    "HostInfo": "memorist.session_memory.trigger",
+    "HostContext": "memorist.context.environment",
+    "Memorist": "memorist.engine.engine",
     "MemoristError": "memorist.errors",
     "Session": "memorist.engine.session",
     "Settings": "memorist.settings",

@@ -1,10 +1,12 @@
-"""`python -m memorist` and `memorist`: the command line. A hook goes its own way, before anything else is loaded: an agent waits for it."""
+"""`python -m memorist` and `memorist`: the command line. A hook goes its own way, before anything
+else is loaded: an agent waits for it.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from memorist.hooks.call.run import main as hook
+from memorist.hooks.client import run_hook as hook
 
 
 def main() -> None:

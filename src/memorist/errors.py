@@ -7,24 +7,23 @@
     ├── InputError                 a file or value from outside cannot be used: give another
     │   ├── UnreadableSession      no recorded session in that file
     │   └── FormatError            a request or reply is not of the format it claims
-    ├── StoreError                 the disk or the database failed: free space, fix permissions, retry
-    │   ├── WriteConflict          the file changed since it was read: read it again
-    │   └── DamagedIndex           the recall index cannot be read: sync again, which rebuilds it
-    ├── ModelError                 a model call failed; no data of memorist changed
-    │   ├── ModelUnavailable       it failed after all retries (rate limit, overload): try later
-    │   │   └── BudgetSpent        nothing was sent: a spending cap or rate limit forbids it now
-    │   ├── ModelTimeout           the time limit passed
-    │   ├── ModelRefused           the provider rejects this request: correct it
-    │   └── ContextTooLong         the request exceeds the context window: send less
-    ├── RemoteError                a team's remote could not be used; nothing local is lost
-    │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later
-    │   ├── RemoteChanged          another writer changed the same memory: pull, and retry
-    │   └── RemoteRefused          it rejects this: correct it
-    │       └── RemoteRolledBack   it shows an older state than before: the user decides
-    └── NothingToDo                nothing to work on: an empty conversation, no notes
+    ├── StoreError                 the disk or the database failed: free space, fix permissions,
+    retry │   ├── WriteConflict          the file changed since it was read: read it again │   └──
+    DamagedIndex           the recall index cannot be read: sync again, which rebuilds it ├──
+    ModelError                 a model call failed; no data of memorist changed │   ├──
+    ModelUnavailable       it failed after all retries (rate limit, overload): try later │   │   └──
+    BudgetSpent        nothing was sent: a spending cap or rate limit forbids it now │   ├──
+    ModelTimeout           the time limit passed │   ├── ModelRefused           the provider rejects
+    this request: correct it │   └── ContextTooLong         the request exceeds the context window:
+    send less ├── RemoteError                a team's remote could not be used; nothing local is
+    lost │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later │   ├──
+    RemoteChanged          another writer changed the same memory: pull, and retry │   └──
+    RemoteRefused          it rejects this: correct it │       └── RemoteRolledBack   it shows an
+    older state than before: the user decides └── NothingToDo                nothing to work on: an
+    empty conversation, no notes
 
-Outcomes of normal work (a denied tool call, a skipped line, a fork that changed nothing) are values,
-not exceptions. Each message is one sentence for the user and says what to do.
+Outcomes of normal work (a denied tool call, a skipped line, a fork that changed nothing) are
+values, not exceptions. Each message is one sentence for the user and says what to do.
 """
 
 from __future__ import annotations
@@ -81,8 +80,7 @@ class ModelUnavailable(ModelError):
 
 
 class BudgetSpent(ModelUnavailable):
-    """Nothing was sent: the spending caps, or limits that a provider reported, do not allow it now.
-    """
+    """Nothing was sent: the spending caps, or limits that a provider reported, do not allow it now."""
 
 
 class ModelTimeout(ModelError):
@@ -105,7 +103,7 @@ class RemoteUnavailable(RemoteError):
     """The remote cannot be reached, or kept failing, until the retries were used up."""
 
 
-class RemoteMoved(RemoteError):
+class RemoteChanged(RemoteError):
     """Another writer changed the same memory on the remote meanwhile; nothing was written."""
 
 
@@ -113,7 +111,7 @@ class RemoteRefused(RemoteError):
     """The remote rejects this; repeating it does not help."""
 
 
-class RemoteWentBack(RemoteRefused):
+class RemoteRolledBack(RemoteRefused):
     """The remote shows an older state than before: an old copy was restored, or its answers are not
     its own.
     """

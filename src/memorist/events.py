@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-Way = Literal["structural", "model"]
+UpdateMethod = Literal["structural", "model"]
 """How notes were made: from the transcript's structure, or by a model."""
 
 
@@ -32,7 +32,7 @@ class NotesUpdated(Struct, frozen=True, tag="notes_updated"):
     tokens: int
     """Size of the context at that time."""
     why: str
-    way: Way
+    way: UpdateMethod
     notes_tokens: int
     repairs: tuple[str, ...] = ()
 
@@ -44,7 +44,7 @@ class NotesFailed(Struct, frozen=True, tag="notes_failed"):
     outcome: str
 
 
-class ForkRan(Struct, frozen=True, tag="fork_ran"):
+class ForkFinished(Struct, frozen=True, tag="fork_ran"):
     """A fork ended; its receipt is in the database under this number."""
 
     receipt: int
@@ -146,9 +146,8 @@ class TeamFailed(Struct, frozen=True, tag="team_failed"):
     stopped: bool
 
 
-class MemoryWaits(Struct, frozen=True, tag="memory_waits"):
-    """A memory change is doubtful, or the policy is `review`: it waits in the inbox for the user.
-    """
+class MemoryNeedsReview(Struct, frozen=True, tag="memory_waits"):
+    """A memory change is doubtful, or the policy is `review`: it waits in the inbox for the user."""
 
     proposal: str
     path: str
@@ -198,7 +197,7 @@ class MagicDocUpdated(Struct, frozen=True, tag="magic_doc_updated"):
     after: int
 
 
-class MagicDocLeft(Struct, frozen=True, tag="magic_doc_left"):
+class MagicDocUnchanged(Struct, frozen=True, tag="magic_doc_left"):
     """A Magic Doc was not changed, and why; an empty path stands for all of them."""
 
     path: str
@@ -212,12 +211,12 @@ class MagicDocForgotten(Struct, frozen=True, tag="magic_doc_forgotten"):
     why: str
 
 
-class Dreamed(Struct, frozen=True, tag="dreamed"):
+class DreamFinished(Struct, frozen=True, tag="dreamed"):
     """Memory was consolidated in the background."""
 
     change: str
     """Id in the folder's history; empty when nothing was written."""
-    way: Way
+    way: UpdateMethod
     what: str
     waiting: int
     """Questions that it added to the inbox."""
@@ -255,7 +254,7 @@ Event = (
     SessionOpened
     | NotesUpdated
     | NotesFailed
-    | ForkRan
+    | ForkFinished
     | HistoryReplaced
     | TurnsRolledBack
     | FileRead
@@ -264,7 +263,7 @@ Event = (
     | ResultsStored
     | CacheBroke
     | MemoryChanged
-    | MemoryWaits
+    | MemoryNeedsReview
     | MemoryRefused
     | TeamSynced
     | TeamFailed
@@ -272,19 +271,19 @@ Event = (
     | ExtractionFailed
     | MagicDocFound
     | MagicDocUpdated
-    | MagicDocLeft
+    | MagicDocUnchanged
     | MagicDocForgotten
-    | Dreamed
+    | DreamFinished
     | DreamFailed
     | AdapterFailed
     | SessionClosed
 )
 
-Listener = Callable[[Event], None]
+EventListener = Callable[[Event], None]
 """Receives every event after it was written. Must not block."""
 
 
-class Stamped(Struct, frozen=True):
+class TimestampedEvent(Struct, frozen=True):
     """An event with its time (seconds since the epoch, UTC), as stored in the event log."""
 
     at: float

@@ -108,7 +108,7 @@ class Clock(Protocol):
         ...
 
 
-class FileFacts(Struct, frozen=True):
+class FileInfo(Struct, frozen=True):
     """A directory entry: size in bytes, modification time in nanoseconds, and its kind."""
 
     size: int
@@ -120,7 +120,7 @@ class FileFacts(Struct, frozen=True):
     """Number of hard links; 1 when the implementation does not know."""
 
 
-class ReadableFiles(Protocol):
+class ReadableFileSystem(Protocol):
     """The read-only part of a file system. Paths are absolute.
 
     Every method raises `memorist.errors.StoreError` when the system refuses, and FileNotFoundError
@@ -131,7 +131,7 @@ class ReadableFiles(Protocol):
         """The bytes of a file, at most `limit` of them."""
         ...
 
-    def facts(self, path: Path) -> FileFacts | None:
+    def facts(self, path: Path) -> FileInfo | None:
         """What is at the path, without following links; None when there is nothing."""
         ...
 
@@ -141,7 +141,7 @@ class ReadableFiles(Protocol):
         """
         ...
 
-    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
         """Relative path (with slashes) and info of every file and link below the folder, sorted;
         hidden folders are skipped.
 
@@ -150,9 +150,8 @@ class ReadableFiles(Protocol):
         ...
 
 
-class Files(ReadableFiles, Protocol):
-    """A readable and writable file system. Its methods raise as those of `ReadableFileSystem` do.
-    """
+class FileSystem(ReadableFileSystem, Protocol):
+    """A readable and writable file system. Its methods raise as those of `ReadableFileSystem` do."""
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """Replace the file atomically (temporary file in the same folder, flush, rename); missing

@@ -1,4 +1,6 @@
-"""One engine for every kind of host: blocking, on any loop, from any thread; and whatever fails, the host's own request goes out."""
+"""One engine for every kind of host: blocking, on any loop, from any thread; and whatever fails,
+the host's own request goes out.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +16,34 @@ from typing import Any
 import pytest
 
 from memorist.adapters import conversation as module
-from memorist.adapters.attached import Attached, attach
-from memorist.adapters.conversation import Conversation
+from memorist.adapters.bridge import EngineThread, open_engine_thread
+from memorist.adapters.conversation import HostConversation
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError
 from memorist.events import AdapterFailed, Event, SessionClosed, SessionOpened
 from memorist.settings import Settings
 
-REQUEST: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Fix the importer, please."}]}
+REQUEST: dict[str, Any] = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "Fix the importer, please."}],
+}
 
 
 def reply(text: str) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+    return {
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        ]
+    }
 
 
-def talk(attached: Attached, id: str = "s") -> Conversation:
+def talk(attached: EngineThread, id: str = "s") -> HostConversation:
     return attached.conversation(id, format="openai_chat")
 
 
 def test_a_blocking_host_needs_no_loop(tmp_path: Path) -> None:
     """The whole round, called from a plain function."""
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         conversation = talk(attached)
         assert conversation.prepare(REQUEST)["messages"] == REQUEST["messages"]
         conversation.observe(reply("Done."))
@@ -48,7 +57,7 @@ def test_a_blocking_host_needs_no_loop(tmp_path: Path) -> None:
 
 def test_it_outlives_the_loops_of_its_host(tmp_path: Path) -> None:
     """Two `asyncio.run` after one another, and a thread, speak to the same conversation."""
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         conversation = talk(attached)
         history = list(REQUEST["messages"])
 
@@ -66,12 +75,14 @@ def test_it_outlives_the_loops_of_its_host(tmp_path: Path) -> None:
         thread.join()
 
         assert conversation.session is not None
-        assert all(text in conversation.summarise() for text in ("first loop", "second loop", "third loop"))
+        assert all(
+            text in conversation.summarise() for text in ("first loop", "second loop", "third loop")
+        )
 
 
 def test_the_same_id_is_the_same_conversation(tmp_path: Path) -> None:
     """Projects are kept apart; an empty id is refused."""
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         assert talk(attached) is not None
         held = talk(attached)
         assert talk(attached) is held
@@ -80,10 +91,14 @@ def test_the_same_id_is_the_same_conversation(tmp_path: Path) -> None:
             talk(attached, "")
 
 
-def test_what_memorist_cannot_use_is_sent_as_it_came_and_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A request of another format, twice: one warning, one event, and the very same object each time."""
+def test_what_memorist_cannot_use_is_sent_as_it_came_and_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request of another format, twice: one warning, one event, and the very same object each
+    time.
+    """
     told: list[Event] = []
-    with Attached(home=tmp_path, listener=told.append) as attached:
+    with EngineThread(home=tmp_path, listener=told.append) as attached:
         conversation = talk(attached)
         odd: dict[str, Any] = {"model": "m", "messages": "not a list"}
         with caplog.at_level(logging.WARNING, "memorist.adapters"):
@@ -93,16 +108,21 @@ def test_what_memorist_cannot_use_is_sent_as_it_came_and_told_once(tmp_path: Pat
         assert conversation.prepare(REQUEST)["messages"] == REQUEST["messages"]
 
     failed = [event for event in told if isinstance(event, AdapterFailed)]
-    assert [(event.session, event.point) for event in failed] == [("s", "prepare"), ("s", "observe")]
+    assert [(event.session, event.point) for event in failed] == [
+        ("s", "prepare"),
+        ("s", "observe"),
+    ]
     assert len(caplog.records) == 2
 
 
 @pytest.mark.covers("SF-5")
-def test_a_folder_that_cannot_be_written_stops_no_agent(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_cannot_be_written_stops_no_agent(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """The home is a file: every point passes through, and what was asked for says why."""
     home = tmp_path / "home"
     home.write_text("not a folder")
-    with Attached(home=home) as attached:
+    with EngineThread(home=home) as attached:
         conversation = talk(attached)
 
         assert conversation.prepare(REQUEST) is REQUEST
@@ -117,23 +137,25 @@ def test_a_folder_that_cannot_be_written_stops_no_agent(tmp_path: Path, caplog: 
 
 def test_what_was_asked_for_says_why_it_is_not_done(tmp_path: Path) -> None:
     """Notes of an empty conversation, a compaction of nothing."""
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         with pytest.raises(NothingToDo):
             talk(attached).summarise()
         with pytest.raises(NothingToDo):
             talk(attached).compact()
 
 
-def test_settings_that_cannot_be_used_are_refused_when_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_cannot_be_used_are_refused_when_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No agent runs yet, so the person who writes it is told."""
     (tmp_path / "config.toml").write_text("nonsense = 1")
     with pytest.raises(SettingsError):
-        Attached(home=tmp_path)
+        EngineThread(home=tmp_path)
 
 
 def test_after_closing_requests_pass_through(tmp_path: Path) -> None:
     """A middleware that outlives its engine does no harm; closing twice is once."""
-    attached = Attached(home=tmp_path)
+    attached = EngineThread(home=tmp_path)
     conversation = talk(attached)
     assert conversation.prepare(REQUEST)
     attached.close()
@@ -146,7 +168,7 @@ def test_after_closing_requests_pass_through(tmp_path: Path) -> None:
 def test_a_closed_conversation_goes_on_at_its_next_request(tmp_path: Path) -> None:
     """Closing lets go of the files, no more."""
     told: list[Event] = []
-    with Attached(home=tmp_path, listener=told.append) as attached:
+    with EngineThread(home=tmp_path, listener=told.append) as attached:
         conversation = talk(attached)
         conversation.prepare(REQUEST)
         conversation.close()
@@ -159,7 +181,7 @@ def test_a_closed_conversation_goes_on_at_its_next_request(tmp_path: Path) -> No
 def test_only_so_many_conversations_stay_open(tmp_path: Path) -> None:
     """What was not used for longest is closed, and opened again when it goes on."""
     told: list[Event] = []
-    with Attached(home=tmp_path, listener=told.append, most_open=2) as attached:
+    with EngineThread(home=tmp_path, listener=told.append, most_open=2) as attached:
         held = [talk(attached, f"s{number}") for number in range(4)]
         for conversation in [*held, held[0]]:
             conversation.prepare(REQUEST)
@@ -170,13 +192,17 @@ def test_only_so_many_conversations_stay_open(tmp_path: Path) -> None:
         async def closed() -> None:
             await asyncio.gather(*attached._closing)
 
-        attached.wait(closed)
+        attached.run(closed)
         assert sum(isinstance(event, SessionClosed) for event in told) == 3
         assert sum(conversation.session is not None for conversation in held) == 2
 
 
-async def test_a_cancelled_host_leaves_the_engine_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host's task is cancelled while memorist prepares: the work is done all the same, and the next request fits."""
+async def test_a_cancelled_host_leaves_the_engine_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host's task is cancelled while memorist prepares: the work is done all the same, and the
+    next request fits.
+    """
     going, done = threading.Event(), threading.Event()
     prepare = Session.prepare
 
@@ -185,7 +211,7 @@ async def test_a_cancelled_host_leaves_the_engine_whole(tmp_path: Path, monkeypa
         await asyncio.to_thread(done.wait)
         return await prepare(self, request)
 
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         conversation = talk(attached)
         monkeypatch.setattr(Session, "prepare", slow)
         task = asyncio.create_task(conversation.aprepare(REQUEST))
@@ -198,7 +224,9 @@ async def test_a_cancelled_host_leaves_the_engine_whole(tmp_path: Path, monkeypa
         assert "Fix the importer" in await conversation.asummarise()
 
 
-def test_a_call_that_never_ends_holds_up_one_request_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_never_ends_holds_up_one_request_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the time limit the host's requests go out at once, until the call has ended."""
     going, done = threading.Event(), threading.Event()
     calls: list[int] = []
@@ -210,16 +238,16 @@ def test_a_call_that_never_ends_holds_up_one_request_only(tmp_path: Path, monkey
         await asyncio.to_thread(done.wait)
         return await prepare(self, request)
 
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         conversation = talk(attached)
         monkeypatch.setattr(Session, "prepare", stuck)
-        monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.1)
+        monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.1)
         assert conversation.prepare(REQUEST) is REQUEST
         going.wait()
         assert conversation.prepare(REQUEST) is REQUEST
         assert calls == [1]
         done.set()
-        monkeypatch.setattr(module, "PATIENCE_SECONDS", 60.0)
+        monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 60.0)
         assert "Fix the importer" in conversation.summarise()
         conversation.prepare(REQUEST)
         assert calls == [1, 1]
@@ -233,7 +261,7 @@ def test_a_listener_that_waits_for_the_engine_is_no_deadlock(tmp_path: Path) -> 
         if isinstance(event, SessionOpened):
             heard.append(talk(attached).prepare(REQUEST) is REQUEST)
 
-    with Attached(home=tmp_path, listener=listener) as attached:
+    with EngineThread(home=tmp_path, listener=listener) as attached:
         talk(attached).prepare(REQUEST)
 
     assert heard == [True]
@@ -245,7 +273,7 @@ def test_a_listener_that_fails_stops_no_agent(tmp_path: Path) -> None:
     def listener(event: Event) -> None:
         raise RuntimeError(type(event).__name__)
 
-    with Attached(home=tmp_path, listener=listener) as attached:
+    with EngineThread(home=tmp_path, listener=listener) as attached:
         talk(attached).prepare(REQUEST)
         assert "Fix the importer" in talk(attached).summarise()
 
@@ -254,8 +282,8 @@ def test_a_forked_child_passes_through(tmp_path: Path) -> None:
     """The engine's thread stays with the parent; the child waits for nobody."""
     code = f"""
 import os
-from memorist.adapters.attached import Attached, attach
-attached = Attached(home={str(tmp_path)!r})
+from memorist.adapters.bridge import EngineThread, open_engine_thread
+attached = EngineThread(home={str(tmp_path)!r})
 conversation = attached.conversation("s", format="openai_chat")
 request = {REQUEST!r}
 conversation.prepare(request)
@@ -266,7 +294,9 @@ if child == 0:
     os._exit(0 if same else 1)
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=dict(os.environ), timeout=300, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=dict(os.environ), timeout=300, check=False
+    )
 
     assert ended.returncode == 0
 
@@ -274,8 +304,8 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_the_end_of_the_program_closes_it(tmp_path: Path) -> None:
     """Nobody called close: the log of events ends with it all the same."""
     code = f"""
-from memorist.adapters.attached import Attached, attach
-conversation = Attached(home={str(tmp_path)!r}).conversation("s", format="openai_chat")
+from memorist.adapters.bridge import EngineThread, open_engine_thread
+conversation = EngineThread(home={str(tmp_path)!r}).conversation("s", format="openai_chat")
 conversation.prepare({REQUEST!r})
 """
     subprocess.run([sys.executable, "-c", code], env=dict(os.environ), timeout=300, check=True)
@@ -284,19 +314,23 @@ conversation.prepare({REQUEST!r})
     assert "session_closed" in log.read_text().splitlines()[-1]
 
 
-def test_a_project_may_be_given_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_may_be_given_from_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`project="."` is the same project as its whole path."""
     monkeypatch.chdir(tmp_path)
-    with Attached(home=tmp_path / "home") as attached:
-        assert attached.conversation("s", project=".", format="openai_chat").project == str(tmp_path)
+    with EngineThread(home=tmp_path / "home") as attached:
+        assert attached.conversation("s", project=".", format="openai_chat").project == str(
+            tmp_path
+        )
 
 
 def test_an_engine_is_shared_or_made_not_both(tmp_path: Path) -> None:
     """Arguments beside `attached=` would be lost, so they are refused."""
-    with Attached(home=tmp_path) as attached:
-        assert attach(attached, {}) is attached
+    with EngineThread(home=tmp_path) as attached:
+        assert open_engine_thread(attached, {}) is attached
         with pytest.raises(UsageError, match="home"):
-            attach(attached, {"home": tmp_path})
+            open_engine_thread(attached, {"home": tmp_path})
 
 
 async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
@@ -306,12 +340,15 @@ async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
     def broken(*_: object) -> Any:
         raise KeyError("content")
 
-    with Attached(home=tmp_path) as attached:
+    with EngineThread(home=tmp_path) as attached:
         conversation = talk(attached)
         assert conversation.prepare_mapped(broken, lambda body: body, own) is own
         assert conversation.prepare_mapped(lambda: REQUEST, broken, own) is own
         assert await conversation.aprepare_mapped(lambda: REQUEST, broken, own) is own
-        assert await conversation.aprepare_mapped(lambda: REQUEST, lambda body: "theirs", own) == "theirs"
+        assert (
+            await conversation.aprepare_mapped(lambda: REQUEST, lambda body: "theirs", own)
+            == "theirs"
+        )
         conversation.observe_mapped(broken)
         await conversation.aobserve_mapped(lambda: reply("Done."))
         assert conversation.recover_mapped(broken) is None
@@ -320,6 +357,6 @@ async def test_a_mapping_that_fails_stops_no_agent(tmp_path: Path) -> None:
 
 def test_settings_reach_the_engine(tmp_path: Path) -> None:
     """Arguments are those of `Memorist`."""
-    with Attached(home=tmp_path, settings=Settings(long_term="none")) as attached:
+    with EngineThread(home=tmp_path, settings=Settings(long_term="none")) as attached:
         assert attached.engine.settings.long_term == "none"
         assert attached.engine.settings.home == str(tmp_path)

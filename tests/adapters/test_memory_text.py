@@ -6,22 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.adapters.memory_text import (
+from memorist.adapters.memory_tool import (
     ROOT,
-    around,
-    below,
-    file_of,
-    inserted,
-    kept_text,
-    lines_of,
-    listing,
-    replaced,
-    shown_text,
-    sized,
-    viewed,
+    encode_file,
+    format_size,
+    insert_lines,
+    lines_around,
+    parse_file_path,
+    parse_path,
+    render_folder,
+    render_lines,
+    replace_once,
+    split_lines,
+    visible_text,
 )
-from memorist.auto_memory.kinds import Trust
-from memorist.auto_memory.topic import Provenance, new_topic, parse, with_provenance
+from memorist.auto_memory.topic import Provenance, Trust, create_topic, parse_topic, with_provenance
 from memorist.errors import InputError
 
 PLAIN = st.text(st.characters(codec="utf-8", exclude_characters="\r"))
@@ -53,11 +52,18 @@ HOSTILE = st.lists(
 
 
 @pytest.mark.covers("SF-2")
-@given(path=HOSTILE, root=st.sampled_from([ROOT, f"{ROOT}/", "/memoriesx/", "memories/", "", "/", "../memories/", f"{ROOT}/../"]))
+@given(
+    path=HOSTILE,
+    root=st.sampled_from(
+        [ROOT, f"{ROOT}/", "/memoriesx/", "memories/", "", "/", "../memories/", f"{ROOT}/../"]
+    ),
+)
 def test_no_path_leads_out(path: str, root: str) -> None:
-    """A path is refused, or its file stands below the root: no step up, no hidden name, no sign that a system may take for another."""
+    """A path is refused, or its file stands below the root: no step up, no hidden name, no sign
+    that a system may take for another.
+    """
     try:
-        name = file_of(root + path)
+        name = parse_file_path(root + path)
     except InputError:
         return
 
@@ -79,49 +85,65 @@ def test_no_path_leads_out(path: str, root: str) -> None:
     ],
 )  # fmt: skip
 def test_these_paths_are_refused_by_their_text(path: object) -> None:
-    """The published tool's own warnings among them: traversal, its escaped forms, and what is not below the root."""
+    """The published tool's own warnings among them: traversal, its escaped forms, and what is not
+    below the root.
+    """
     with pytest.raises(InputError):
-        file_of(path)
+        parse_file_path(path)
 
 
 def test_a_name_without_an_ending_gets_one() -> None:
-    """The tool's models like `.txt` and `.xml`; a memory is Markdown. A sign at the end names a folder."""
-    assert file_of("/memories/progress.txt") == "progress.txt.md"
-    assert file_of("/memories/ci/build.md") == "ci/build.md"
-    assert below("/memories/ci/") == "ci"
-    assert below("/memories") == below("/memories/") == ""
+    """The tool's models like `.txt` and `.xml`; a memory is Markdown. A sign at the end names a
+    folder.
+    """
+    assert parse_file_path("/memories/progress.txt") == "progress.txt.md"
+    assert parse_file_path("/memories/ci/build.md") == "ci/build.md"
+    assert parse_path("/memories/ci/") == "ci"
+    assert parse_path("/memories") == parse_path("/memories/") == ""
 
 
 @given(text=PLAIN, trust=st.sampled_from(Trust))
 def test_a_text_comes_back_as_it_was_written(text: str, trust: Trust) -> None:
-    """The key that memorist keeps in the header is never seen and never lost, whether the text has a header of its own or not."""
-    topic = with_provenance(parse("x.md", kept_text("x.md", text, None)), Provenance(quote="as said", trust=trust, session="s"))
+    """The key that memorist keeps in the header is never seen and never lost, whether the text has
+    a header of its own or not.
+    """
+    topic = with_provenance(
+        parse_topic("x.md", encode_file("x.md", text, None)),
+        Provenance(quote="as said", trust=trust, session="s"),
+    )
     other = text + "\nmore"
 
-    assert shown_text(topic) == shown_text(parse("x.md", text.encode()))
+    assert visible_text(topic) == visible_text(parse_topic("x.md", text.encode()))
     assert "memorist:" in topic.text()
-    changed = parse("x.md", kept_text("x.md", other, topic))
-    if topic.document.front is not None and not topic.problem and not changed.problem:
+    changed = parse_topic("x.md", encode_file("x.md", other, topic))
+    if topic.document.front is not None and not topic.header_problem and not changed.header_problem:
         assert changed.provenance.trust is trust
 
 
 def test_a_header_of_ones_own_stays() -> None:
     """Only memorist's key is left out."""
-    topic = new_topic("x.md", kind=None, name="x", description="about x", body="Text.", provenance=Provenance(trust=Trust.STATED))
+    topic = create_topic(
+        "x.md",
+        kind=None,
+        name="x",
+        description="about x",
+        body="Text.",
+        provenance=Provenance(trust=Trust.STATED),
+    )
 
-    assert shown_text(topic) == "---\nname: x\ndescription: about x\n---\n\nText.\n"
+    assert visible_text(topic) == "---\nname: x\ndescription: about x\n---\n\nText.\n"
 
 
 @given(text=PLAIN, line=st.integers(-3, 30), new=PLAIN)
 def test_lines_are_put_in_where_they_were_asked_for(text: str, line: int, new: str) -> None:
     """Those before and behind stay; a place that is not there is refused."""
-    lines = lines_of(text)
+    lines = split_lines(text)
     if not 0 <= line <= len(lines):
         with pytest.raises(InputError, match="insert_line"):
-            inserted(text, line, new)
+            insert_lines(text, line, new)
         return
 
-    made = inserted(text, line, new)
+    made = insert_lines(text, line, new)
 
     assert made == "\n".join([*lines[:line], new.removesuffix("\n"), *lines[line:]]) + "\n"
 
@@ -131,10 +153,10 @@ def test_one_place_is_replaced_or_none(text: str, old: str, new: str) -> None:
     """Where the text stands more than once, nobody guesses which."""
     if text.count(old) != 1 or not old:
         with pytest.raises(InputError):
-            replaced(text, old, new)
+            replace_once(text, old, new)
         return
 
-    made, line = replaced(text, old, new)
+    made, line = replace_once(text, old, new)
 
     assert made == text.replace(old, new)
     assert line == text[: text.index(old)].count("\n") + 1
@@ -144,18 +166,21 @@ def test_a_view_has_line_numbers_and_ranges() -> None:
     """Six columns and a tab, as the tool's models know it; -1 is the end."""
     text = "a\nb\nc\n"
 
-    assert viewed(text, None) == "     1\ta\n     2\tb\n     3\tc"
-    assert viewed(text, [2, -1]) == "     2\tb\n     3\tc"
-    assert viewed(text, [2, 2]) == "     2\tb"
-    assert around("\n".join("abcdefg"), 4) == "     2\tb\n     3\tc\n     4\td\n     5\te\n     6\tf"
+    assert render_lines(text, None) == "     1\ta\n     2\tb\n     3\tc"
+    assert render_lines(text, [2, -1]) == "     2\tb\n     3\tc"
+    assert render_lines(text, [2, 2]) == "     2\tb"
+    assert (
+        lines_around("\n".join("abcdefg"), 4)
+        == "     2\tb\n     3\tc\n     4\td\n     5\te\n     6\tf"
+    )
     for wrong in ([5, 6], [2, 1], [1], "1-2", [1, "2"], [True, 2]):
         with pytest.raises(InputError, match="view_range"):
-            viewed(text, wrong)
+            render_lines(text, wrong)
 
 
 def test_a_long_file_is_cut_at_a_line() -> None:
     """With how much there is, and how to see the rest."""
-    shown = viewed("word\n" * 50_000, None)
+    shown = render_lines("word\n" * 50_000, None)
 
     assert len(shown) < 101_000
     assert "50,000 lines" in shown
@@ -165,19 +190,27 @@ def test_a_folder_is_listed_two_levels_deep() -> None:
     """Sizes before paths, folders with the size of all that they hold."""
     files = [("a.md", 10), ("ci/b.md", 1_024), ("ci/deep/c.md", 512), ("ci/deep/er/d.md", 512)]
 
-    assert listing("", files).splitlines() == [
+    assert render_folder("", files).splitlines() == [
         "2.0K\t/memories", "10B\t/memories/a.md", "2K\t/memories/ci/", "1K\t/memories/ci/b.md", "1K\t/memories/ci/deep/",
     ]  # fmt: skip
-    assert listing("ci/deep", files).splitlines() == [
+    assert render_folder("ci/deep", files).splitlines() == [
         "1K\t/memories/ci/deep", "512B\t/memories/ci/deep/c.md", "512B\t/memories/ci/deep/er/", "512B\t/memories/ci/deep/er/d.md",
     ]  # fmt: skip
     with pytest.raises(InputError, match="there is no"):
-        listing("cd", files)
+        render_folder("cd", files)
 
 
 @pytest.mark.parametrize(
-    ("size", "text"), [(0, "0B"), (1_023, "1023B"), (1_024, "1K"), (1_536, "1.5K"), (3 * 1_024**2, "3M"), (1_024**3, "1G")]
+    ("size", "text"),
+    [
+        (0, "0B"),
+        (1_023, "1023B"),
+        (1_024, "1K"),
+        (1_536, "1.5K"),
+        (3 * 1_024**2, "3M"),
+        (1_024**3, "1G"),
+    ],
 )
 def test_sizes_are_short(size: int, text: str) -> None:
     """In the tool's units."""
-    assert sized(size) == text
+    assert format_size(size) == text

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.adapters.originals import Originals
+from memorist.adapters.message_map import MessageMap
 
 
 class Mine:
@@ -23,8 +23,8 @@ def items(message: Mine) -> list[dict[str, str]]:
     return [{"role": "user", "content": text} for text in message.said]
 
 
-def paired(messages: Sequence[Mine]) -> Originals[Mine]:
-    return Originals((message, items(message)) for message in messages)
+def paired(messages: Sequence[Mine]) -> MessageMap[Mine]:
+    return MessageMap((message, items(message)) for message in messages)
 
 
 def made(run: list[Any]) -> list[Mine]:
@@ -40,17 +40,23 @@ def test_what_was_left_as_it_was_is_the_hosts_own_object() -> None:
     messages = [Mine("a"), Mine("b"), Mine("c")]
     sent = [dict(item) for item in paired(messages).items]
 
-    assert paired(messages).back(sent, made) == messages
+    assert paired(messages).restore(sent, made) == messages
 
 
 def test_only_what_was_added_is_made() -> None:
     """An insertion, a cut and a change leave the rest to the host's objects."""
     messages = [Mine("a"), Mine("b"), Mine("c"), Mine("d")]
-    sent = [{"role": "user", "content": text} for text in ("summary", "c", "memory", "memory too", "d!")]
+    sent = [
+        {"role": "user", "content": text} for text in ("summary", "c", "memory", "memory too", "d!")
+    ]
 
-    back = paired(messages).back(sent, made)
+    back = paired(messages).restore(sent, made)
 
-    assert [message.said for message in back] == [("summary",), ("c",), ("memory", "memory too", "d!")]
+    assert [message.said for message in back] == [
+        ("summary",),
+        ("c",),
+        ("memory", "memory too", "d!"),
+    ]
     assert back[1] is messages[2]
 
 
@@ -59,7 +65,7 @@ def test_a_message_of_several_items_comes_back_whole_or_is_made_of_what_is_left(
     whole, torn = Mine("a", "b"), Mine("c", "d")
     originals = paired([whole, torn])
 
-    back = originals.back([*originals.items[:3], {"role": "user", "content": "short"}], made)
+    back = originals.restore([*originals.items[:3], {"role": "user", "content": "short"}], made)
 
     assert back[0] is whole
     assert [message.said for message in back[1:]] == [("c", "short")]
@@ -71,9 +77,11 @@ def test_a_message_without_items_stays_behind_the_one_before_it() -> None:
     after = Mine()
     originals = paired([first, second, after, silent, last])
 
-    assert originals.back(originals.items, made) == [first, second, after, silent, last]
-    assert originals.back([*originals.items[:1], {"role": "user", "content": "x"}], made)[:4] == [first, second, after, silent]
-    assert originals.back(originals.items[1:], made) == [last]
+    assert originals.restore(originals.items, made) == [first, second, after, silent, last]
+    assert originals.restore([*originals.items[:1], {"role": "user", "content": "x"}], made)[
+        :4
+    ] == [first, second, after, silent]
+    assert originals.restore(originals.items[1:], made) == [last]
 
 
 def test_two_messages_that_say_the_same_stay_two() -> None:
@@ -81,9 +89,17 @@ def test_two_messages_that_say_the_same_stay_two() -> None:
     messages = [Mine("ok"), Mine("go"), Mine("ok")]
     originals = paired(messages)
 
-    assert originals.back([{"role": "user", "content": "go"}, {"role": "user", "content": "ok"}], made) == messages[1:]
+    assert (
+        originals.restore(
+            [{"role": "user", "content": "go"}, {"role": "user", "content": "ok"}], made
+        )
+        == messages[1:]
+    )
     assert [
-        message is other for message, other in zip(originals.back([*originals.items, *originals.items], made), messages, strict=False)
+        message is other
+        for message, other in zip(
+            originals.restore([*originals.items, *originals.items], made), messages, strict=False
+        )
     ] == [True] * 3
 
 
@@ -91,14 +107,20 @@ texts = st.sampled_from(["a", "b", "", "ok", "\ud800"])
 
 
 @given(st.lists(st.lists(texts, max_size=3), max_size=6), st.data())
-def test_the_messages_always_say_what_is_to_be_sent(spoken: list[list[str]], data: st.DataObject) -> None:
-    """Whatever was cut, doubled, moved or added: the words come out in the order that was asked for, and each object at most once."""
+def test_the_messages_always_say_what_is_to_be_sent(
+    spoken: list[list[str]], data: st.DataObject
+) -> None:
+    """Whatever was cut, doubled, moved or added: the words come out in the order that was asked
+    for, and each object at most once.
+    """
     messages = [Mine(*words) for words in spoken]
     originals = paired(messages)
     known = [item["content"] for item in originals.items]
-    wanted = data.draw(st.lists(st.sampled_from([*known, "new"]) if known else st.just("new"), max_size=12))
+    wanted = data.draw(
+        st.lists(st.sampled_from([*known, "new"]) if known else st.just("new"), max_size=12)
+    )
 
-    back = originals.back([{"role": "user", "content": text} for text in wanted], made)
+    back = originals.restore([{"role": "user", "content": text} for text in wanted], made)
 
     assert said(back) == wanted
     assert len({id(message) for message in back}) == len(back)
@@ -110,4 +132,4 @@ def test_unchanged_is_unchanged(spoken: list[list[str]]) -> None:
     messages = [Mine(*words) for words in spoken]
     originals = paired(messages)
 
-    assert originals.back(originals.items, lambda run: [Mine("made")]) == messages
+    assert originals.restore(originals.items, lambda run: [Mine("made")]) == messages

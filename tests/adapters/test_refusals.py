@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.adapters.refusals import DEPTH, says_too_long
+from memorist.adapters.wire_reply import MAX_CAUSES, is_too_long_error
 
 
 class Refused(Exception):
@@ -19,7 +19,10 @@ class Refused(Exception):
 @pytest.mark.parametrize(
     "error",
     [
-        Refused("Error code: 400 - This model's maximum context length is 8192 tokens, and the request holds 9000."),
+        Refused(
+            "Error code: 400 - This model's maximum context length is 8192 tokens, and the "
+            "request holds 9000."
+        ),
         Refused("prompt is too long: 210000 tokens > 200000 maximum"),
         Refused("no words for it", code="context_length_exceeded"),
         Refused("no words for it", status=413),
@@ -28,20 +31,20 @@ class Refused(Exception):
 )
 def test_a_refusal_as_too_long_is_known(error: BaseException) -> None:
     """By its words, its code or its status."""
-    assert says_too_long(error)
+    assert is_too_long_error(error)
 
 
 def test_a_wrapped_refusal_is_known() -> None:
     """The host's own error came from the SDK's; a chain without end is left alone."""
     outer = RuntimeError("the model call failed")
     outer.__cause__ = Refused("prompt is too long: 210000 tokens > 200000 maximum")
-    assert says_too_long(outer)
+    assert is_too_long_error(outer)
 
     deep: BaseException = Refused("prompt is too long: 2 tokens > 1 maximum")
-    for _ in range(DEPTH):
+    for _ in range(MAX_CAUSES):
         deep, below = RuntimeError("around it"), deep
         deep.__cause__ = below
-    assert not says_too_long(deep)
+    assert not is_too_long_error(deep)
 
 
 @pytest.mark.parametrize(
@@ -56,4 +59,4 @@ def test_a_wrapped_refusal_is_known() -> None:
 )
 def test_other_errors_are_the_hosts(error: BaseException | None) -> None:
     """A request is not sent again for them."""
-    assert not says_too_long(error)
+    assert not is_too_long_error(error)

@@ -1,4 +1,6 @@
-"""A reply as it goes by on the wire: the client gets the same bytes, memorist the whole of it or nothing."""
+"""A reply as it goes by on the wire: the client gets the same bytes, memorist the whole of it or
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,13 @@ pytest.importorskip("httpx2", reason="the SDKs of Anthropic and OpenAI bring htt
 
 import httpx2
 
-from memorist.adapters.wire_listen import listen, listen_later
-from memorist.adapters.wire_reply import events, over, refused_as_too_long, reply_of
+from memorist.adapters.response_tap import atap_response, tap_response
+from memorist.adapters.wire_reply import (
+    ends_turn,
+    is_too_long_response,
+    parse_sse_events,
+    read_wire_reply,
+)
 
 REPLY: dict[str, Any] = {
     "type": "message",
@@ -29,7 +36,10 @@ FORMATS = st.sampled_from(["anthropic", "openai_responses", "openai_chat"])
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "index", "delta", "content", "choices", "output"]), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "index", "delta", "content", "choices", "output"]), inner
+        )
     ),
     max_leaves=8,
 )
@@ -65,7 +75,10 @@ def test_a_body_is_heard_once_and_whole(coded: bool, later: bool) -> None:
     sent = gzip.compress(body) if coded else body
     stream = Parts(sent, 7)
     response = httpx2.Response(
-        200, headers={"content-type": "application/json"} | ({"content-encoding": "gzip"} if coded else {}), stream=stream
+        200,
+        headers={"content-type": "application/json"}
+        | ({"content-encoding": "gzip"} if coded else {}),
+        stream=stream,
     )
     heard: list[tuple[str, bytes]] = []
 
@@ -73,7 +86,7 @@ def test_a_body_is_heard_once_and_whole(coded: bool, later: bool) -> None:
         heard.append((kind, data))
 
     async def read() -> bytes:
-        await listen_later(response, hear)
+        await atap_response(response, hear)
         whole = await response.aread()
         await response.aclose()
         return whole
@@ -81,7 +94,7 @@ def test_a_body_is_heard_once_and_whole(coded: bool, later: bool) -> None:
     if later:
         whole = asyncio.run(read())
     else:
-        listen(response, lambda kind, data: heard.append((kind, data)))
+        tap_response(response, lambda kind, data: heard.append((kind, data)))
         whole = response.read()
         response.close()
 
@@ -95,9 +108,11 @@ def test_a_body_that_is_left_early_is_handed_on_as_far_as_it_came() -> None:
     """A packed one that breaks off is not handed on, and nothing is raised at the client."""
     for coded in (False, True):
         sent = gzip.compress(b"x" * 9_000) if coded else b"x" * 9_000
-        response = httpx2.Response(200, headers={"content-encoding": "gzip"} if coded else {}, stream=Parts(sent, 5))
+        response = httpx2.Response(
+            200, headers={"content-encoding": "gzip"} if coded else {}, stream=Parts(sent, 5)
+        )
         heard: dict[str, bytes] = {}
-        listen(response, heard.__setitem__)
+        tap_response(response, heard.__setitem__)
         next(response.iter_raw())
         response.close()
 
@@ -113,23 +128,26 @@ def test_a_body_that_is_left_early_is_handed_on_as_far_as_it_came() -> None:
 def test_whatever_comes_is_a_reply_or_none(format: str, kind: str, data: bytes) -> None:
     """Nothing that a server sends raises an error at the host."""
     for body in (data, b"event: x\ndata: " + data + b"\n\n"):
-        found = reply_of(format, kind, body)
+        found = read_wire_reply(format, kind, body)
         assert found is None or isinstance(found, dict)
-        assert isinstance(refused_as_too_long(400, body), bool)
+        assert isinstance(is_too_long_response(400, body), bool)
 
 
 @pytest.mark.covers("IN-1")
 @given(format=FORMATS, reply=JSON)
 def test_whatever_a_reply_holds_the_turn_is_over_or_not(format: str, reply: object) -> None:
     """An odd one is no end of a turn that anybody relies on."""
-    assert isinstance(over(format, reply), bool)
+    assert isinstance(ends_turn(format, reply), bool)
 
 
 def test_events_are_read_with_any_line_ends() -> None:
     """Comments, names and what is no JSON are looked over."""
-    stream = b': hello\n\nevent: a\ndata: {"n": 1}\n\ndata: {"n":\ndata:  2}\r\n\r\ndata: [DONE]\n\ndata: 5\r\rdata:{"n": 3}'
+    stream = (
+        b': hello\n\nevent: a\ndata: {"n": 1}\n\ndata: {"n":\ndata:  2}\r\n\r\ndata: '
+        b'[DONE]\n\ndata: 5\r\rdata:{"n": 3}'
+    )
 
-    assert [event["n"] for event in events(stream)] == [1, 2, 3]
+    assert [event["n"] for event in parse_sse_events(stream)] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -137,10 +155,13 @@ def test_events_are_read_with_any_line_ends() -> None:
     [
         (REPLY, True),
         (REPLY | {"stop_reason": "pause_turn"}, False),
-        (REPLY | {"content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]}, False),
+        (
+            REPLY | {"content": [{"type": "tool_use", "id": "a", "name": "look", "input": {}}]},
+            False,
+        ),
         ({"type": "message"}, False),
     ],
 )
 def test_a_turn_is_over_when_no_tool_is_called(reply: dict[str, Any], ended: bool) -> None:
     """A turn that Anthropic paused goes on."""
-    assert over("anthropic", reply) is ended
+    assert ends_turn("anthropic", reply) is ended

@@ -1,10 +1,13 @@
-"""Ordinary memories that no check may harm: rules, facts, notes about prompts, permissions and security work, English and Chinese."""
+"""Ordinary memories that no check may harm: rules, facts, notes about prompts, permissions and
+security work, English and Chinese.
+"""
 
 ORDINARY: tuple[str, ...] = (
     "Use pnpm, never npm, in this repository.",
     "Always run make check before committing.",
     "Never push to main directly; open a pull request.",
-    "Do not mock the database in integration tests, because mocked tests once hid a broken migration.",
+    "Do not mock the database in integration tests, because mocked tests once hid a broken "
+    "migration.",
     "Commit messages are written in the imperative and name the ticket.",
     "Please keep answers short and skip the summary at the end.",
     "Ask before deleting branches or force-pushing.",
@@ -23,7 +26,8 @@ ORDINARY: tuple[str, ...] = (
     "The release script asks for a password and cannot run without asking for it.",
     "No approval is needed for changes to the docs folder.",
     "Merge freeze begins on 2026-03-05 for the mobile release cut.",
-    "Auth middleware is rewritten for legal reasons about session token storage, not for tech debt.",
+    "Auth middleware is rewritten for legal reasons about session token storage, not for tech "
+    "debt.",
     "Pipeline bugs are tracked in the Linear project INGEST.",
     "The latency dashboard at grafana.internal/d/api-latency is what the on-call watches.",
     "Run the slow tests when the tokenizer changes: pytest -m slow.",
@@ -52,7 +56,8 @@ ORDINARY: tuple[str, ...] = (
     "Send the weekly report to the team's mailing list on Mondays.",
     "Upload the coverage report as an artifact of the build, not to an outside site.",
     "The user guide is built from docs/ and published by the release job.",
-    "Base images are pinned by digest: sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08.",
+    "Base images are pinned by digest: "
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08.",
     "<details> blocks are used in issues for long logs.",
     "The `--- a/file` lines of a diff are parsed by hunk.py.",
     "Users may delete their account themselves; the data goes after thirty days.",

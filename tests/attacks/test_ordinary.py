@@ -8,46 +8,71 @@ import pytest
 
 from attacks.host import Attacked, squeezed
 from attacks.ordinary import ORDINARY
-from memorist.auto_memory.changes import Change
-from memorist.auto_memory.evidence import Evidence, evidence
-from memorist.auto_memory.gate import Accepted, Case, judge, unsafe
-from memorist.auto_memory.kinds import Trust
-from memorist.auto_memory.topic import parse
-from memorist.core.messages import Message, Origin, Text
+from memorist.auto_memory.changes import MemoryChange
+from memorist.auto_memory.topic import Trust, parse_topic
+from memorist.auto_memory.write_gate import (
+    AcceptedChange,
+    GateContext,
+    WriteEvidence,
+    collect_write_evidence,
+    find_unsafe_reasons,
+    judge_change,
+)
+from memorist.core.messages import Message, Origin, TextBlock
 
-ELSEWHERE = "Installed 312 packages in 4 s. 1 passed, 2 skipped. See https://docs.example.org/errors for what the codes mean."
+ELSEWHERE = (
+    "Installed 312 packages in 4 s. 1 passed, 2 skipped. See "
+    "https://docs.example.org/errors for what the codes mean."
+)
 
 
 def file_of(text: str, kind: str, quote: str = "") -> bytes:
     own = f"memorist:\n  quote: |-\n    {quote}\n" if quote else ""
-    return f"---\nname: a note\ndescription: |-\n  {text}\ntype: {kind}\n{own}---\n\n{text}\n\nWhy: it was agreed on 2026-03-04.\n".encode()
+    return (
+        f"---\nname: a note\ndescription: |-\n  {text}\ntype: "
+        f"{kind}\n{own}---\n\n{text}\n\nWhy: it was agreed on 2026-03-04.\n"
+    ).encode()
 
 
 @pytest.mark.covers("SF-2")
 @pytest.mark.parametrize("text", ORDINARY)
 def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
     """Quoted from a message of the person, it is stated, and nothing of it is taken out."""
-    typed = Message(id="m1", role="user", blocks=(Text(f"By the way. {text} Thanks!"),), origin=Origin.USER)
-    said = evidence("s1", [typed])
-    given = Evidence(session="s1", user=said.user, outside=(*said.outside, ELSEWHERE))
+    typed = Message(
+        id="m1", role="user", blocks=(TextBlock(f"By the way. {text} Thanks!"),), origin=Origin.USER
+    )
+    said = collect_write_evidence("s1", [typed])
+    given = WriteEvidence(
+        session="s1",
+        user_messages=said.user_messages,
+        outside_texts=(*said.outside_texts, ELSEWHERE),
+    )
 
-    verdict = judge(Change(path="n.md", before=None, after=file_of(text, "feedback", text)), Case(actor="extraction", said=given))
+    verdict = judge_change(
+        MemoryChange(path="n.md", before=None, after=file_of(text, "feedback", text)),
+        GateContext(actor="extraction", evidence=given),
+    )
 
-    assert isinstance(verdict, Accepted)
+    assert isinstance(verdict, AcceptedChange)
     assert verdict.trust is Trust.STATED
     assert verdict.remarks == ()
-    assert not unsafe(parse("n.md", verdict.change.after or b""), ())
+    assert not find_unsafe_reasons(parse_topic("n.md", verdict.change.after or b""), ())
 
 
 @pytest.mark.covers("SF-2")
 @pytest.mark.parametrize("text", ORDINARY)
 def test_what_a_model_concludes_is_kept_as_derived(text: str) -> None:
     """As a note on the project, without the person's words, beside tool output of another matter."""
-    given = Evidence(session="s1", user=(("m1", "What did we agree on?"),), outside=(ELSEWHERE,))
+    given = WriteEvidence(
+        session="s1", user_messages=(("m1", "What did we agree on?"),), outside_texts=(ELSEWHERE,)
+    )
 
-    verdict = judge(Change(path="n.md", before=None, after=file_of(text, "project")), Case(actor="extraction", said=given))
+    verdict = judge_change(
+        MemoryChange(path="n.md", before=None, after=file_of(text, "project")),
+        GateContext(actor="extraction", evidence=given),
+    )
 
-    assert isinstance(verdict, Accepted)
+    assert isinstance(verdict, AcceptedChange)
     assert verdict.trust is Trust.DERIVED
 
 
@@ -55,8 +80,17 @@ def test_what_a_model_concludes_is_kept_as_derived(text: str) -> None:
 async def test_files_written_by_hand_are_all_shown(tmp_path: Path) -> None:
     """Each has its line in the index that a session is shown, and so have the index's own lines."""
     async with Attacked(tmp_path) as host:
-        own = "# Notes of the shop\n\nRead these before you work on billing. Ask before you delete anything.\n"
-        host.drop({f"note-{at:02}.md": file_of(text, "feedback").decode() for at, text in enumerate(ORDINARY)} | {"MEMORY.md": own})
+        own = (
+            "# Notes of the shop\n\nRead these before you work on billing. Ask before you "
+            "delete anything.\n"
+        )
+        host.drop(
+            {
+                f"note-{at:02}.md": file_of(text, "feedback").decode()
+                for at, text in enumerate(ORDINARY)
+            }
+            | {"MEMORY.md": own}
+        )
         shown = squeezed(await host.shown_later("Hello, what is there?"))
 
         assert [at for at in range(len(ORDINARY)) if f"(note-{at:02}.md)" not in shown] == []

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.folder.run import MemoryFolder
-from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.folder import MemoryFolder
+from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout
 from memorist.testing import FrozenClock
@@ -36,5 +36,14 @@ def memory(name: str, body: str = "Text.", kind: str = "project") -> bytes:
     return f"---\nname: {name}\ndescription: about {name}\ntype: {kind}\n---\n\n{body}\n".encode()
 
 
-def put(folder: MemoryFolder, path: str, data: bytes | None, *, what: str = "put", before: bytes | None = None) -> str:
-    return folder.apply([Change(path=path, before=before, after=data)], Why(actor="user", what=what))
+def put(
+    folder: MemoryFolder,
+    path: str,
+    data: bytes | None,
+    *,
+    what: str = "put",
+    before: bytes | None = None,
+) -> str:
+    return folder.apply_changes(
+        [MemoryChange(path=path, before=before, after=data)], ChangeReason(actor="user", what=what)
+    )

@@ -1,4 +1,6 @@
-"""A clock that jumps years ahead and back, as a flat battery or a wrong time server make it: dates, age, order and index."""
+"""A clock that jumps years ahead and back, as a flat battery or a wrong time server make it: dates,
+age, order and index.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
-from memorist.auto_memory.index import IndexLimits, Uses, build
-from memorist.auto_memory.kinds import Kind
-from memorist.auto_memory.manifest import DAY, head_of, line
-from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.auto_memory.topic import moment, parse
-from memorist.recall.run import load_texts
-from memorist.recall.settings import RecallSettings
-from memorist.recall.surface import surface
+from memorist.auto_memory.index import (
+    DAY_SECONDS,
+    IndexLimits,
+    MemoryUsage,
+    build_index,
+    read_memory_header,
+    render_manifest_line,
+)
+from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.topic import MemoryKind, format_utc_timestamp, parse_topic
+from memorist.recall.recall import load_recall_prompts
+from memorist.recall.rendering import render_memory
+from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import MemoryLayout
 from memorist.testing import FrozenClock
 
 NOW = 1_780_000_000.0
-YEARS = 20 * 365 * DAY
+YEARS = 20 * 365 * DAY_SECONDS
 
 
 @pytest.fixture
@@ -37,58 +43,94 @@ def auto(where: MemoryLayout, clock: FrozenClock) -> Iterator[AutoMemory]:
 def added(auto: AutoMemory, clock: FrozenClock, name: str, at: float) -> None:
     """A memory written while the clock said this, its file's own time included."""
     clock.set_wall(at)
-    auto.add(f"The {name} valve opens to the left.", kind=Kind.PROJECT, name=name, description=f"about the {name} valve")
-    os.utime(auto.where.folder / f"{name}.md", (at, at))
+    auto.add(
+        f"The {name} valve opens to the left.",
+        kind=MemoryKind.PROJECT,
+        name=name,
+        description=f"about the {name} valve",
+    )
+    os.utime(auto.layout.folder / f"{name}.md", (at, at))
 
 
 @pytest.mark.covers("AM-10", "AM-2")
-def test_order_is_that_of_the_changes_whatever_the_clock_said(auto: AutoMemory, clock: FrozenClock) -> None:
-    """Each memory has the date of the clock it was made by; the log goes by what came after what, and undo takes back the newest change."""
+def test_order_is_that_of_the_changes_whatever_the_clock_said(
+    auto: AutoMemory, clock: FrozenClock
+) -> None:
+    """Each memory has the date of the clock it was made by; the log goes by what came after what,
+    and undo takes back the newest change.
+    """
     added(auto, clock, "first", NOW)
     added(auto, clock, "second", NOW + YEARS)
     added(auto, clock, "third", NOW + 60)
 
-    created = [auto.folder.read(f"{name}.md").provenance.created for name in ("first", "second", "third")]
+    created = [
+        auto.folder.read_topic(f"{name}.md").provenance.created
+        for name in ("first", "second", "third")
+    ]
     logged = [each for each in auto.folder.history.log() if each.why.actor == "user"]
 
-    assert created == [moment(NOW), moment(NOW + YEARS), moment(NOW + 60)]
+    assert created == [
+        format_utc_timestamp(NOW),
+        format_utc_timestamp(NOW + YEARS),
+        format_utc_timestamp(NOW + 60),
+    ]
     assert [each.paths[-1] for each in logged] == ["third.md", "second.md", "first.md"]
     assert [each.at for each in logged] == [NOW + 60, NOW + YEARS, NOW]
     assert auto.undo().paths[-1] == "third.md"
     assert auto.undo().paths[-1] == "second.md"
-    assert [head.path for head in auto.heads()] == ["first.md"]
+    assert [head.path for head in auto.headers()] == ["first.md"]
 
 
 @pytest.mark.covers("RC-4", "AM-3")
 def test_age_is_told_by_the_clock_of_the_moment(auto: AutoMemory, clock: FrozenClock) -> None:
-    """Years ahead the memory is years old and says so; put back, it is of today again, as is one from the future."""
+    """Years ahead the memory is years old and says so; put back, it is of today again, as is one
+    from the future.
+    """
     added(auto, clock, "mill", NOW)
     added(auto, clock, "later", NOW + YEARS)
-    texts, settings = load_texts(), RecallSettings()
-    heads = {head.path: head for head in auto.heads()}
+    texts, settings = load_recall_prompts(), RecallSettings()
+    heads = {head.path: head for head in auto.headers()}
 
     def shown(path: str, now: float) -> str:
-        return surface(auto.folder.read(path), heads[path], folder="/srv/memory", now=now, texts=texts, settings=settings).text
+        return render_memory(
+            auto.folder.read_topic(path),
+            heads[path],
+            folder="/srv/memory",
+            now=now,
+            prompts=texts,
+            settings=settings,
+        ).text
 
     assert f"{20 * 365} days ago" in shown("mill.md", NOW + YEARS)
     assert "today" in shown("mill.md", NOW + 60)
     assert "days ago" not in shown("mill.md", NOW + 60)
     assert "today" in shown("later.md", NOW)
     assert "days ago" not in shown("later.md", NOW)
-    assert auto.folder.index_text().count("valve") == 2
+    assert auto.folder.read_index_text().count("valve") == 2
 
 
 @pytest.mark.covers("AM-10", "SF-5")
 @pytest.mark.parametrize("at", [-YEARS, 0.0, 4_102_444_800.0, 253_402_300_800.0, 1e12])
-def test_a_clock_beyond_every_calendar_stops_nothing(auto: AutoMemory, clock: FrozenClock, at: float) -> None:
-    """Before 1970 and after the year 9999 memories are written, read, listed and taken back; a date that no calendar has is left out."""
+def test_a_clock_beyond_every_calendar_stops_nothing(
+    auto: AutoMemory, clock: FrozenClock, at: float
+) -> None:
+    """Before 1970 and after the year 9999 memories are written, read, listed and taken back; a date
+    that no calendar has is left out.
+    """
     clock.set_wall(at)
-    auto.add("The mill valve opens to the left.", kind=Kind.PROJECT, name="mill", description="about the mill")
+    auto.add(
+        "The mill valve opens to the left.",
+        kind=MemoryKind.PROJECT,
+        name="mill",
+        description="about the mill",
+    )
     clock.set_wall(NOW)
-    auto.add("The loom is blue.", kind=Kind.PROJECT, name="loom", description="about the loom")
+    auto.add(
+        "The loom is blue.", kind=MemoryKind.PROJECT, name="loom", description="about the loom"
+    )
 
-    assert auto.folder.read("mill.md").provenance.created == moment(at)
-    assert [head.path for head in auto.heads()] == ["loom.md", "mill.md"]
+    assert auto.folder.read_topic("mill.md").provenance.created == format_utc_timestamp(at)
+    assert [head.path for head in auto.headers()] == ["loom.md", "mill.md"]
     assert [each.paths[-1] for each in auto.folder.history.log()] == ["loom.md", "mill.md"]
     assert auto.undo().paths[-1] == "loom.md"
 
@@ -96,12 +138,27 @@ def test_a_clock_beyond_every_calendar_stops_nothing(auto: AutoMemory, clock: Fr
 @pytest.mark.covers("AM-3", "RC-4")
 @given(modified=st.floats(-1e11, 1e13), now=st.floats(-1e11, 1e13), last=st.floats(-1e11, 1e13))
 def test_no_pair_of_times_breaks_index_or_age(modified: float, now: float, last: float) -> None:
-    """Whatever file, ledger and clock say, age is a number of whole days from today on, the index has its line, and the manifest its date."""
-    head = head_of("mill.md", memory("mill"), lines=30, modified=modified, size=100)
-    made = build([head], "", uses={"mill.md": Uses(1, last)}, now=now, limits=IndexLimits(lines=10, size=1_000, line=150))
-    shown = surface(parse("mill.md", memory("mill")), head, folder="/srv/memory", now=now, texts=load_texts(), settings=RecallSettings())
+    """Whatever file, ledger and clock say, age is a number of whole days from today on, the index
+    has its line, and the manifest its date.
+    """
+    head = read_memory_header("mill.md", memory("mill"), lines=30, modified=modified, size=100)
+    made = build_index(
+        [head],
+        "",
+        usage={"mill.md": MemoryUsage(1, last)},
+        now=now,
+        limits=IndexLimits(max_lines=10, max_bytes=1_000, pointer_chars=150),
+    )
+    shown = render_memory(
+        parse_topic("mill.md", memory("mill")),
+        head,
+        folder="/srv/memory",
+        now=now,
+        prompts=load_recall_prompts(),
+        settings=RecallSettings(),
+    )
 
-    assert head.age_days(now) == max(0, int((now - modified) // DAY))
+    assert head.age_days(now) == max(0, int((now - modified) // DAY_SECONDS))
     assert made.listed == ("mill.md",)
-    assert line(head).startswith("- [project] mill.md (")
+    assert render_manifest_line(head).startswith("- [project] mill.md (")
     assert "mill.md" in shown.text

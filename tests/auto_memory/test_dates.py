@@ -9,13 +9,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.dates import absolute
+from memorist.auto_memory.dates import make_dates_absolute
 
 pytestmark = pytest.mark.covers("AM-12")
 
 WEDNESDAY = datetime(2026, 3, 4, 12, tzinfo=UTC).timestamp()
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-MOMENTS = st.integers(631_152_000, 3_786_912_000).map(lambda second: datetime.fromtimestamp(second, UTC))
+MOMENTS = st.integers(631_152_000, 3_786_912_000).map(
+    lambda second: datetime.fromtimestamp(second, UTC)
+)
 WORDS = st.sampled_from(
     [
         "tomorrow",
@@ -70,7 +72,7 @@ WORDS = st.sampled_from(
 )
 def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str) -> None:
     """Said on Wednesday, 4 March 2026; weeks begin on Monday."""
-    assert absolute(text, WEDNESDAY) == expected
+    assert make_dates_absolute(text, WEDNESDAY) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,48 +94,56 @@ def test_a_relative_date_is_put_behind_its_absolute_one(text: str, expected: str
 )
 def test_what_is_ambiguous_quoted_or_no_date_is_left_alone(text: str) -> None:
     """A wrong date is worse than a relative one."""
-    assert absolute(text, WEDNESDAY) == text
+    assert make_dates_absolute(text, WEDNESDAY) == text
 
 
 def test_the_speakers_zone_decides_which_day_it_is() -> None:
     """At 23:30 UTC it is tomorrow already in Shanghai."""
     late = datetime(2026, 3, 4, 23, 30, tzinfo=UTC).timestamp()
 
-    assert absolute("today", late) == "2026-03-04 (today)"
-    assert absolute("today", late, offset=8 * 3600) == "2026-03-05 (today)"
+    assert make_dates_absolute("today", late) == "2026-03-04 (today)"
+    assert make_dates_absolute("today", late, utc_offset=8 * 3600) == "2026-03-05 (today)"
 
 
 @pytest.mark.parametrize("timestamp", [None, float("nan"), float("inf"), 1e18, -1e18])
 def test_without_a_day_in_the_calendar_nothing_changes(timestamp: float | None) -> None:
     """A transcript may lack times or hold nonsense."""
-    assert absolute("due tomorrow", timestamp) == "due tomorrow"
+    assert make_dates_absolute("due tomorrow", timestamp) == "due tomorrow"
 
 
 @given(st.lists(WORDS, max_size=12).map(" ".join), MOMENTS, MOMENTS)
 def test_a_second_pass_changes_nothing(text: str, first: datetime, second: datetime) -> None:
     """Not even on another day: a memory may go through more than once."""
-    once = absolute(text, first.timestamp())
+    once = make_dates_absolute(text, first.timestamp())
 
-    assert absolute(once, second.timestamp()) == once
+    assert make_dates_absolute(once, second.timestamp()) == once
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=12).map(" ".join)), MOMENTS)
 def test_the_own_words_stay(text: str, moment: datetime) -> None:
-    """Taking out what was put in gives the text back (texts that hold such brackets of their own are left out)."""
-    put = absolute(text, moment.timestamp())
+    """Taking out what was put in gives the text back (texts that hold such brackets of their own
+    are left out).
+    """
+    put = make_dates_absolute(text, moment.timestamp())
     assume(not re.search(r"\d{4}.*[(（]", text))
-    back = re.sub(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(([^()]*)\)|（([^（）]*)）)", lambda match: match[1] or match[2], put)
+    back = re.sub(
+        r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(([^()]*)\)|（([^（）]*)）)",
+        lambda match: match[1] or match[2],
+        put,
+    )
 
     assert back == text
 
 
 @given(st.sampled_from(DAYS), MOMENTS)
 def test_a_named_weekday_is_that_weekday(day: str, moment: datetime) -> None:
-    """And it lies in the week that was named: ahead for `coming`, behind for `last`, in the next week for `next`."""
+    """And it lies in the week that was named: ahead for `coming`, behind for `last`, in the next
+    week for `next`.
+    """
     today = moment.date()
 
     def read(which: str) -> date:
-        return date.fromisoformat(absolute(f"{which} {day}", moment.timestamp())[:10])
+        return date.fromisoformat(make_dates_absolute(f"{which} {day}", moment.timestamp())[:10])
 
     assert {read(which).strftime("%A") for which in ("next", "last", "this", "coming")} == {day}
     assert timedelta(0) < read("coming") - today <= timedelta(7)
@@ -146,6 +156,12 @@ def test_so_many_days_on_are_so_many_days(count: int, moment: datetime) -> None:
     """Both languages, both directions."""
     stamp, today = moment.timestamp(), moment.date()
 
-    assert absolute(f"in {count} days", stamp).startswith((today + timedelta(count)).isoformat())
-    assert absolute(f"{count}天后", stamp).startswith((today + timedelta(count)).isoformat())
-    assert absolute(f"{count} days ago", stamp).startswith((today - timedelta(count)).isoformat())
+    assert make_dates_absolute(f"in {count} days", stamp).startswith(
+        (today + timedelta(count)).isoformat()
+    )
+    assert make_dates_absolute(f"{count}天后", stamp).startswith(
+        (today + timedelta(count)).isoformat()
+    )
+    assert make_dates_absolute(f"{count} days ago", stamp).startswith(
+        (today - timedelta(count)).isoformat()
+    )

@@ -1,4 +1,6 @@
-"""The layouts of other agents: what they hold goes in and out without loss, and what they do not hold is said."""
+"""The layouts of other agents: what they hold goes in and out without loss, and what they do not
+hold is said.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.dialects import claude_code, codex, gemini, hermes, instructions
-from memorist.auto_memory.dialects.registry import DIALECTS, recognise
-from memorist.auto_memory.dialects.values import Lost
-from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.topic import Provenance, Topic, encode, new_topic, parse, with_header
+from memorist.auto_memory.interop import claude_code, codex, gemini, hermes, instruction_files
+from memorist.auto_memory.interop.dialect import ExportLoss
+from memorist.auto_memory.interop.transfer import DIALECTS, recognise_dialect
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    encode_topic_text,
+    parse_topic,
+    with_header,
+)
 
 pytestmark = pytest.mark.covers("AM-13")
 
@@ -71,9 +81,13 @@ header = st.lists(
 )  # fmt: skip
 
 
-def topic(body: str, kind: Kind | None = Kind.PROJECT, name: str = "", path: str = "a-name.md") -> Topic:
-    """A memory whose description is the start of its text, so that only what a test adds can go lost."""
-    return new_topic(
+def topic(
+    body: str, kind: MemoryKind | None = MemoryKind.PROJECT, name: str = "", path: str = "a-name.md"
+) -> Topic:
+    """A memory whose description is the start of its text, so that only what a test adds can go
+    lost.
+    """
+    return create_topic(
         path,
         kind=kind,
         name=name or path[:-3],
@@ -102,13 +116,15 @@ def bodies(dialect: str, topics: list[Topic]) -> list[str]:
 def test_a_file_of_claude_code_goes_through_byte_for_byte(
     mark: bytes, opening: bytes, head: list[bytes], closing: bytes, body: bytes
 ) -> None:
-    """Unknown keys, remarks, line ends, a byte order mark and bytes that are no UTF-8 survive reading and writing."""
+    """Unknown keys, remarks, line ends, a byte order mark and bytes that are no UTF-8 survive
+    reading and writing.
+    """
     data = mark + opening + b"".join(head) + closing + body + b"\nx"
 
-    read = claude_code.read({"a.md": data})
+    read = claude_code.read_claude_code({"a.md": data})
 
     assert [each.path for each in read.topics] == ["a.md"]
-    assert claude_code.write(read.topics, {}).files["a.md"] == data
+    assert claude_code.write_claude_code(read.topics, {}).files["a.md"] == data
 
 
 @settings(deadline=None)
@@ -117,7 +133,9 @@ def test_one_key_set_leaves_every_other_line(head: list[bytes], body: bytes) -> 
     """A change of a header touches the lines of that key and no other byte."""
     before, after = b"\xef\xbb\xbf---\r\n" + b"".join(head), b"---\r\n" + body
 
-    changed = encode(with_header(parse("a.md", before + after), {"memorist": {"trust": "stated"}}).text())
+    changed = encode_topic_text(
+        with_header(parse_topic("a.md", before + after), {"memorist": {"trust": "stated"}}).text()
+    )
 
     assert changed == before + b"memorist:\n  trust: stated\n" + after
 
@@ -127,23 +145,32 @@ def test_both_shapes_of_claude_code_are_read() -> None:
     files = {
         "MEMORY.md": b"- [Old](old.md) \xe2\x80\x94 a hook\n- [New](new.md)\n",
         "old.md": b"---\nname: old\ndescription: d\ntype: feedback\n---\n\nUse tabs.\n",
-        "new.md": b"---\nname: new\ndescription: d\npinned: true\nmetadata:\n  type: user\n---\n\nSee [[old]].\n",
+        "new.md": b"---\nname: new\ndescription: d\npinned: true\nmetadata:\n  type: "
+        b"user\n---\n\nSee [[old]].\n",
     }
 
-    read = claude_code.read(files)
+    read = claude_code.read_claude_code(files)
 
-    assert recognise(files) == "claude-code"
-    assert {each.path: each.kind for each in read.topics} == {"old.md": Kind.FEEDBACK, "new.md": Kind.USER}
+    assert recognise_dialect(files) == "claude-code"
+    assert {each.path: each.kind for each in read.topics} == {
+        "old.md": MemoryKind.FEEDBACK,
+        "new.md": MemoryKind.USER,
+    }
     assert next(each for each in read.topics if each.path == "new.md").pinned
-    assert read.left == ()
-    assert claude_code.write(read.topics, files).files == files
+    assert read.ignored == ()
+    assert claude_code.write_claude_code(read.topics, files).files == files
 
 
 def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
-    """Export into a folder in use adds lines to its index, drops none, and does not touch the files of others."""
-    present = {"MEMORY.md": b"# Mine\n- [Their title](theirs.md) \xe2\x80\x94 their hook\n", "theirs.md": b"---\nname: t\n---\nText.\n"}
+    """Export into a folder in use adds lines to its index, drops none, and does not touch the files
+    of others.
+    """
+    present = {
+        "MEMORY.md": b"# Mine\n- [Their title](theirs.md) \xe2\x80\x94 their hook\n",
+        "theirs.md": b"---\nname: t\n---\nText.\n",
+    }
 
-    files = claude_code.write([topic("Deploys are on Fridays.")], present).files
+    files = claude_code.write_claude_code([topic("Deploys are on Fridays.")], present).files
 
     assert set(files) == {"MEMORY.md", "a-name.md"}
     index = files["MEMORY.md"].decode().splitlines()
@@ -154,65 +181,87 @@ def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
 
 def test_what_is_no_memory_in_a_folder_of_claude_code_is_said() -> None:
     """Logs, team files, empty files and loose lines of the index are named with the reason."""
-    read = claude_code.read({
+    read = claude_code.read_claude_code({
         "MEMORY.md": b"# H\nloose line\n", "logs/2026/01/2026-01-02.md": b"- x\n", "team/a.md": b"t\n", "team/MEMORY.md": b"x\n",
         "empty.md": b"---\nname: e\n---\n",
     })  # fmt: skip
 
     assert read.topics == ()
-    assert {each.where for each in read.left} == {"MEMORY.md", "logs/2026/01/2026-01-02.md", "team/a.md", "team/MEMORY.md", "empty.md"}
+    assert {each.where for each in read.ignored} == {
+        "MEMORY.md",
+        "logs/2026/01/2026-01-02.md",
+        "team/a.md",
+        "team/MEMORY.md",
+        "empty.md",
+    }
 
 
 def test_a_name_that_a_memory_folder_does_not_take_is_changed() -> None:
     """A file whose name would be refused is read under another, and none is lost by it."""
-    read = claude_code.read({"a\\b.md": b"one", "a-b.md": b"two", "bad. /x\u200b.md": b"three"})
+    read = claude_code.read_claude_code(
+        {"a\\b.md": b"one", "a-b.md": b"two", "bad. /x\u200b.md": b"three"}
+    )
 
     assert len({each.path for each in read.topics}) == 3
     assert sorted(each.body for each in read.topics) == ["one", "three", "two"]
 
 
 def test_codex_is_read_by_its_schema() -> None:
-    """Profile, preferences, tips, knowledge and notes are memories of their kinds; evidence and contents are left, and said."""
-    read = codex.read(CODEX_FILES)
+    """Profile, preferences, tips, knowledge and notes are memories of their kinds; evidence and
+    contents are left, and said.
+    """
+    read = codex.read_codex(CODEX_FILES)
 
     assert [(each.kind, each.body) for each in read.topics] == [
-        (Kind.FEEDBACK, 'when reviewing, the user asked "cite lines" -> cite file and line'),
-        (Kind.PROJECT, "Totals of the shop. rounding in prices.py\n\n- prices.py rounds each line [Task 1]\n  and the tax too"),
+        (MemoryKind.FEEDBACK, 'when reviewing, the user asked "cite lines" -> cite file and line'),
         (
-            Kind.PROJECT,
-            "Totals of the shop: what failed, and what to do instead. rounding in prices.py\n\n- total off by a cent -> rounding twice -> round once",
+            MemoryKind.PROJECT,
+            "Totals of the shop. rounding in prices.py\n\n- prices.py rounds each line [Task "
+            "1]\n  and the tax too",
+        ),
+        (
+            MemoryKind.PROJECT,
+            "Totals of the shop: what failed, and what to do instead. rounding in "
+            "prices.py\n\n- total off by a cent -> rounding twice -> round once",
         ),
         (None, "Use pnpm here."),
-        (Kind.USER, "Works on a shop; likes proof."),
-        (Kind.FEEDBACK, "Be brief."),
-        (Kind.PROJECT, "Run make first."),
+        (MemoryKind.USER, "Works on a shop; likes proof."),
+        (MemoryKind.FEEDBACK, "Be brief."),
+        (MemoryKind.PROJECT, "Run make first."),
     ]
     assert set(read.folders.values()) == {("/home/dev/shop",)}
-    assert {each.where for each in read.left} == {
+    assert {each.where for each in read.ignored} == {
         "MEMORY.md: Totals of the shop", "memory_summary.md: What's in Memory", "raw_memories.md", "rollout_summaries/", "skills/",
     }  # fmt: skip
 
 
 def test_raw_memories_are_read_where_no_handbook_is() -> None:
-    """Before the first consolidation they are all there is; each holds for the folder of its session."""
-    raw = b"# Raw Memories\n\n## Thread `t-1`\nupdated_at: x\ncwd: /home/dev/shop\n\nraw one\n\n## Thread `t-2`\nupdated_at: y\n\nraw two\n"
+    """Before the first consolidation they are all there is; each holds for the folder of its
+    session.
+    """
+    raw = (
+        b"# Raw Memories\n\n## Thread `t-1`\nupdated_at: x\ncwd: /home/dev/shop\n\nraw "
+        b"one\n\n## Thread `t-2`\nupdated_at: y\n\nraw two\n"
+    )
 
-    read = codex.read({"raw_memories.md": raw})
+    read = codex.read_codex({"raw_memories.md": raw})
 
     assert [each.body for each in read.topics] == ["raw one", "raw two"]
     assert list(read.folders.values()) == [("/home/dev/shop",)]
 
 
 def test_memories_go_to_codex_as_notes() -> None:
-    """Codex makes its own files anew, so a memory goes in as a note; what one holds already is not written again."""
+    """Codex makes its own files anew, so a memory goes in as a note; what one holds already is not
+    written again.
+    """
     made = topic("Use pnpm here.\n\nWhy: the lock file.", name="Use pnpm")
 
-    wrote = codex.write([made], CODEX_FILES)
-    again = codex.write([made], {**CODEX_FILES, **wrote.files})
+    wrote = codex.write_codex([made], CODEX_FILES)
+    again = codex.write_codex([made], {**CODEX_FILES, **wrote.files})
 
     assert list(wrote.files) == ["extensions/ad_hoc/notes/1970-01-01T00-00-00-use-pnpm.md"]
-    assert codex.read(wrote.files).topics[0].name == "Use pnpm"
-    assert wrote.lost == (Lost("a-name.md", ("kind",)),)
+    assert codex.read_codex(wrote.files).topics[0].name == "Use pnpm"
+    assert wrote.losses == (ExportLoss("a-name.md", ("kind",)),)
     assert again.files == {}
 
 
@@ -223,14 +272,23 @@ def test_texts_come_back_from_codex_and_from_instruction_files(texts: list[str])
     made = [topic(text, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()]
 
     assert [flat(each) for each in bodies("codex", made)] == [flat(each.body) for each in made]
-    assert [flat(each) for each in bodies("instructions", made)] == [flat(each.body) for each in made]
+    assert [flat(each) for each in bodies("instructions", made)] == [
+        flat(each.body) for each in made
+    ]
 
 
 @settings(deadline=None)
-@given(st.lists(st.lists(st.text("ab -#*", min_size=1, max_size=9), min_size=1, max_size=4), max_size=4))
+@given(
+    st.lists(
+        st.lists(st.text("ab -#*", min_size=1, max_size=9), min_size=1, max_size=4), max_size=4
+    )
+)
 def test_lines_and_their_indents_come_back_from_instruction_files(texts: list[list[str]]) -> None:
     """Lines stay lines, and what is set in stays set in."""
-    made = [topic("\n".join(["x", *text, "y"]) + str(number), path=f"{number}.md") for number, text in enumerate(texts)]
+    made = [
+        topic("\n".join(["x", *text, "y"]) + str(number), path=f"{number}.md")
+        for number, text in enumerate(texts)
+    ]
 
     assert bodies("instructions", made) == [each.body.strip() for each in made]
 
@@ -238,15 +296,27 @@ def test_lines_and_their_indents_come_back_from_instruction_files(texts: list[li
 @settings(deadline=None)
 @given(st.lists(lines, max_size=4))
 def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
-    """What is written is one line without angle brackets; read again it is that line, and what it lost is said."""
-    made = [topic(text, None, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()]
-    wrote = gemini.write(made, {})
+    """What is written is one line without angle brackets; read again it is that line, and what it
+    lost is said.
+    """
+    made = [
+        topic(text, None, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()
+    ]
+    wrote = gemini.write_gemini(made, {})
 
-    found = [each.body for each in gemini.read(wrote.files).topics]
+    found = [each.body for each in gemini.read_gemini(wrote.files).topics]
 
-    assert found == list(dict.fromkeys(line for line in (gemini.line_of(each.body) for each in made) if line))
-    told = {each.path: each.what for each in wrote.lost}
-    assert all("lines" in told[each.path] for each in made if "\n" in each.body.strip() and gemini.line_of(each.body))
+    assert found == list(
+        dict.fromkeys(
+            line for line in (gemini.render_gemini_line(each.body) for each in made) if line
+        )
+    )
+    told = {each.path: each.what for each in wrote.losses}
+    assert all(
+        "lines" in told[each.path]
+        for each in made
+        if "\n" in each.body.strip() and gemini.render_gemini_line(each.body)
+    )
 
 
 @settings(deadline=None)
@@ -254,42 +324,58 @@ def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
 def test_entries_of_hermes_come_back(texts: list[str]) -> None:
     """Each entry comes back as it was; a sign that would part it is taken out, and that is said."""
     made = [topic(text, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()]
-    wrote = hermes.write(made, {})
+    wrote = hermes.write_hermes(made, {})
 
-    found = [each.body for each in hermes.read(wrote.files).topics]
+    found = [each.body for each in hermes.read_hermes(wrote.files).topics]
 
     plain = [each.body.strip() for each in made if "§" not in each.body and "\r\n" not in each.body]
     assert [each for each in plain if each not in found] == []
-    told = {each.path for each in wrote.lost}
+    told = {each.path for each in wrote.losses}
     assert not [each.path for each in made if "\n§\n" in each.body and each.path not in told]
 
 
 def test_hermes_keeps_the_person_apart_and_its_limits() -> None:
     """What is about the person goes to `USER.md`; what does not fit is named as not written."""
     made = [
-        topic("Likes short answers.", Kind.USER, path="u.md"),
-        topic("Cite lines.", Kind.FEEDBACK, path="f.md"),
+        topic("Likes short answers.", MemoryKind.USER, path="u.md"),
+        topic("Cite lines.", MemoryKind.FEEDBACK, path="f.md"),
         topic("x" * 2_000, path="long.md"),
         topic("y" * 300, path="next.md"),
     ]
 
-    wrote = hermes.write(made, {"MEMORY.md": "kept ✓".encode()})
+    wrote = hermes.write_hermes(made, {"MEMORY.md": "kept ✓".encode()})
 
     assert wrote.files["USER.md"].decode() == "Likes short answers.\n§\nCite lines."
     assert wrote.files["MEMORY.md"].decode() == "kept ✓\n§\n" + "x" * 2_000
-    assert [(each.path, each.whole) for each in wrote.lost] == [("f.md", False), ("next.md", True)]
-    assert [each.kind for each in hermes.read(wrote.files).topics] == [Kind.PROJECT, Kind.PROJECT, Kind.USER, Kind.USER]
+    assert [(each.path, each.whole) for each in wrote.losses] == [
+        ("f.md", False),
+        ("next.md", True),
+    ]
+    assert [each.kind for each in hermes.read_hermes(wrote.files).topics] == [
+        MemoryKind.PROJECT,
+        MemoryKind.PROJECT,
+        MemoryKind.USER,
+        MemoryKind.USER,
+    ]
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=60), st.binary(max_size=60), st.booleans())
-def test_what_stands_in_an_instruction_file_stays(before: bytes, after: bytes, section: bool) -> None:
+def test_what_stands_in_an_instruction_file_stays(
+    before: bytes, after: bytes, section: bool
+) -> None:
     """Only lines are added: every byte of the file is there again, in order, whatever it holds."""
-    heading = gemini.HEADING.encode()
-    present = before + (b"\n" + heading + b"\n- known\n" if section else b"") + b"\n## Next\n" + after
+    heading = gemini.GEMINI_HEADING.encode()
+    present = (
+        before + (b"\n" + heading + b"\n- known\n" if section else b"") + b"\n## Next\n" + after
+    )
 
-    wrote = gemini.write([topic("A new fact.", None)], {"GEMINI.md": present}).files["GEMINI.md"]
-    again = gemini.write([topic("A new fact.", None)], {"GEMINI.md": wrote}).files["GEMINI.md"]
+    wrote = gemini.write_gemini([topic("A new fact.", None)], {"GEMINI.md": present}).files[
+        "GEMINI.md"
+    ]
+    again = gemini.write_gemini([topic("A new fact.", None)], {"GEMINI.md": wrote}).files[
+        "GEMINI.md"
+    ]
 
     assert wrote.count(b"- A new fact.") == present.count(b"- A new fact.") + 1
     assert again == wrote
@@ -300,46 +386,74 @@ def test_what_stands_in_an_instruction_file_stays(before: bytes, after: bytes, s
 
 def test_the_section_of_gemini_ends_where_its_own_program_ends_it() -> None:
     """At the next heading of two signs; other parts of the file are instructions, and no memories."""
-    text = b"# Rules\n- not a memory\n\n## Gemini Added Memories\n- one fact\n- another\n\n## Else\n- nor this\n"
+    text = (
+        b"# Rules\n- not a memory\n\n## Gemini Added Memories\n- one fact\n- another\n\n## "
+        b"Else\n- nor this\n"
+    )
 
-    read = gemini.read({"GEMINI.md": text})
+    read = gemini.read_gemini({"GEMINI.md": text})
 
     assert [each.body for each in read.topics] == ["one fact", "another"]
-    assert [each.where for each in read.left] == ["GEMINI.md"]
+    assert [each.where for each in read.ignored] == ["GEMINI.md"]
 
 
 def test_an_instruction_file_without_our_section_is_read_by_its_lists() -> None:
     """List entries are memories; prose and code are named as left."""
     text = b"# Rules\nprose\n- Use tabs.\n  Always.\n\n## Code\n```\n- no entry\n```\n"
 
-    read = instructions.read({"AGENTS.md": text})
+    read = instruction_files.read_instructions({"AGENTS.md": text})
 
-    assert [(each.kind, each.body) for each in read.topics] == [(Kind.FEEDBACK, "Use tabs.\nAlways.")]
-    assert [each.where for each in read.left] == ["AGENTS.md: Rules", "AGENTS.md: Code"]
+    assert [(each.kind, each.body) for each in read.topics] == [
+        (MemoryKind.FEEDBACK, "Use tabs.\nAlways.")
+    ]
+    assert [each.where for each in read.ignored] == ["AGENTS.md: Rules", "AGENTS.md: Code"]
 
 
 @pytest.mark.parametrize("name", ["codex", "gemini", "hermes", "instructions"])
 def test_what_a_dialect_cannot_hold_is_said_for_each_memory(name: str) -> None:
-    """Kind, name, description, pin, origin, own keys: each is held or named; a superseded memory is not shown as true."""
+    """Kind, name, description, pin, origin, own keys: each is held or named; a superseded memory is
+    not shown as true.
+    """
     rich = with_header(
-        topic("Use tabs.", Kind.REFERENCE, name="where tabs are told"), {"description": "a hook", "pinned": "true", "own": "x"}
+        topic("Use tabs.", MemoryKind.REFERENCE, name="where tabs are told"),
+        {"description": "a hook", "pinned": "true", "own": "x"},
     )
-    stated = new_topic("s.md", kind=None, name="s", description="s", body="s", provenance=Provenance(quote="the words", trust=Trust.STATED))
-    old = new_topic("o.md", kind=None, name="o", description="o", body="old", provenance=Provenance(status="superseded"))
+    stated = create_topic(
+        "s.md",
+        kind=None,
+        name="s",
+        description="s",
+        body="s",
+        provenance=Provenance(quote="the words", trust=Trust.STATED),
+    )
+    old = create_topic(
+        "o.md",
+        kind=None,
+        name="o",
+        description="o",
+        body="old",
+        provenance=Provenance(status="superseded"),
+    )
     dialect = DIALECTS[name]
 
-    told = {each.path: each for each in dialect.write([rich, stated, old], {}).lost}
+    told = {each.path: each for each in dialect.write([rich, stated, old], {}).losses}
 
-    assert set(told["a-name.md"].what) == {"kind", "name", "description", "pinned", "other keys"} - dialect.holds
+    assert (
+        set(told["a-name.md"].what)
+        == {"kind", "name", "description", "pinned", "other keys"} - dialect.supported_traits
+    )
     assert told["s.md"].what == ("origin",)
     assert told["o.md"].whole
 
 
 def test_claude_code_holds_everything() -> None:
     """Nothing is lost there, so nothing is told."""
-    rich = with_header(topic("See [[other]].\nMore.", Kind.REFERENCE), {"description": "a hook", "pinned": "true", "own": "x"})
+    rich = with_header(
+        topic("See [[other]].\nMore.", MemoryKind.REFERENCE),
+        {"description": "a hook", "pinned": "true", "own": "x"},
+    )
 
-    assert claude_code.write([rich], {}).lost == ()
+    assert claude_code.write_claude_code([rich], {}).losses == ()
 
 
 @pytest.mark.parametrize(
@@ -352,7 +466,14 @@ def test_claude_code_holds_everything() -> None:
         ({"memories/USER.md": b"who", "memories/MEMORY.md": b"what"}, "hermes"),
         ({"GEMINI.md": b"x"}, "gemini"),
         ({"NOTES.md": b"## Gemini Added Memories\n- x\n"}, "gemini"),
-        ({"MEMORY.md": b"- [A](a.md) - b\n", "a.md": b"x", "USER.md": b"---\nname: u\ndescription: d\n---\nx"}, "claude-code"),
+        (
+            {
+                "MEMORY.md": b"- [A](a.md) - b\n",
+                "a.md": b"x",
+                "USER.md": b"---\nname: u\ndescription: d\n---\nx",
+            },
+            "claude-code",
+        ),
         ({"a.md": b"---\ntype: user\n---\nx"}, "claude-code"),
         ({"AGENTS.md": b"- x\n"}, "instructions"),
         ({"README.md": b"- x\n"}, None),
@@ -361,15 +482,17 @@ def test_claude_code_holds_everything() -> None:
 )
 def test_a_dialect_is_known_by_its_content(files: dict[str, bytes], name: str | None) -> None:
     """Each layout is recognised, and what is none of them is not taken for one."""
-    assert recognise(files) == name
+    assert recognise_dialect(files) == name
 
 
 @settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(["MEMORY.md", "USER.md", "GEMINI.md", "memory_summary.md", "raw_memories.md", "AGENTS.md", "a.md",
                                         "extensions/ad_hoc/notes/x.md"]), st.one_of(st.binary(max_size=80), lines.map(str.encode))))  # fmt: skip
 def test_no_content_breaks_a_dialect(files: dict[str, bytes]) -> None:
-    """Whatever stands in the files, every dialect reads it, its memories have text and paths of their own, and all dialects write them."""
-    recognise(files)
+    """Whatever stands in the files, every dialect reads it, its memories have text and paths of
+    their own, and all dialects write them.
+    """
+    recognise_dialect(files)
     for dialect in DIALECTS.values():
         found = dialect.read(files).topics
         assert len({each.path for each in found}) == len(found)
@@ -386,7 +509,7 @@ def test_many_entries_with_the_same_start_get_names_of_their_own() -> None:
         + "- twice\n- twice\n"
     )
 
-    found = gemini.read({"GEMINI.md": text.encode()}).topics
+    found = gemini.read_gemini({"GEMINI.md": text.encode()}).topics
 
     assert len(found) == 61
     assert {each.path[-6:] for each in found[1:3]} == {"y-2.md", "y-3.md"}

@@ -6,20 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.dialects.values import Read
-from memorist.auto_memory.exchange import run as exchange
-from memorist.auto_memory.exchange.plan import ImportPlan
-from memorist.auto_memory.exchange.run import carry_out, exportable, foresee, plan_export, read_source, write_export
-from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.run import AutoMemory, Written
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.auto_memory.topic import encode
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.interop import transfer as exchange
+from memorist.auto_memory.interop.dialect import DialectImport
+from memorist.auto_memory.interop.transfer import (
+    ImportPlan,
+    apply_import,
+    plan_export,
+    preview_import,
+    read_import_source,
+    select_exportable,
+    write_export,
+)
+from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.topic import MemoryKind, Trust, encode_topic_text
 from memorist.errors import InputError, WriteConflict
+from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
-from memorist.testing.clock import FrozenClock
-from memorist.testing.files import MemoryFiles
+from memorist.testing.memory import FrozenClock, InMemoryFiles
 
 pytestmark = pytest.mark.covers("AM-13")
 
@@ -49,7 +54,9 @@ def memory(tmp_path: Path) -> AutoMemory:
 
 def opened(tmp_path: Path, settings: AutoMemorySettings | None = None) -> AutoMemory:
     where = Layout(tmp_path / "home").memory("/home/dev/shop")
-    return AutoMemory(where, files=FILES, clock=FrozenClock(), settings=settings or AutoMemorySettings())
+    return AutoMemory(
+        where, files=FILES, clock=FrozenClock(), settings=settings or AutoMemorySettings()
+    )
 
 
 def put(folder: Path, files: dict[str, str]) -> Path:
@@ -60,23 +67,29 @@ def put(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def take(memory: AutoMemory, place: Path, dialect: str = "", root: str = "") -> tuple[ImportPlan, Written]:
+def take(
+    memory: AutoMemory, place: Path, dialect: str = "", root: str = ""
+) -> tuple[ImportPlan, WriteResult]:
     """One import from beginning to end."""
-    plan = foresee(memory, read_source(FILES, place, dialect), root=root)
-    return plan, carry_out(memory, plan)
+    plan = preview_import(memory, read_import_source(FILES, place, dialect), root=root)
+    return plan, apply_import(memory, plan)
 
 
-def test_an_import_keeps_kind_and_unknown_keys_and_marks_the_origin(memory: AutoMemory, tmp_path: Path) -> None:
-    """A memory about the person comes in without the person's words, since another system kept it; its trust says so."""
+def test_an_import_keeps_kind_and_unknown_keys_and_marks_the_origin(
+    memory: AutoMemory, tmp_path: Path
+) -> None:
+    """A memory about the person comes in without the person's words, since another system kept it;
+    its trust says so.
+    """
     plan, written = take(memory, put(tmp_path / "from", {"no-mocks.md": TOPIC}))
 
-    topic = memory.folder.read("no-mocks.md")
+    topic = memory.folder.read_topic("no-mocks.md")
     assert written.paths == ("no-mocks.md",)
     assert plan.dialect == "claude-code"
-    assert topic.kind is Kind.FEEDBACK
+    assert topic.kind is MemoryKind.FEEDBACK
     assert topic.provenance.trust is Trust.IMPORTED
     assert topic.document.front is not None
-    assert topic.document.front.mapping("metadata") == {"type": "feedback", "weight": "3"}
+    assert topic.document.front.mapping_value("metadata") == {"type": "feedback", "weight": "3"}
     assert topic.text().split("memorist:")[0] == TOPIC.split("---\n\n", maxsplit=1)[0]
 
 
@@ -88,89 +101,141 @@ def test_an_import_keeps_kind_and_unknown_keys_and_marks_the_origin(memory: Auto
             "bad.md": f"---\nname: bad\n---\n{ORDER}\n",
             "key.md": f"---\nname: key\n---\nThe token is {SECRET} for now.\n",
         },
-        {"GEMINI.md": f"## Gemini Added Memories\n- Use pnpm.\n- {ORDER}\n- The token is {SECRET} for now.\n"},
+        {
+            "GEMINI.md": f"## Gemini Added Memories\n- Use pnpm.\n- {ORDER}\n- The token is "
+            f"{SECRET} for now.\n"
+        },
         {"MEMORY.md": f"Use pnpm.\n§\n{ORDER}\n§\nThe token is {SECRET} for now."},
-        {"memory_summary.md": f"v1\n\n## User preferences\n- Use pnpm.\n- {ORDER}\n- The token is {SECRET} for now.\n"},
+        {
+            "memory_summary.md": f"v1\n\n## User preferences\n- Use pnpm.\n- {ORDER}\n- The token is "
+            f"{SECRET} for now.\n"
+        },
         {"AGENTS.md": f"- Use pnpm.\n- {ORDER}\n- The token is {SECRET} for now.\n"},
     ],
     ids=["claude-code", "gemini", "hermes", "codex", "instructions"],
 )
 @pytest.mark.covers("SF-1", "SF-2")
-def test_an_import_goes_through_the_gate_and_a_second_adds_nothing(memory: AutoMemory, tmp_path: Path, files: dict[str, str]) -> None:
-    """From every layout: secrets are taken out, a planted order waits, and all of it is known the second time."""
+def test_an_import_goes_through_the_gate_and_a_second_adds_nothing(
+    memory: AutoMemory, tmp_path: Path, files: dict[str, str]
+) -> None:
+    """From every layout: secrets are taken out, a planted order waits, and all of it is known the
+    second time.
+    """
     place = put(tmp_path / "from", files)
 
     plan, written = take(memory, place)
     again, repeated = take(memory, place)
 
-    kept = [memory.folder.read(head.path).text() for head in memory.heads()]
+    kept = [memory.folder.read_topic(head.path).text() for head in memory.headers()]
     assert len(kept) == 2
     assert not [text for text in kept if SECRET in text or "Ignore all" in text]
-    assert not [head.path for head in memory.heads() if SECRET[4:].casefold() in head.path]
-    assert [len(written.waiting), sum(1 for item in plan.items if item.waits)] == [1, 1]
+    assert not [head.path for head in memory.headers() if SECRET[4:].casefold() in head.path]
+    assert [len(written.proposals), sum(1 for item in plan.items if item.review_reasons)] == [1, 1]
     assert again.items == ()
     assert len(again.skipped) == 3
-    assert repeated.change == ""
-    assert len(memory.inbox.waiting()) == 1
+    assert repeated.change_id == ""
+    assert len(memory.inbox.list_proposals()) == 1
     assert [each.why.actor for each in memory.folder.history.log()] == ["import"]
 
 
 def test_one_undo_takes_an_import_back(memory: AutoMemory, tmp_path: Path) -> None:
     """However many memories it brought, an import is one change."""
-    take(memory, put(tmp_path / "from", {"AGENTS.md": "".join(f"- Rule number {word}.\n" for word in ("one", "two", "three"))}))
-    assert len(memory.heads()) == 3
+    take(
+        memory,
+        put(
+            tmp_path / "from",
+            {"AGENTS.md": "".join(f"- Rule number {word}.\n" for word in ("one", "two", "three"))},
+        ),
+    )
+    assert len(memory.headers()) == 3
 
     memory.undo()
 
-    assert memory.heads() == []
+    assert memory.headers() == []
 
 
 @pytest.mark.covers("AM-12")
 def test_what_memory_says_already_is_skipped_and_told(memory: AutoMemory, tmp_path: Path) -> None:
-    """The same rule in slightly other words is no new memory; the same name with another text is, under a name of its own."""
-    memory.add("Always use pnpm.", kind=Kind.FEEDBACK, name="pnpm", description="pnpm")
+    """The same rule in slightly other words is no new memory; the same name with another text is,
+    under a name of its own.
+    """
+    memory.add("Always use pnpm.", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
 
     plan, written = take(
-        memory, put(tmp_path / "from", {"AGENTS.md": "- always use `pnpm`\n", "CLAUDE.md": "- Please always use pnpm\n- PNPM!\n"})
+        memory,
+        put(
+            tmp_path / "from",
+            {
+                "AGENTS.md": "- always use `pnpm`\n",
+                "CLAUDE.md": "- Please always use pnpm\n- PNPM!\n",
+            },
+        ),
     )
 
-    assert {each.why for each in plan.skipped} <= {"pnpm.md says it already", "always-use-pnpm.md says it already"}
+    assert {each.why for each in plan.skipped} <= {
+        "pnpm.md says it already",
+        "always-use-pnpm.md says it already",
+    }
     assert "pnpm.md says it already" in {each.why for each in plan.skipped}
-    assert memory.folder.read("pnpm.md").body == "Always use pnpm."
+    assert memory.folder.read_topic("pnpm.md").body == "Always use pnpm."
     assert "pnpm-2.md" in written.paths
 
 
-def test_a_newer_import_changes_only_what_nobody_touched(memory: AutoMemory, tmp_path: Path) -> None:
-    """A memory that an import wrote last is brought up to date; one that the person changed is left, and the new text stands beside it."""
+def test_a_newer_import_changes_only_what_nobody_touched(
+    memory: AutoMemory, tmp_path: Path
+) -> None:
+    """A memory that an import wrote last is brought up to date; one that the person changed is
+    left, and the new text stands beside it.
+    """
     place = put(
-        tmp_path / "from", {"a.md": "---\ntype: project\n---\nThe first text.\n", "b.md": "---\ntype: project\n---\nAnother text.\n"}
+        tmp_path / "from",
+        {
+            "a.md": "---\ntype: project\n---\nThe first text.\n",
+            "b.md": "---\ntype: project\n---\nAnother text.\n",
+        },
     )
     take(memory, place)
-    memory.edit("b.md", memory.folder.read("b.md").text().replace("Another text.", "My own words."))
+    memory.edit(
+        "b.md", memory.folder.read_topic("b.md").text().replace("Another text.", "My own words.")
+    )
     put(
-        place, {"a.md": "---\ntype: project\n---\nA second text, quite different.\n", "b.md": "---\ntype: project\n---\nWords from afar.\n"}
+        place,
+        {
+            "a.md": "---\ntype: project\n---\nA second text, quite different.\n",
+            "b.md": "---\ntype: project\n---\nWords from afar.\n",
+        },
     )
 
     plan, written = take(memory, place)
 
     assert [item.change.before is not None for item in plan.items] == [True, False]
     assert written.paths == ("a.md", "b-2.md")
-    assert memory.folder.read("a.md").body == "A second text, quite different."
-    assert memory.folder.read("b.md").body == "My own words."
+    assert memory.folder.read_topic("a.md").body == "A second text, quite different."
+    assert memory.folder.read_topic("b.md").body == "My own words."
 
 
 def test_what_holds_for_another_project_is_not_taken(memory: AutoMemory, tmp_path: Path) -> None:
-    """Codex keeps all projects in one place; a fact is never written to another project's folder (AM-4)."""
+    """Codex keeps all projects in one place; a fact is never written to another project's folder
+    (AM-4).
+    """
     groups = "".join(
-        f"# Task Group: {name}\napplies_to: cwd={folder}; reuse_rule=x\n\n## Reusable knowledge\n- fact of {name}\n"
-        for name, folder in (("here", "/home/dev/shop/api"), ("there", "/home/dev/blog"), ("home", "/home/dev"), ("any", "all work"))
+        f"# Task Group: {name}\napplies_to: cwd={folder}; reuse_rule=x\n\n## Reusable "
+        f"knowledge\n- fact of {name}\n"
+        for name, folder in (
+            ("here", "/home/dev/shop/api"),
+            ("there", "/home/dev/blog"),
+            ("home", "/home/dev"),
+            ("any", "all work"),
+        )
     )
     place = put(tmp_path / "from", {"MEMORY.md": groups})
 
     plan, _ = take(memory, place, root="/home/dev/shop")
 
     assert [item.name for item in plan.items] == ["here", "home", "any"]
-    assert [each.why for each in plan.skipped] == ["it holds for /home/dev/blog, and not for this project"]
+    assert [each.why for each in plan.skipped] == [
+        "it holds for /home/dev/blog, and not for this project"
+    ]
 
 
 def test_the_policy_review_lets_everything_wait(tmp_path: Path) -> None:
@@ -179,30 +244,45 @@ def test_the_policy_review_lets_everything_wait(tmp_path: Path) -> None:
 
     plan, written = take(memory, put(tmp_path / "from", {"AGENTS.md": "- Use tabs.\n"}))
 
-    assert [item.waits for item in plan.items] == [("the policy is review",)]
-    assert memory.heads() == []
-    assert len(written.waiting) == 1
+    assert [item.review_reasons for item in plan.items] == [("the policy is review",)]
+    assert memory.headers() == []
+    assert len(written.proposals) == 1
 
 
-def test_links_and_giants_are_not_read_and_that_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A link out of the folder is not followed; files and folders beyond the bounds are named, or refused."""
-    place = put(tmp_path / "from", {"a.md": "---\ntype: user\n---\nx\n", "big.md": "y" * 3_000, "c.txt": "no"})
+def test_links_and_giants_are_not_read_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link out of the folder is not followed; files and folders beyond the bounds are named, or
+    refused.
+    """
+    place = put(
+        tmp_path / "from",
+        {"a.md": "---\ntype: user\n---\nx\n", "big.md": "y" * 3_000, "c.txt": "no"},
+    )
     put(tmp_path, {"outside.md": "not yours"})
     (place / "link.md").symlink_to(tmp_path / "outside.md")
     monkeypatch.setattr(exchange, "MAX_SIZE", 2_000)
 
-    source = read_source(FILES, place)
+    source = read_import_source(FILES, place)
 
     assert [topic.path for topic in source.read.topics] == ["a.md"]
-    assert {each.where for each in source.read.left} == {"big.md", "link.md", str(place)}
+    assert {each.where for each in source.read.ignored} == {"big.md", "link.md", str(place)}
     monkeypatch.setattr(exchange, "MAX_FILES", 2)
     with pytest.raises(InputError, match="more than 2 files"):
-        read_source(FILES, place)
+        read_import_source(FILES, place)
 
 
-def test_a_memory_beyond_the_limit_of_a_file_does_not_stop_the_others(memory: AutoMemory, tmp_path: Path) -> None:
+def test_a_memory_beyond_the_limit_of_a_file_does_not_stop_the_others(
+    memory: AutoMemory, tmp_path: Path
+) -> None:
     """It is skipped and told; the rest is imported."""
-    place = put(tmp_path / "from", {"a.md": "---\ntype: user\n---\nx\n", "big.md": "---\ntype: user\n---\n" + "word " * 220_000})
+    place = put(
+        tmp_path / "from",
+        {
+            "a.md": "---\ntype: user\n---\nx\n",
+            "big.md": "---\ntype: user\n---\n" + "word " * 220_000,
+        },
+    )
 
     plan, written = take(memory, place)
 
@@ -214,39 +294,60 @@ def test_a_memory_beyond_the_limit_of_a_file_does_not_stop_the_others(memory: Au
 def test_what_is_nobodys_memory_is_refused_with_the_cure(tmp_path: Path, text: str) -> None:
     """The message names the option and what it takes."""
     with pytest.raises(InputError, match="--dialect"):
-        read_source(FILES, put(tmp_path / "from", {"notes.md": text}))
+        read_import_source(FILES, put(tmp_path / "from", {"notes.md": text}))
     with pytest.raises(InputError, match="nothing at"):
-        read_source(FILES, tmp_path / "missing")
+        read_import_source(FILES, tmp_path / "missing")
 
 
 @pytest.fixture
 def filled(memory: AutoMemory) -> AutoMemory:
     """A memory with one entry of each kind but one."""
-    memory.add("Always use pnpm.\nWhy: the lock file.", kind=Kind.FEEDBACK, name="pnpm", description="which package manager")
-    memory.add("Deploys are on Fridays.", kind=Kind.PROJECT, name="deploys", description="Deploys are on Fridays.")
-    memory.add("Likes short answers.", kind=Kind.USER, name="short answers", description="Likes short answers.")
+    memory.add(
+        "Always use pnpm.\nWhy: the lock file.",
+        kind=MemoryKind.FEEDBACK,
+        name="pnpm",
+        description="which package manager",
+    )
+    memory.add(
+        "Deploys are on Fridays.",
+        kind=MemoryKind.PROJECT,
+        name="deploys",
+        description="Deploys are on Fridays.",
+    )
+    memory.add(
+        "Likes short answers.",
+        kind=MemoryKind.USER,
+        name="short answers",
+        description="Likes short answers.",
+    )
     return memory
 
 
 @pytest.mark.parametrize("dialect", ["claude-code", "codex", "gemini", "hermes", "instructions"])
-def test_an_export_read_again_holds_the_same_memories(filled: AutoMemory, tmp_path: Path, dialect: str) -> None:
+def test_an_export_read_again_holds_the_same_memories(
+    filled: AutoMemory, tmp_path: Path, dialect: str
+) -> None:
     """And written again it changes nothing."""
-    topics, kept = exportable(filled)
+    topics, kept = select_exportable(filled)
     plan = plan_export(FILES, topics, tmp_path / "to", dialect)
     write_export(FILES, plan)
 
-    source = read_source(FILES, tmp_path / "to", dialect)
+    source = read_import_source(FILES, tmp_path / "to", dialect)
     again = plan_export(FILES, topics, tmp_path / "to", dialect)
 
     assert kept == ()
-    assert {" ".join(each.body.split()) for each in source.read.topics} == {" ".join(each.body.split()) for each in topics}
+    assert {" ".join(each.body.split()) for each in source.read.topics} == {
+        " ".join(each.body.split()) for each in topics
+    }
     assert dict(again.files) == {}
 
 
-def test_an_export_changes_no_file_that_differs_unless_it_is_told_to(filled: AutoMemory, tmp_path: Path) -> None:
+def test_an_export_changes_no_file_that_differs_unless_it_is_told_to(
+    filled: AutoMemory, tmp_path: Path
+) -> None:
     """Nothing at all is written then; forced, what stands in the file stays in it."""
     place = put(tmp_path / "to", {"GEMINI.md": "# Mine\n"})
-    topics, _ = exportable(filled, [Kind.PROJECT])
+    topics, _ = select_exportable(filled, [MemoryKind.PROJECT])
     plan = plan_export(FILES, topics, place, "gemini")
 
     with pytest.raises(WriteConflict, match="--force"):
@@ -254,13 +355,17 @@ def test_an_export_changes_no_file_that_differs_unless_it_is_told_to(filled: Aut
     assert (place / "GEMINI.md").read_text("utf-8") == "# Mine\n"
     write_export(FILES, plan, force=True)
 
-    assert (place / "GEMINI.md").read_text("utf-8") == "# Mine\n\n## Gemini Added Memories\n- Deploys are on Fridays.\n"
+    assert (place / "GEMINI.md").read_text(
+        "utf-8"
+    ) == "# Mine\n\n## Gemini Added Memories\n- Deploys are on Fridays.\n"
 
 
-def test_an_export_does_not_win_over_a_change_made_meanwhile(filled: AutoMemory, tmp_path: Path) -> None:
+def test_an_export_does_not_win_over_a_change_made_meanwhile(
+    filled: AutoMemory, tmp_path: Path
+) -> None:
     """Even forced, what was not seen is not overwritten (SF-4)."""
     place = put(tmp_path / "to", {"AGENTS.md": "# Mine\n"})
-    plan = plan_export(FILES, exportable(filled)[0], place, "instructions")
+    plan = plan_export(FILES, select_exportable(filled)[0], place, "instructions")
     put(place, {"AGENTS.md": "# Mine, newer\n"})
 
     with pytest.raises(WriteConflict):
@@ -271,7 +376,7 @@ def test_an_export_does_not_win_over_a_change_made_meanwhile(filled: AutoMemory,
 
 def test_an_export_follows_no_link() -> None:
     """A link in the target that leads elsewhere is named, and nothing is written."""
-    files = MemoryFiles({"/to/x": b"", "/else/GEMINI.md": b"# Theirs\n"})
+    files = InMemoryFiles({"/to/x": b"", "/else/GEMINI.md": b"# Theirs\n"})
     files.link(Path("/to/GEMINI.md"), Path("/else/GEMINI.md"))
 
     with pytest.raises(InputError, match="link"):
@@ -281,7 +386,7 @@ def test_an_export_follows_no_link() -> None:
 def test_a_dialect_of_one_file_takes_the_name_of_a_file(filled: AutoMemory, tmp_path: Path) -> None:
     """`CLAUDE.md` may be named instead of a folder; a file is no target for a layout of several."""
     place = put(tmp_path / "to", {"CLAUDE.md": "- Be kind.\n"}) / "CLAUDE.md"
-    topics, _ = exportable(filled, [Kind.USER])
+    topics, _ = select_exportable(filled, [MemoryKind.USER])
 
     write_export(FILES, plan_export(FILES, topics, place, "instructions"), force=True)
 
@@ -292,13 +397,18 @@ def test_a_dialect_of_one_file_takes_the_name_of_a_file(filled: AutoMemory, tmp_
 
 @pytest.mark.covers("SF-1", "SF-2")
 def test_secrets_and_planted_orders_do_not_leave(filled: AutoMemory, tmp_path: Path) -> None:
-    """What came into the folder past the gate is named by the rule it breaks, and not written for another agent to read."""
+    """What came into the folder past the gate is named by the rule it breaks, and not written for
+    another agent to read.
+    """
     put(
-        filled.where.folder,
-        {"key.md": f"---\ntype: project\n---\nThe token is {SECRET} for now.\n", "bad.md": f"---\ntype: project\n---\n{ORDER}\n"},
+        filled.layout.folder,
+        {
+            "key.md": f"---\ntype: project\n---\nThe token is {SECRET} for now.\n",
+            "bad.md": f"---\ntype: project\n---\n{ORDER}\n",
+        },
     )
 
-    topics, kept = exportable(filled)
+    topics, kept = select_exportable(filled)
 
     assert {each.path for each in kept} == {"key.md", "bad.md"}
     assert all(each.whole for each in kept)
@@ -307,12 +417,24 @@ def test_secrets_and_planted_orders_do_not_leave(filled: AutoMemory, tmp_path: P
 
 
 def test_claude_codes_own_folder_is_used_in_place(tmp_path: Path) -> None:
-    """With `auto_memory.directory` on it, memorist writes what Claude Code reads: header of name, description and type, and lines of its index."""
-    place = put(tmp_path / "memory", {"no-mocks.md": TOPIC, "MEMORY.md": "- [No mocks](no-mocks.md) — a hook of theirs\n"})
+    """With `auto_memory.directory` on it, memorist writes what Claude Code reads: header of name,
+    description and type, and lines of its index.
+    """
+    place = put(
+        tmp_path / "memory",
+        {"no-mocks.md": TOPIC, "MEMORY.md": "- [No mocks](no-mocks.md) — a hook of theirs\n"},
+    )
     where = Layout(tmp_path / "home").memory_at(place)
-    memory = AutoMemory(where, files=FILES, clock=FrozenClock(), settings=AutoMemorySettings(directory=str(place)))
+    memory = AutoMemory(
+        where, files=FILES, clock=FrozenClock(), settings=AutoMemorySettings(directory=str(place))
+    )
 
-    memory.add("Deploys are on Fridays.", kind=Kind.PROJECT, name="Deploys", description="when deploys happen")
+    memory.add(
+        "Deploys are on Fridays.",
+        kind=MemoryKind.PROJECT,
+        name="Deploys",
+        description="when deploys happen",
+    )
 
     assert (place / "no-mocks.md").read_text("utf-8") == TOPIC
     assert sorted((place / "MEMORY.md").read_text("utf-8").splitlines()) == [
@@ -321,23 +443,34 @@ def test_claude_codes_own_folder_is_used_in_place(tmp_path: Path) -> None:
     ]
     head = (place / "deploys.md").read_text("utf-8").splitlines()[:4]
     assert head == ["---", "name: deploys", "description: when deploys happen", "type: project"]
-    assert sorted(path.name for path in place.iterdir()) == ["MEMORY.md", "deploys.md", "no-mocks.md"]
+    assert sorted(path.name for path in place.iterdir()) == [
+        "MEMORY.md",
+        "deploys.md",
+        "no-mocks.md",
+    ]
 
 
 def test_an_empty_source_is_no_change(memory: AutoMemory) -> None:
     """Nothing to import is nothing written."""
-    plan = foresee(memory, exchange.Source(Path("/x"), "gemini", Read(topics=())))
+    plan = preview_import(
+        memory, exchange.ImportSource(Path("/x"), "gemini", DialectImport(topics=()))
+    )
 
-    assert carry_out(memory, plan).change == ""
+    assert apply_import(memory, plan).change_id == ""
 
 
-def test_a_file_changed_between_look_and_import_is_not_lost(memory: AutoMemory, tmp_path: Path) -> None:
+def test_a_file_changed_between_look_and_import_is_not_lost(
+    memory: AutoMemory, tmp_path: Path
+) -> None:
     """The import says that it came too late, and writes nothing."""
     place = put(tmp_path / "from", {"a.md": "---\ntype: project\n---\nThe first text.\n"})
-    plan = foresee(memory, read_source(FILES, place))
-    memory.write([Change(path="a.md", before=None, after=b"mine\n")], Why(actor="user", what="mine"))
+    plan = preview_import(memory, read_import_source(FILES, place))
+    memory.write(
+        [MemoryChange(path="a.md", before=None, after=b"mine\n")],
+        ChangeReason(actor="user", what="mine"),
+    )
 
     with pytest.raises(WriteConflict):
-        carry_out(memory, plan)
+        apply_import(memory, plan)
 
-    assert encode(memory.folder.read("a.md").text()).endswith(b"mine\n")
+    assert encode_topic_text(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")

@@ -12,23 +12,25 @@ from pathlib import Path
 import pytest
 
 from auto_memory.conftest import memory, put
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.folder.run import MemoryFolder
-from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.folder import MemoryFolder
 from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import MemoryLayout
 from memorist.testing import FrozenClock
 
 
 def reopened(folder: MemoryFolder) -> MemoryFolder:
-    return MemoryFolder(folder.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
+    return MemoryFolder(
+        folder.layout, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings()
+    )
 
 
 def test_looking_makes_nothing(folder: MemoryFolder) -> None:
     """A project without memories gets no folder from being looked at."""
-    assert folder.heads() == []
-    assert not folder.where.folder.exists()
+    assert folder.headers() == []
+    assert not folder.layout.folder.exists()
 
 
 @pytest.mark.covers("AM-10", "AM-3")
@@ -36,10 +38,14 @@ def test_a_change_is_written_indexed_and_recorded(folder: MemoryFolder) -> None:
     """One step: the file, its line in the index, and who did it and why in the history."""
     id = put(folder, "a.md", memory("a"), what="remember a")
 
-    assert (folder.where.folder / "a.md").read_bytes() == memory("a")
-    assert folder.where.index.read_text() == "- [a](a.md) — about a\n"
+    assert (folder.layout.folder / "a.md").read_bytes() == memory("a")
+    assert folder.layout.index.read_text() == "- [a](a.md) — about a\n"
     (recorded,) = folder.history.log()
-    assert (recorded.id, recorded.why.what, recorded.paths) == (id, "remember a", ("MEMORY.md", "a.md"))
+    assert (recorded.id, recorded.why.what, recorded.paths) == (
+        id,
+        "remember a",
+        ("MEMORY.md", "a.md"),
+    )
 
 
 @pytest.mark.covers("SF-4")
@@ -47,8 +53,8 @@ def test_files_are_private(folder: MemoryFolder) -> None:
     """Folders are for the user alone, and so are the files."""
     put(folder, "a.md", memory("a"))
 
-    assert folder.where.folder.stat().st_mode & 0o777 == 0o700
-    assert (folder.where.folder / "a.md").stat().st_mode & 0o777 == 0o600
+    assert folder.layout.folder.stat().st_mode & 0o777 == 0o700
+    assert (folder.layout.folder / "a.md").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.covers("AM-10")
@@ -56,32 +62,40 @@ def test_what_others_change_is_recorded_as_theirs(folder: MemoryFolder) -> None:
     """An editor's change, a new file and a deletion are each in the history after the next look."""
     put(folder, "a.md", memory("a"))
     put(folder, "b.md", memory("b"))
-    (folder.where.folder / "a.md").write_bytes(memory("a", "Changed by hand."))
-    (folder.where.folder / "b.md").unlink()
-    (folder.where.folder / "c.md").write_bytes(memory("c"))
+    (folder.layout.folder / "a.md").write_bytes(memory("a", "Changed by hand."))
+    (folder.layout.folder / "b.md").unlink()
+    (folder.layout.folder / "c.md").write_bytes(memory("c"))
 
-    paths = [head.path for head in folder.heads()]
+    paths = [head.path for head in folder.headers()]
 
     newest = folder.history.log(limit=1)[0]
     assert paths == ["a.md", "c.md"]
-    assert (newest.why.actor, newest.why.what) == ("other", "changed a.md, removed b.md, added c.md")
-    assert "(b.md)" not in folder.where.index.read_text()
+    assert (newest.why.actor, newest.why.what) == (
+        "other",
+        "changed a.md, removed b.md, added c.md",
+    )
+    assert "(b.md)" not in folder.layout.index.read_text()
 
 
 @pytest.mark.covers("SF-4")
 def test_a_change_of_something_that_changed_is_refused(folder: MemoryFolder) -> None:
-    """Nothing is overwritten that its writer has not seen; nothing else of the same change is written either."""
+    """Nothing is overwritten that its writer has not seen; nothing else of the same change is
+    written either.
+    """
     put(folder, "a.md", memory("a"))
-    (folder.where.folder / "a.md").write_bytes(memory("a", "By somebody else."))
+    (folder.layout.folder / "a.md").write_bytes(memory("a", "By somebody else."))
 
     with pytest.raises(WriteConflict):
-        folder.apply(
-            [Change(path="new.md", before=None, after=memory("new")), Change(path="a.md", before=memory("a"), after=memory("a", "Mine."))],
-            Why(actor="extraction", what="both"),
+        folder.apply_changes(
+            [
+                MemoryChange(path="new.md", before=None, after=memory("new")),
+                MemoryChange(path="a.md", before=memory("a"), after=memory("a", "Mine.")),
+            ],
+            ChangeReason(actor="extraction", what="both"),
         )
 
-    assert (folder.where.folder / "a.md").read_bytes() == memory("a", "By somebody else.")
-    assert not (folder.where.folder / "new.md").exists()
+    assert (folder.layout.folder / "a.md").read_bytes() == memory("a", "By somebody else.")
+    assert not (folder.layout.folder / "new.md").exists()
 
 
 @pytest.mark.covers("AM-4", "FK-4")
@@ -104,11 +118,13 @@ def test_a_change_of_something_that_changed_is_refused(folder: MemoryFolder) -> 
     ],
 )
 def test_no_path_leads_out_of_the_folder(folder: MemoryFolder, path: str) -> None:
-    """Upwards, absolute, hidden, other kinds of file, the index, what cannot be seen: each is refused with a sentence."""
+    """Upwards, absolute, hidden, other kinds of file, the index, what cannot be seen: each is
+    refused with a sentence.
+    """
     with pytest.raises(InputError):
         put(folder, path, memory("x"))
 
-    assert not list(folder.where.folder.parent.parent.rglob("a.md"))
+    assert not list(folder.layout.folder.parent.parent.rglob("a.md"))
 
 
 @pytest.mark.covers("AM-4")
@@ -117,12 +133,12 @@ def test_links_lead_nowhere(folder: MemoryFolder, tmp_path: Path) -> None:
     put(folder, "a.md", memory("a"))
     outside = tmp_path / "secret.md"
     outside.write_text("private")
-    (folder.where.folder / "link.md").symlink_to(outside)
-    (folder.where.folder / "out").symlink_to(tmp_path)
+    (folder.layout.folder / "link.md").symlink_to(outside)
+    (folder.layout.folder / "out").symlink_to(tmp_path)
 
-    assert [head.path for head in folder.heads()] == ["a.md"]
+    assert [head.path for head in folder.headers()] == ["a.md"]
     with pytest.raises(InputError):
-        folder.read("link.md")
+        folder.read_topic("link.md")
     with pytest.raises((InputError, WriteConflict)):
         put(folder, "out/new.md", memory("x"))
     assert not (tmp_path / "new.md").exists()
@@ -138,7 +154,9 @@ def test_names_that_differ_only_in_case_or_form_are_one_name(folder: MemoryFolde
 
 
 @pytest.mark.covers("AM-6")
-def test_a_second_look_reads_only_what_changed(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_look_reads_only_what_changed(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A scan costs in what changed, in this process and in the next."""
     for number in range(20):
         put(folder, f"m{number}.md", memory(f"m{number}"))
@@ -152,60 +170,64 @@ def test_a_second_look_reads_only_what_changed(folder: MemoryFolder, monkeypatch
 
     monkeypatch.setattr(DiskFiles, "read", noted)
 
-    (folder.where.folder / "m7.md").write_bytes(memory("m7", "New."))
-    again.heads()
+    (folder.layout.folder / "m7.md").write_bytes(memory("m7", "New."))
+    again.headers()
 
     assert [name for name in read if name.startswith("m") and name.endswith(".md")] == ["m7.md"]
 
 
 def test_files_of_100_megabytes_and_of_other_encodings_are_listed(folder: MemoryFolder) -> None:
-    """A huge file is listed by its head and not taken into the history; bytes that are no UTF-8 stay as they are."""
+    """A huge file is listed by its head and not taken into the history; bytes that are no UTF-8
+    stay as they are.
+    """
     put(folder, "a.md", memory("a"))
-    with (folder.where.folder / "huge.md").open("wb") as file:
+    with (folder.layout.folder / "huge.md").open("wb") as file:
         file.write(memory("huge"))
         file.truncate(100_000_000)
-    (folder.where.folder / "latin.md").write_bytes("---\nname: caf\u00e9\n---\n".encode("latin-1"))
+    (folder.layout.folder / "latin.md").write_bytes("---\nname: caf\u00e9\n---\n".encode("latin-1"))
 
-    heads = {head.path: head for head in folder.heads()}
+    heads = {head.path: head for head in folder.headers()}
 
     assert heads["huge.md"].name == "huge"
     assert heads["latin.md"].name == "caf?"
-    assert "huge.md" not in folder.history.files()
+    assert "huge.md" not in folder.history.list_files()
     with pytest.raises(InputError, match="more than a memory may have"):
-        folder.read("huge.md")
+        folder.read_topic("huge.md")
 
 
 def test_a_folder_that_vanishes_is_an_empty_one(folder: MemoryFolder) -> None:
     """Deleting the folder by hand loses no history; what is written next makes it anew."""
     put(folder, "a.md", memory("a"))
     before = folder.history.log(limit=1)[0].id
-    for path in folder.where.folder.iterdir():
+    for path in folder.layout.folder.iterdir():
         path.unlink()
-    folder.where.folder.rmdir()
+    folder.layout.folder.rmdir()
 
-    assert folder.heads() == []
+    assert folder.headers() == []
     put(folder, "b.md", memory("b"))
 
-    assert folder.history.data("a.md", before) == memory("a")
-    assert folder.where.index.read_text() == "- [b](b.md) — about b\n"
+    assert folder.history.read_file("a.md", before) == memory("a")
+    assert folder.layout.index.read_text() == "- [b](b.md) — about b\n"
 
 
 @pytest.mark.covers("SF-5")
 def test_derived_files_may_be_torn_or_gone(folder: MemoryFolder) -> None:
     """The scan, the pending note and the index are made again from the files."""
     put(folder, "a.md", memory("a"))
-    folder.where.scan.write_bytes(b'{"lines":30,"fil')
-    folder.where.pending.write_bytes(b"\xff")
-    folder.where.index.unlink()
+    folder.layout.scan_state.write_bytes(b'{"lines":30,"fil')
+    folder.layout.pending_change.write_bytes(b"\xff")
+    folder.layout.index.unlink()
 
     again = reopened(folder)
 
-    assert [head.path for head in again.heads()] == ["a.md"]
-    assert folder.where.index.read_text() == "- [a](a.md) — about a\n"
+    assert [head.path for head in again.headers()] == ["a.md"]
+    assert folder.layout.index.read_text() == "- [a](a.md) — about a\n"
 
 
 @pytest.mark.covers("SF-5")
-def test_a_read_only_folder_gets_a_clear_error(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_folder_gets_a_clear_error(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the disk refuses is one sentence, and the memory that was there stays."""
     put(folder, "a.md", memory("a"))
 
@@ -217,7 +239,7 @@ def test_a_read_only_folder_gets_a_clear_error(folder: MemoryFolder, monkeypatch
     with pytest.raises(StoreError, match="the disk is full"):
         put(folder, "b.md", memory("b"))
     monkeypatch.undo()
-    assert [head.path for head in reopened(folder).heads()] == ["a.md"]
+    assert [head.path for head in reopened(folder).headers()] == ["a.md"]
 
 
 WRITER = textwrap.dedent("""
@@ -241,22 +263,28 @@ WRITER = textwrap.dedent("""
 
 def writer(where: MemoryLayout, name: str, count: int) -> subprocess.Popen[str]:
     home = where.folder.parents[2]
-    return subprocess.Popen([sys.executable, "-c", WRITER, str(home), name, str(count)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(home), name, str(count)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 @pytest.mark.covers("SF-4")
 def test_many_processes_on_one_folder_lose_nothing(folder: MemoryFolder) -> None:
-    """Four writers at once: every memory, every index line and every change of the history is there."""
-    running = [writer(folder.where, name, 5) for name in ("one", "two", "three", "four")]
+    """Four writers at once: every memory, every index line and every change of the history is
+    there.
+    """
+    running = [writer(folder.layout, name, 5) for name in ("one", "two", "three", "four")]
     assert [each.wait(timeout=60) for each in running] == [0, 0, 0, 0]
     for each in running:
         assert each.stdout is not None
         each.stdout.close()
 
-    paths = {head.path for head in folder.heads()}
+    paths = {head.path for head in folder.headers()}
 
     assert len(paths) == 20
-    assert all(f"({path})" in folder.where.index.read_text() for path in paths)
+    assert all(f"({path})" in folder.layout.index.read_text() for path in paths)
     assert {recorded.why.what for recorded in folder.history.log()} == {
         f"{name} {number}" for name in ("one", "two", "three", "four") for number in range(5)
     }
@@ -264,9 +292,13 @@ def test_many_processes_on_one_folder_lose_nothing(folder: MemoryFolder) -> None
 
 @pytest.mark.covers("SF-4", "SF-5")
 @pytest.mark.parametrize("after", range(4))
-def test_a_killed_writer_leaves_whole_files_and_its_reason(folder: MemoryFolder, after: int) -> None:
-    """Kill -9 at any point: what was written is whole, indexed and recorded as the writer's own, and the next writer goes on at once."""
-    running = writer(folder.where, "killed", 200)
+def test_a_killed_writer_leaves_whole_files_and_its_reason(
+    folder: MemoryFolder, after: int
+) -> None:
+    """Kill -9 at any point: what was written is whole, indexed and recorded as the writer's own,
+    and the next writer goes on at once.
+    """
+    running = writer(folder.layout, "killed", 200)
     assert running.stdout is not None
     for _ in range(2 + after * 3):
         running.stdout.readline()
@@ -276,19 +308,25 @@ def test_a_killed_writer_leaves_whole_files_and_its_reason(folder: MemoryFolder,
 
     put(folder, "next.md", memory("next"))
 
-    heads = folder.heads()
-    assert all((folder.where.folder / head.path).read_bytes().endswith(b"\n") for head in heads)
-    assert folder.history.files().keys() == {head.path for head in heads} | {"MEMORY.md"}
-    assert all(f"({head.path})" in folder.where.index.read_text() for head in heads)
-    assert {recorded.why.actor for recorded in folder.history.log() if any(p.startswith("killed") for p in recorded.paths)} == {
-        "extraction"
-    }
+    heads = folder.headers()
+    assert all((folder.layout.folder / head.path).read_bytes().endswith(b"\n") for head in heads)
+    assert folder.history.list_files().keys() == {head.path for head in heads} | {"MEMORY.md"}
+    assert all(f"({head.path})" in folder.layout.index.read_text() for head in heads)
+    assert {
+        recorded.why.actor
+        for recorded in folder.history.log()
+        if any(p.startswith("killed") for p in recorded.paths)
+    } == {"extraction"}
 
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("dies_at", ["file", "index", "history"])
-def test_a_change_that_dies_half_way_keeps_its_reason(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, dies_at: str) -> None:
-    """Whatever step the death comes at, the next look records what was written with the reason it was written for."""
+def test_a_change_that_dies_half_way_keeps_its_reason(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, dies_at: str
+) -> None:
+    """Whatever step the death comes at, the next look records what was written with the reason it
+    was written for.
+    """
     put(folder, "a.md", memory("a"))
 
     class Death(Exception):
@@ -300,39 +338,53 @@ def test_a_change_that_dies_half_way_keeps_its_reason(folder: MemoryFolder, monk
     if dies_at == "history":
         monkeypatch.setattr(type(folder.history), "record", die)
     elif dies_at == "index":
-        monkeypatch.setattr(MemoryFolder, "_reindexed", die)
+        monkeypatch.setattr(MemoryFolder, "_rebuild_indexes", die)
     else:
-        monkeypatch.setattr(MemoryFolder, "_note", die)
+        monkeypatch.setattr(MemoryFolder, "_update_scan_entry", die)
     with pytest.raises(Death):
-        folder.apply([Change(path="b.md", before=None, after=memory("b"))], Why(actor="said", what="remember b", quote="remember b please"))
+        folder.apply_changes(
+            [MemoryChange(path="b.md", before=None, after=memory("b"))],
+            ChangeReason(actor="said", what="remember b", quote="remember b please"),
+        )
     monkeypatch.undo()
 
     again = reopened(folder)
 
-    assert [head.path for head in again.heads()] == ["a.md", "b.md"]
+    assert [head.path for head in again.headers()] == ["a.md", "b.md"]
     why = again.history.log("b.md")[0].why
     assert (why.actor, why.what, why.quote) == ("said", "remember b", "remember b please")
-    assert "(b.md)" in folder.where.index.read_text()
-    assert not folder.where.pending.exists()
+    assert "(b.md)" in folder.layout.index.read_text()
+    assert not folder.layout.pending_change.exists()
 
 
 @pytest.mark.covers("AM-10")
 def test_purging_leaves_no_copy_anywhere(folder: MemoryFolder) -> None:
-    """Neither the folder, nor any object of the history, nor what is derived holds the words; what else was remembered stays."""
+    """Neither the folder, nor any object of the history, nor what is derived holds the words; what
+    else was remembered stays.
+    """
     put(folder, "keep.md", memory("keep"))
     put(folder, "gone.md", memory("gone", "The launch code is zanzibar."), what="remember zanzibar")
-    put(folder, "gone.md", memory("gone", "The launch code is zanzibar 2."), before=memory("gone", "The launch code is zanzibar."))
+    put(
+        folder,
+        "gone.md",
+        memory("gone", "The launch code is zanzibar 2."),
+        before=memory("gone", "The launch code is zanzibar."),
+    )
     put(folder, "gone.md", None, before=memory("gone", "The launch code is zanzibar 2."))
 
     assert folder.purge(["gone.md"]) == 3
 
     from dulwich.repo import Repo
 
-    repository = Repo(str(folder.where.history))
-    stored = b"".join(repository.object_store[sha].as_raw_string() for sha in repository.object_store)
+    repository = Repo(str(folder.layout.history))
+    stored = b"".join(
+        repository.object_store[sha].as_raw_string() for sha in repository.object_store
+    )
     repository.close()
-    plain = b"".join(path.read_bytes() for path in folder.where.folder.parent.rglob("*") if path.is_file())
+    plain = b"".join(
+        path.read_bytes() for path in folder.layout.folder.parent.rglob("*") if path.is_file()
+    )
     assert b"zanzibar" not in stored + plain
     assert b"gone" not in plain
-    assert folder.history.files().keys() == {"keep.md", "MEMORY.md"}
-    assert [path.name for path in folder.where.state.iterdir() if path.name.startswith(".")] == []
+    assert folder.history.list_files().keys() == {"keep.md", "MEMORY.md"}
+    assert [path.name for path in folder.layout.state.iterdir() if path.name.startswith(".")] == []

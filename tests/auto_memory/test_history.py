@@ -1,4 +1,6 @@
-"""The history: what it costs, what a kill or a power cut leaves of it, and what is taken back in which order."""
+"""The history: what it costs, what a kill or a power cut leaves of it, and what is taken back in
+which order.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,14 @@ from dulwich.objects import Commit
 from dulwich.repo import Repo
 
 from auto_memory.conftest import memory, put
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.folder.run import MemoryFolder
-from memorist.auto_memory.history.rewrite.run import Rewrite
-from memorist.auto_memory.history.run import History
-from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.history import FolderHistory
+from memorist.auto_memory.history_rewrite import HistoryRewrite
+from memorist.auto_memory.memory import AutoMemory
 from memorist.errors import InputError, NothingToDo, StoreError
-from memorist.store import folders
+from memorist.settings import AutoMemorySettings
+from memorist.store import files
 from memorist.store.files import DiskFiles
 from memorist.store.layout import MemoryLayout
 from memorist.testing import FrozenClock
@@ -32,9 +34,22 @@ def auto(where: MemoryLayout, clock: FrozenClock) -> AutoMemory:
 
 def on_disk(folder: Path, words: bytes) -> bool:
     """Whether any file below holds these words as they are, or as Git packs them."""
-    history = [History(found) for found in folder.rglob("*history*") if found.is_dir() and (found / "objects").is_dir()]
-    kept = [data for one in history for each in one.log() for path in each.paths if (data := one.data(path, each.id))]
-    return any(words in data for data in [*kept, *(path.read_bytes() for path in folder.rglob("*") if path.is_file())])
+    history = [
+        FolderHistory(found)
+        for found in folder.rglob("*history*")
+        if found.is_dir() and (found / "objects").is_dir()
+    ]
+    kept = [
+        data
+        for one in history
+        for each in one.log()
+        for path in each.paths
+        if (data := one.read_file(path, each.id))
+    ]
+    return any(
+        words in data
+        for data in [*kept, *(path.read_bytes() for path in folder.rglob("*") if path.is_file())]
+    )
 
 
 class Killed(BaseException):
@@ -43,12 +58,14 @@ class Killed(BaseException):
 
 @pytest.mark.covers("AM-10")
 def test_looking_at_a_history_that_is_not_there_makes_none(where: MemoryLayout) -> None:
-    """A reader must not begin an empty history in the place where a writer is about to put the real one."""
-    history = History(where.history)
+    """A reader must not begin an empty history in the place where a writer is about to put the real
+    one.
+    """
+    history = FolderHistory(where.history)
 
-    assert (history.log(), history.files()) == ([], {})
+    assert (history.log(), history.list_files()) == ([], {})
     with pytest.raises(InputError):
-        history.find("abc")
+        history.find_change_id("abc")
     assert not where.history.exists()
 
 
@@ -57,7 +74,9 @@ def test_looking_at_a_history_that_is_not_there_makes_none(where: MemoryLayout) 
 def test_a_purge_that_is_killed_at_any_step_loses_no_history_and_leaves_no_copy(
     folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """What was half-way is finished by whoever writes next; asked again, nothing of the forgotten text is left and the rest is whole."""
+    """What was half-way is finished by whoever writes next; asked again, nothing of the forgotten
+    text is left and the rest is whole.
+    """
     put(folder, "keep.md", memory("keep"), what="first")
     put(folder, "secret.md", memory("secret", "the-hidden-words"))
     put(folder, "keep.md", memory("keep", "Newer."), before=memory("keep"), what="third")
@@ -81,30 +100,37 @@ def test_a_purge_that_is_killed_at_any_step_loses_no_history_and_leaves_no_copy(
             folder.purge(["secret.md"])
     folder.close()
 
-    again = MemoryFolder(folder.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
-    again.heads()
+    again = MemoryFolder(
+        folder.layout, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings()
+    )
+    again.headers()
     assert {"first", "third"} <= {each.why.what for each in again.history.log()}
     again.purge(["secret.md"])
     assert {"first", "third"} <= {each.why.what for each in again.history.log()}
-    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
-    assert sorted(path.name for path in folder.where.state.iterdir() if path.name.startswith(".")) == []
+    assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
+    assert (
+        sorted(path.name for path in folder.layout.state.iterdir() if path.name.startswith("."))
+        == []
+    )
 
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("built", [True, False])
 def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> None:
-    """Between the two renames there is no folder in the place: the one that was built takes it; one that is half-built never does."""
+    """Between the two renames there is no folder in the place: the one that was built takes it; one
+    that is half-built never does.
+    """
     place = tmp_path / "history"
     if built:
         (tmp_path / ".history-old").mkdir()
-        folders.aside(place).mkdir()
-        (folders.aside(place) / "new").touch()
+        files.staging_folder(place).mkdir()
+        (files.staging_folder(place) / "new").touch()
     else:
         place.mkdir()
         (place / "old").touch()
-        folders.aside(place).mkdir()
+        files.staging_folder(place).mkdir()
 
-    folders.settle_folder(place)
+    files.finish_replacement(place)
 
     assert [path.name for path in place.iterdir()] == ["new" if built else "old"]
     assert [path.name for path in tmp_path.iterdir()] == ["history"]
@@ -112,28 +138,36 @@ def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> Non
 
 @pytest.mark.covers("SF-4")
 def test_another_process_writes_on_after_the_history_was_rewritten(folder: MemoryFolder) -> None:
-    """A session that has the old history open records into the new one, and brings nothing of the old one back."""
+    """A session that has the old history open records into the new one, and brings nothing of the
+    old one back.
+    """
     put(folder, "a.md", memory("a", "the-hidden-words"))
-    other = MemoryFolder(folder.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
+    other = MemoryFolder(
+        folder.layout, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings()
+    )
     put(other, "b.md", memory("b"))
 
     folder.purge(["a.md"])
     put(other, "c.md", memory("c"), what="after")
 
     assert other.history.log(limit=1)[0].why.what == "after"
-    assert sorted(other.history.files()) == ["MEMORY.md", "b.md", "c.md"]
-    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+    assert sorted(other.history.list_files()) == ["MEMORY.md", "b.md", "c.md"]
+    assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
 
 
 @pytest.mark.covers("AM-10")
-def test_what_was_taken_back_stays_so_after_another_memory_is_forgotten_for_good(auto: AutoMemory) -> None:
-    """The changes get new ids when the history is written anew; which one took back which is carried over."""
+def test_what_was_taken_back_stays_so_after_another_memory_is_forgotten_for_good(
+    auto: AutoMemory,
+) -> None:
+    """The changes get new ids when the history is written anew; which one took back which is
+    carried over.
+    """
     put(auto.folder, "a.md", memory("a"), what="a")
     put(auto.folder, "b.md", memory("b"), what="b")
     put(auto.folder, "c.md", memory("c"), what="c")
     assert auto.undo().why.what == "c"
 
-    auto.forget_for_good(["a.md"])
+    auto.purge(["a.md"])
 
     assert auto.undo().why.what == "b"
     with pytest.raises(NothingToDo):
@@ -147,16 +181,20 @@ def test_an_undo_that_is_taken_back_counts_no_more(auto: AutoMemory) -> None:
     put(auto.folder, "b.md", memory("b"), what="b")
     auto.undo()
     auto.undo(auto.folder.history.log(limit=1)[0].id)
-    assert [head.path for head in auto.heads()] == ["a.md", "b.md"]
+    assert [head.path for head in auto.headers()] == ["a.md", "b.md"]
 
     assert auto.undo().why.what == "b"
     assert auto.undo().why.what == "a"
-    assert auto.heads() == []
+    assert auto.headers() == []
 
 
 @pytest.mark.covers("AM-10", "SF-5")
-def test_an_undo_that_is_killed_before_it_is_recorded_is_recorded_as_one(auto: AutoMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next scan records it with what it took back, so that the next undo goes on from there and does not do it again."""
+def test_an_undo_that_is_killed_before_it_is_recorded_is_recorded_as_one(
+    auto: AutoMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next scan records it with what it took back, so that the next undo goes on from there and
+    does not do it again.
+    """
     put(auto.folder, "a.md", memory("a"), what="a")
     put(auto.folder, "b.md", memory("b"), what="b")
 
@@ -164,31 +202,38 @@ def test_an_undo_that_is_killed_before_it_is_recorded_is_recorded_as_one(auto: A
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(History, "record", killed)
+        patched.setattr(FolderHistory, "record", killed)
         with pytest.raises(Killed):
             auto.undo()
-    again = AutoMemory(auto.where, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings())
+    again = AutoMemory(
+        auto.layout, files=DiskFiles(), clock=FrozenClock(), settings=AutoMemorySettings()
+    )
 
     assert again.undo().why.what == "a"
-    assert again.heads() == []
+    assert again.headers() == []
 
 
 @pytest.mark.covers("AM-10")
 def test_an_import_and_a_deletion_are_taken_back_whole(auto: AutoMemory) -> None:
     """Many files in one change come back in one step, and so does what was deleted."""
-    many = [Change(path=f"m{number}.md", before=None, after=memory(f"m{number}")) for number in range(30)]
-    auto.folder.apply(many, Why(actor="import", what="import"))
-    auto.forget(["m1.md", "m2.md"], Why(actor="user", what="forget"))
+    many = [
+        MemoryChange(path=f"m{number}.md", before=None, after=memory(f"m{number}"))
+        for number in range(30)
+    ]
+    auto.folder.apply_changes(many, ChangeReason(actor="import", what="import"))
+    auto.forget(["m1.md", "m2.md"], ChangeReason(actor="user", what="forget"))
 
     auto.undo()
-    assert len(auto.heads()) == 30
+    assert len(auto.headers()) == 30
     auto.undo()
-    assert auto.heads() == []
+    assert auto.headers() == []
 
 
 @pytest.mark.covers("AM-10")
 def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which files a change touched stands in its message: two thousand changes of two thousand files are not compared file by file."""
+    """Which files a change touched stands in its message: two thousand changes of two thousand
+    files are not compared file by file.
+    """
     for number in range(5):
         put(folder, f"m{number}.md", memory(f"m{number}"))
     put(folder, "ä b.md", memory("umlaut"))
@@ -198,7 +243,7 @@ def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.Monkey
     def no_look(*_: object) -> dict[str, str]:
         raise AssertionError("a tree was read")
 
-    monkeypatch.setattr("memorist.auto_memory.history.run.read_tree", no_look)
+    monkeypatch.setattr("memorist.auto_memory.history.read_tree", no_look)
 
     assert [each.paths for each in folder.history.log()] == expected
     assert expected[0] == ("MEMORY.md", "ä b.md")
@@ -207,13 +252,17 @@ def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.Monkey
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("harm", ["empty objects", "no objects", "bad branch"])
-def test_a_damaged_history_is_moved_aside_and_memory_goes_on(folder: MemoryFolder, harm: str) -> None:
-    """A power cut may leave empty files. Reading says so in a sentence; the next change begins a new history with everything that is there."""
+def test_a_damaged_history_is_moved_aside_and_memory_goes_on(
+    folder: MemoryFolder, harm: str
+) -> None:
+    """A power cut may leave empty files. Reading says so in a sentence; the next change begins a
+    new history with everything that is there.
+    """
     put(folder, "a.md", memory("a"))
     folder.close()
     if harm == "bad branch":
-        (folder.where.history / "refs/heads/main").write_bytes(b"\0garbage")
-    for path in (folder.where.history / "objects").rglob("*"):
+        (folder.layout.history / "refs/heads/main").write_bytes(b"\0garbage")
+    for path in (folder.layout.history / "objects").rglob("*"):
         if path.is_file() and harm != "bad branch":
             path.chmod(0o600)
             path.write_bytes(b"") if harm == "empty objects" else path.unlink()
@@ -222,48 +271,63 @@ def test_a_damaged_history_is_moved_aside_and_memory_goes_on(folder: MemoryFolde
         folder.history.log()
     put(folder, "b.md", memory("b"))
 
-    assert sorted(folder.history.files()) == ["MEMORY.md", "a.md", "b.md"]
-    assert folder.where.history.with_name("history.damaged").is_dir()
+    assert sorted(folder.history.list_files()) == ["MEMORY.md", "a.md", "b.md"]
+    assert folder.layout.history.with_name("history.damaged").is_dir()
     folder.purge(["a.md"])
-    assert not any(path.is_file() for path in folder.where.history.with_name("history.damaged").rglob("*"))
+    assert not any(
+        path.is_file() for path in folder.layout.history.with_name("history.damaged").rglob("*")
+    )
 
 
 @pytest.mark.covers("SF-4", "RO-5")
-def test_others_write_on_while_a_history_is_written_anew(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder's lock is free while the changes are copied; what comes meanwhile is in the new history, the forgotten file in none of it."""
+def test_others_write_on_while_a_history_is_written_anew(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder's lock is free while the changes are copied; what comes meanwhile is in the new
+    history, the forgotten file in none of it.
+    """
     put(folder, "keep.md", memory("keep"), what="first")
     put(folder, "a.md", memory("a", "the-hidden-words"))
-    other = folder.beside()
-    write, calls = Rewrite.catch_up, 0
+    other = folder.clone_for_thread()
+    write, calls = HistoryRewrite.catch_up, 0
 
-    def interrupted(self: Rewrite) -> None:
+    def interrupted(self: HistoryRewrite) -> None:
         nonlocal calls
         write(self)
         calls += 1
         if calls == 1:
             put(other, "b.md", memory("b"), what="meanwhile")
-            put(other, "a.md", memory("a", "the-hidden-words, again"), before=memory("a", "the-hidden-words"))
+            put(
+                other,
+                "a.md",
+                memory("a", "the-hidden-words, again"),
+                before=memory("a", "the-hidden-words"),
+            )
 
-    monkeypatch.setattr(Rewrite, "catch_up", interrupted)
+    monkeypatch.setattr(HistoryRewrite, "catch_up", interrupted)
     assert folder.purge(["a.md"]) == 2
 
     assert {"first", "meanwhile"} <= {each.why.what for each in folder.history.log()}
-    assert sorted(folder.history.files()) == ["MEMORY.md", "b.md", "keep.md"]
-    assert not (folder.where.folder / "a.md").exists()
-    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+    assert sorted(folder.history.list_files()) == ["MEMORY.md", "b.md", "keep.md"]
+    assert not (folder.layout.folder / "a.md").exists()
+    assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
 
 
 @pytest.mark.covers("SF-5", "RO-5")
-def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the lock is taken nothing is touched: the old history is whole, and what was built of the new one goes."""
+def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the lock is taken nothing is touched: the old history is whole, and what was built of
+    the new one goes.
+    """
     for number in range(7):
         put(folder, f"m-{number}.md", memory(f"m-{number}"), what=f"change {number}")
     put(folder, "a.md", memory("a", "the-hidden-words"))
     before = [each.id for each in folder.history.log()]
-    monkeypatch.setattr("memorist.auto_memory.history.rewrite.run.BATCH", 3)
-    write, calls = Rewrite._write, 0
+    monkeypatch.setattr("memorist.auto_memory.history_rewrite.BATCH", 3)
+    write, calls = HistoryRewrite._write_batch, 0
 
-    def killing(self: Rewrite, commits: Sequence[Commit]) -> None:
+    def killing(self: HistoryRewrite, commits: Sequence[Commit]) -> None:
         nonlocal calls
         calls += 1
         if calls == 3:
@@ -271,21 +335,25 @@ def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(folder: MemoryFol
         write(self, commits)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Rewrite, "_write", killing)
+        patched.setattr(HistoryRewrite, "_write", killing)
         with pytest.raises(Killed):
             folder.purge(["a.md"])
 
-    assert [each.id for each in folder.beside().history.log()] == before
-    assert folder.beside().heads() == folder.heads()
+    assert [each.id for each in folder.clone_for_thread().history.log()] == before
+    assert folder.clone_for_thread().headers() == folder.headers()
     assert folder.purge(["a.md"]) == 1
-    assert {f"change {number}" for number in range(7)} <= {each.why.what for each in folder.history.log()}
-    assert [path.name for path in folder.where.state.iterdir() if path.name.startswith(".")] == []
-    assert not on_disk(folder.where.state.parent, b"the-hidden-words")
+    assert {f"change {number}" for number in range(7)} <= {
+        each.why.what for each in folder.history.log()
+    }
+    assert [path.name for path in folder.layout.state.iterdir() if path.name.startswith(".")] == []
+    assert not on_disk(folder.layout.state.parent, b"the-hidden-words")
 
 
 @pytest.mark.covers("AM-10", "RO-5")
 def test_a_rewritten_history_is_sound_git(folder: MemoryFolder) -> None:
-    """Every object is as Git wants it and under its right name, folders included; a folder that held nothing else is gone."""
+    """Every object is as Git wants it and under its right name, folders included; a folder that
+    held nothing else is gone.
+    """
     put(folder, "rules/deep/keep.md", memory("keep"), what="first")
     put(folder, "rules/gone.md", memory("gone"))
     put(folder, "lone/gone.md", memory("gone"))
@@ -293,21 +361,26 @@ def test_a_rewritten_history_is_sound_git(folder: MemoryFolder) -> None:
 
     assert folder.purge(["rules/gone.md", "lone/gone.md"]) == 2
 
-    repository = Repo(str(folder.where.history))
+    repository = Repo(str(folder.layout.history))
     for id in repository.object_store:
         repository.object_store[id].check()
     repository.close()
-    assert sorted(folder.history.files()) == ["MEMORY.md", "rules/deep/keep.md", "z.md"]
+    assert sorted(folder.history.list_files()) == ["MEMORY.md", "rules/deep/keep.md", "z.md"]
     assert not [each for each in folder.history.log() if any("gone" in path for path in each.paths)]
 
 
 @pytest.mark.covers("RO-5")
-def test_forgetting_for_good_judges_no_other_file_again(folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forgetting_for_good_judges_no_other_file_again(
+    folder: MemoryFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Under the lock the other files are looked at, and not read."""
     for number in range(3):
         put(folder, f"m-{number}.md", memory(f"m-{number}"))
-    monkeypatch.setattr("memorist.auto_memory.scanned.doubts", lambda *given: pytest.fail(f"judged {given[0].path}"))
+    monkeypatch.setattr(
+        "memorist.auto_memory.folder.find_suspicions",
+        lambda *given: pytest.fail(f"judged {given[0].path}"),
+    )
 
     folder.purge(["m-1.md"])
 
-    assert [head.path for head in folder.heads()] == ["m-0.md", "m-2.md"]
+    assert [head.path for head in folder.headers()] == ["m-0.md", "m-2.md"]

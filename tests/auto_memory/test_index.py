@@ -6,9 +6,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.index import Index, IndexLimits, Uses, build, pointed_at
-from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.manifest import DAY, Head, head_of, is_memory, line, manifest
+from memorist.auto_memory.index import (
+    DAY_SECONDS,
+    IndexLimits,
+    MemoryHeader,
+    MemoryIndex,
+    MemoryUsage,
+    build_index,
+    is_memory_file,
+    list_pointer_targets,
+    read_memory_header,
+    render_manifest,
+    render_manifest_line,
+)
+from memorist.auto_memory.topic import MemoryKind, Trust
 
 NOW = 1_800_000_000.0
 
@@ -17,13 +28,13 @@ def head(
     path: str,
     *,
     days: float = 0.0,
-    kind: Kind | None = Kind.PROJECT,
+    kind: MemoryKind | None = MemoryKind.PROJECT,
     description: str = "what it says",
     trust: Trust = Trust.DERIVED,
     status: str = "active",
-) -> Head:
-    modified = NOW - days * DAY
-    return Head(
+) -> MemoryHeader:
+    modified = NOW - days * DAY_SECONDS
+    return MemoryHeader(
         path=path,
         name=path.removesuffix(".md"),
         description=description,
@@ -35,33 +46,49 @@ def head(
     )
 
 
-def built(heads: list[Head], present: str = "", *, limits: IndexLimits | None = None, uses: dict[str, Uses] | None = None) -> Index:
-    return build(heads, present, uses=uses or {}, now=NOW, limits=limits or IndexLimits())
+def built(
+    heads: list[MemoryHeader],
+    present: str = "",
+    *,
+    limits: IndexLimits | None = None,
+    uses: dict[str, MemoryUsage] | None = None,
+) -> MemoryIndex:
+    return build_index(heads, present, usage=uses or {}, now=NOW, limits=limits or IndexLimits())
 
 
 @pytest.mark.covers("AM-3")
 def test_the_index_is_made_from_the_files() -> None:
-    """What is new is added, what is gone is dropped, and the user's own lines, titles and hooks stay."""
+    """What is new is added, what is gone is dropped, and the user's own lines, titles and hooks
+    stay.
+    """
     present = "# Mine\nRead this first.\n\n- [My title](a.md) — my hook\n- [Gone](gone.md) — old\n"
 
     index = built([head("a.md"), head("b.md", days=3)], present)
 
-    assert index.text == "# Mine\nRead this first.\n- [My title](a.md) — my hook\n- [b](b.md) — what it says\n"
+    assert (
+        index.text
+        == "# Mine\nRead this first.\n- [My title](a.md) — my hook\n- [b](b.md) — what it says\n"
+    )
 
 
 @pytest.mark.covers("AM-3")
 def test_a_full_index_keeps_the_valuable_and_says_what_it_left_out() -> None:
-    """The newest is not lost first: age decides against the old ones, use and the person's own words for them; the last line says how many there are."""
+    """The newest is not lost first: age decides against the old ones, use and the person's own
+    words for them; the last line says how many there are.
+    """
     heads = [head(f"m{number:03}.md", days=number * 10) for number in range(300)]
-    heads += [head("loved.md", days=3_000), head("person.md", days=2_999, kind=Kind.USER, trust=Trust.STATED)]
+    heads += [
+        head("loved.md", days=3_000),
+        head("person.md", days=2_999, kind=MemoryKind.USER, trust=Trust.STATED),
+    ]
 
-    index = built(heads, uses={"loved.md": Uses(40, NOW - 5 * DAY)})
+    index = built(heads, uses={"loved.md": MemoryUsage(40, NOW - 5 * DAY_SECONDS)})
 
     assert index.lines <= 200
     assert {"m000.md", "m001.md", "loved.md", "person.md"} <= set(index.listed)
     assert set(index.left_out) == {each.path for each in heads} - set(index.listed)
     assert f"{len(index.left_out)} memories do not fit" in index.text.splitlines()[-1]
-    assert index.over == "lines"
+    assert index.exceeded_limit == "lines"
 
 
 @pytest.mark.covers("AM-3")
@@ -76,16 +103,24 @@ def test_building_again_changes_nothing() -> None:
 @pytest.mark.covers("AM-3")
 @example([("a", ""), ("aa", "")], "0\r0", 3, 400)
 @given(
-    st.lists(st.tuples(st.text("abc/é", min_size=1, max_size=8), st.text(max_size=400)), max_size=60),
+    st.lists(
+        st.tuples(st.text("abc/é", min_size=1, max_size=8), st.text(max_size=400)), max_size=60
+    ),
     st.text(max_size=2_000),
     st.integers(3, 40),
     st.integers(400, 4_000),
 )
-def test_no_index_is_over_its_limits(files: list[tuple[str, str]], present: str, lines: int, size: int) -> None:
-    """Whatever the files and the old index hold, the new one keeps lines and bytes, and every memory is listed or reported."""
-    heads = [head(f"{name}.md", description=" ".join(said.split())) for name, said in dict(files).items()]
+def test_no_index_is_over_its_limits(
+    files: list[tuple[str, str]], present: str, lines: int, size: int
+) -> None:
+    """Whatever the files and the old index hold, the new one keeps lines and bytes, and every
+    memory is listed or reported.
+    """
+    heads = [
+        head(f"{name}.md", description=" ".join(said.split())) for name, said in dict(files).items()
+    ]
 
-    index = built(heads, present, limits=IndexLimits(lines=lines, size=size))
+    index = built(heads, present, limits=IndexLimits(max_lines=lines, max_bytes=size))
 
     assert len(index.text.splitlines()) <= lines
     assert len(index.text.encode("utf-8", "replace")) <= size
@@ -107,7 +142,9 @@ def test_superseded_memories_get_no_line() -> None:
 
 def test_pointers_are_read_in_all_usual_forms() -> None:
     """Dash or star, any kind of dash before the hook, or none."""
-    assert pointed_at("- [A](a.md) — x\n* [B](b.md) - y\n- [C](sub/c.md)\n- [D](./d.md): z\n[no](e.md)\n") == (
+    assert list_pointer_targets(
+        "- [A](a.md) — x\n* [B](b.md) - y\n- [C](sub/c.md)\n- [D](./d.md): z\n[no](e.md)\n"
+    ) == (
         "a.md",
         "b.md",
         "sub/c.md",
@@ -117,16 +154,24 @@ def test_pointers_are_read_in_all_usual_forms() -> None:
 
 @pytest.mark.covers("AM-6")
 def test_the_manifest_lists_the_newest_files_with_what_is_known() -> None:
-    """Type, path, time and description, parts that are missing left out, 200 at most, and the number of the others."""
+    """Type, path, time and description, parts that are missing left out, 200 at most, and the
+    number of the others.
+    """
     heads = [head("a.md", days=2), head("b.md", days=1, kind=None, description="")]
 
-    assert manifest(heads, limit=200) == "- b.md (2027-01-14T08:00:00Z)\n- [project] a.md (2027-01-13T08:00:00Z): what it says"
-    assert manifest(heads, limit=1).splitlines()[-1] == "(1 more, older or superseded, are not listed)"
+    assert (
+        render_manifest(heads, limit=200)
+        == "- b.md (2027-01-14T08:00:00Z)\n- [project] a.md (2027-01-13T08:00:00Z): what it says"
+    )
+    assert (
+        render_manifest(heads, limit=1).splitlines()[-1]
+        == "(1 more, older or superseded, are not listed)"
+    )
 
 
 def test_a_time_outside_the_calendar_is_shown_somehow() -> None:
     """A clock that jumped to the year 60000 does not stop the manifest."""
-    assert line(head("a.md", days=-40_000_000)).startswith("- [project] a.md (")
+    assert render_manifest_line(head("a.md", days=-40_000_000)).startswith("- [project] a.md (")
     assert head("a.md", days=-3).age_days(NOW) == 0
 
 
@@ -135,14 +180,21 @@ def test_only_the_first_lines_are_read() -> None:
     """The head of a file of any size comes from its first 30 lines."""
     data = b"---\nname: a\ndescription: d\ntype: user\n---\n" + b"word\n" * 5_000
 
-    found = head_of("a.md", data[:16_384], lines=30, modified=NOW, size=len(data))
+    found = read_memory_header("a.md", data[:16_384], lines=30, modified=NOW, size=len(data))
 
-    assert (found.name, found.description, found.kind) == ("a", "d", Kind.USER)
+    assert (found.name, found.description, found.kind) == ("a", "d", MemoryKind.USER)
 
 
 @pytest.mark.parametrize(
-    ("path", "memory"), [("a.md", True), ("team/a.md", True), ("MEMORY.md", False), ("a.txt", False), (".git/a.md", False)]
+    ("path", "memory"),
+    [
+        ("a.md", True),
+        ("team/a.md", True),
+        ("MEMORY.md", False),
+        ("a.txt", False),
+        (".git/a.md", False),
+    ],
 )
 def test_what_a_memory_is(path: str, memory: bool) -> None:
     """Markdown files, but for the index and what is hidden."""
-    assert is_memory(path) is memory
+    assert is_memory_file(path) is memory

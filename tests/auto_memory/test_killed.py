@@ -1,4 +1,6 @@
-"""A memory's first changes in a real process that is killed (SIGKILL) before each thing it does to the disk."""
+"""A memory's first changes in a real process that is killed (SIGKILL) before each thing it does to
+the disk.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ import pytest
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.settings import AutoMemorySettings
+from memorist.auto_memory.changes import MemoryChange, ChangeReason
+from memorist.auto_memory.memory import AutoMemory
+from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 from memorist.testing import FrozenClock
@@ -24,7 +26,7 @@ def memory(home):
 
 def write(own, name, body):
     text = f"---\\nname: {name}\\ndescription: d\\ntype: project\\n---\\n\\n{body}\\n".encode()
-    own.write([Change(path=name, before=None, after=text)], Why(actor="user", what="x"))
+    own.write([MemoryChange(path=name, before=None, after=text)], ChangeReason(actor="user", what="x"))
 
 def mortal(left):
     def before(name):
@@ -66,8 +68,16 @@ print(at)
 
 @pytest.mark.covers("AM-10", "SF-4", "SF-5")
 def test_a_kill_before_anything_that_a_first_change_does_stops_no_later_one(tmp_path: Path) -> None:
-    """Killed while the history is made, while a file of it is written, while its branch moves: the next change is recorded, whatever was left there."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, check=False, timeout=100)
+    """Killed while the history is made, while a file of it is written, while its branch moves: the
+    next change is recorded, whatever was left there.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
 
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 30

@@ -7,17 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.location import chosen_folder
-from memorist.auto_memory.place.run import identity, memory_layout, orphans, project_root, read_project, rebind, remember_project
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.configuration import load_settings
+from memorist.auto_memory.location import (
+    find_moved_projects,
+    locate_memory,
+    locate_project_root,
+    parse_directory_setting,
+    read_project_record,
+    read_remote_identity,
+    rebind_memory,
+    record_project,
+)
+from memorist.config import load_settings
 from memorist.errors import InputError, SettingsError
+from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 
 
 def git(*words: str, cwd: Path) -> None:
-    settings = ["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=main"]
+    settings = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@localhost",
+        "-c",
+        "init.defaultBranch=main",
+    ]
     subprocess.run(["git", *settings, *words], cwd=cwd, check=True, capture_output=True, timeout=30)
 
 
@@ -34,13 +49,21 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.mark.covers("AM-4")
 def test_worktrees_and_subfolders_share_one_memory(repository: Path, tmp_path: Path) -> None:
-    """Every worktree and every subfolder leads to the main repository's root; links are followed first."""
+    """Every worktree and every subfolder leads to the main repository's root; links are followed
+    first.
+    """
     git("worktree", "add", str(tmp_path / "feature"), cwd=repository)
     (tmp_path / "feature" / "inner").mkdir()
     (tmp_path / "link").symlink_to(repository / "src")
 
     roots = {
-        project_root(folder) for folder in (repository, repository / "src" / "deep", tmp_path / "feature" / "inner", tmp_path / "link")
+        locate_project_root(folder)
+        for folder in (
+            repository,
+            repository / "src" / "deep",
+            tmp_path / "feature" / "inner",
+            tmp_path / "link",
+        )
     }
 
     assert roots == {repository.resolve()}
@@ -52,78 +75,109 @@ def test_a_worktree_of_a_bare_repository_belongs_to_it(repository: Path, tmp_pat
     git("clone", "--bare", str(repository), str(tmp_path / "bare.git"), cwd=tmp_path)
     git("worktree", "add", str(tmp_path / "one"), "main", cwd=tmp_path / "bare.git")
 
-    assert project_root(tmp_path / "one") == (tmp_path / "bare.git").resolve()
+    assert locate_project_root(tmp_path / "one") == (tmp_path / "bare.git").resolve()
 
 
 @pytest.mark.covers("AM-4")
 def test_other_projects_have_other_folders(repository: Path, tmp_path: Path) -> None:
-    """A neighbour, a repository inside a repository, and a folder in no repository each have their own."""
+    """A neighbour, a repository inside a repository, and a folder in no repository each have their
+    own.
+    """
     (repository / "vendored").mkdir()
     git("init", cwd=repository / "vendored")
     (tmp_path / "loose" / "folder").mkdir(parents=True)
     layout, settings = Layout(tmp_path / "home"), AutoMemorySettings()
 
     folders = {
-        memory_layout(layout, str(place), settings).folder for place in (repository, repository / "vendored", tmp_path / "loose" / "folder")
+        locate_memory(layout, str(place), settings).folder
+        for place in (repository, repository / "vendored", tmp_path / "loose" / "folder")
     }
 
     assert len(folders) == 3
 
 
-@pytest.mark.parametrize("text", ["", "gitdir:", "gitdir: ../nowhere", "\0\0", "gitdir: " + "x" * 10_000, "no such line"])
+@pytest.mark.parametrize(
+    "text", ["", "gitdir:", "gitdir: ../nowhere", "\0\0", "gitdir: " + "x" * 10_000, "no such line"]
+)
 def test_a_broken_git_file_is_a_project_of_its_own(tmp_path: Path, text: str) -> None:
     """Whatever stands in `.git`, the folder is its own root; nothing fails."""
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / ".git").write_text(text)
 
-    assert project_root(tmp_path / "odd") == (tmp_path / "odd").resolve()
+    assert locate_project_root(tmp_path / "odd") == (tmp_path / "odd").resolve()
 
 
 @pytest.mark.covers("AM-4")
 @pytest.mark.parametrize(
-    "given", ["relative", "/", "~", "~/", "~/..", "//server/share", "\\\\server\\share", "/a/../b", "/x\0y", "~other/x"]
+    "given",
+    [
+        "relative",
+        "/",
+        "~",
+        "~/",
+        "~/..",
+        "//server/share",
+        "\\\\server\\share",
+        "/a/../b",
+        "/x\0y",
+        "~other/x",
+    ],
 )
 def test_an_unsafe_folder_is_refused(given: str) -> None:
     """A folder that is not one of its own is refused with a sentence that names the setting."""
     with pytest.raises(SettingsError, match=r"auto_memory\.directory"):
-        chosen_folder(given)
+        parse_directory_setting(given)
 
 
 @pytest.mark.covers("AM-4")
 def test_a_checked_in_file_cannot_choose_the_folder(tmp_path: Path) -> None:
-    """A cloned repository's own settings file must not aim our writes elsewhere; the environment and the user's file may."""
+    """A cloned repository's own settings file must not aim our writes elsewhere; the environment
+    and the user's file may.
+    """
     (tmp_path / ".memorist").mkdir()
-    (tmp_path / ".memorist" / "config.toml").write_text('[auto_memory]\ndirectory = "/home/dev/.ssh"\n')
+    (tmp_path / ".memorist" / "config.toml").write_text(
+        '[auto_memory]\ndirectory = "/home/dev/.ssh"\n'
+    )
 
     found = load_settings({"MEMORIST_HOME": str(tmp_path / "home")}, project=tmp_path)
-    chosen = load_settings({"MEMORIST_HOME": str(tmp_path / "home"), "MEMORIST_AUTO_MEMORY__DIRECTORY": str(tmp_path / "mine")})
+    chosen = load_settings(
+        {
+            "MEMORIST_HOME": str(tmp_path / "home"),
+            "MEMORIST_AUTO_MEMORY__DIRECTORY": str(tmp_path / "mine"),
+        }
+    )
 
     assert found.settings.auto_memory.directory == ""
     assert any("auto_memory" in line for line in found.ignored)
-    assert memory_layout(Layout(tmp_path / "home"), str(tmp_path), chosen.settings.auto_memory).folder == tmp_path / "mine"
+    assert (
+        locate_memory(Layout(tmp_path / "home"), str(tmp_path), chosen.settings.auto_memory).folder
+        == tmp_path / "mine"
+    )
 
 
 @pytest.mark.covers("AM-4")
 def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path: Path) -> None:
-    """After a move the old memory is named, and taken over in one step; a second one is not overwritten."""
+    """After a move the old memory is named, and taken over in one step; a second one is not
+    overwritten.
+    """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)
     old = str(repository.resolve())
-    before = memory_layout(layout, old, settings)
+    before = locate_memory(layout, old, settings)
     files.write(before.folder / "a.md", b"x\n")
-    remember_project(files, before, old)
+    record_project(files, before, old)
     moved = tmp_path / "store"
     repository.rename(moved)
 
-    assert [found.root for found in orphans(files, layout, str(moved))] == [old]
-    after = rebind(files, layout, old, str(moved))
+    assert [found.root for found in find_moved_projects(files, layout, str(moved))] == [old]
+    after = rebind_memory(files, layout, old, str(moved))
 
-    assert after.folder == memory_layout(layout, str(moved), settings).folder
+    assert after.folder == locate_memory(layout, str(moved), settings).folder
     assert (after.folder / "a.md").read_bytes() == b"x\n"
     assert not before.folder.exists()
-    assert orphans(files, layout, str(moved)) == []
+    assert find_moved_projects(files, layout, str(moved)) == []
     with pytest.raises(InputError, match="there is no memory"):
-        rebind(files, layout, old, str(moved))
+        rebind_memory(files, layout, old, str(moved))
 
 
 @pytest.mark.covers("AM-4", "SF-5")
@@ -131,12 +185,14 @@ def test_a_moved_repository_is_found_and_bound_again(repository: Path, tmp_path:
 def test_a_rebinding_that_was_killed_is_finished_by_the_next(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    """Killed before any of its steps, and called again as the message says, it gives the memory whole to the new place, which may write then."""
+    """Killed before any of its steps, and called again as the message says, it gives the memory
+    whole to the new place, which may write then.
+    """
     layout, settings, files = Layout(tmp_path / "home"), AutoMemorySettings(), DiskFiles()
     old = str(repository.resolve())
-    before = memory_layout(layout, old, settings)
+    before = locate_memory(layout, old, settings)
     files.write(before.folder / "a.md", b"x\n")
-    remember_project(files, before, old)
+    record_project(files, before, old)
     moved = tmp_path / "store"
     repository.rename(moved)
     steps = 0
@@ -158,13 +214,13 @@ def test_a_rebinding_that_was_killed_is_finished_by_the_next(
         if step == 3:
             patched.setattr(DiskFiles, "write", killed)
         with pytest.raises(KeyboardInterrupt):
-            rebind(files, layout, old, str(moved))
+            rebind_memory(files, layout, old, str(moved))
 
-    after = rebind(files, layout, old, str(moved))
-    remember_project(files, after, str(moved))
+    after = rebind_memory(files, layout, old, str(moved))
+    record_project(files, after, str(moved))
 
     assert (after.folder / "a.md").read_bytes() == b"x\n"
-    found = read_project(files, after)
+    found = read_project_record(files, after)
     assert found is not None
     assert found.root == str(moved)
 
@@ -174,22 +230,26 @@ def test_no_password_is_written_down(repository: Path) -> None:
     git("remote", "add", "origin", "https://me:word@example.test/shop.git", cwd=repository)
     git("remote", "add", "other", "git@example.test:shop.git", cwd=repository)
 
-    assert identity(repository) == "example.test:shop.git https://example.test/shop.git"
+    assert read_remote_identity(repository) == "example.test:shop.git https://example.test/shop.git"
 
 
 @pytest.mark.covers("AM-4")
-def test_the_memory_of_a_project_that_is_still_there_stays_its_own(repository: Path, tmp_path: Path) -> None:
-    """Nothing is taken from a repository that has not moved, and a fact is never written into another project's folder."""
+def test_the_memory_of_a_project_that_is_still_there_stays_its_own(
+    repository: Path, tmp_path: Path
+) -> None:
+    """Nothing is taken from a repository that has not moved, and a fact is never written into
+    another project's folder.
+    """
     layout, files = Layout(tmp_path / "home"), DiskFiles()
-    mine = memory_layout(layout, str(repository), AutoMemorySettings())
+    mine = locate_memory(layout, str(repository), AutoMemorySettings())
     files.write(mine.folder / "a.md", b"x\n")
-    remember_project(files, mine, str(repository))
+    record_project(files, mine, str(repository))
     (tmp_path / "other").mkdir()
 
     with pytest.raises(InputError, match="is still there"):
-        rebind(files, layout, str(repository.resolve()), str(tmp_path / "other"))
+        rebind_memory(files, layout, str(repository.resolve()), str(tmp_path / "other"))
     with pytest.raises(InputError, match="belongs to"):
-        remember_project(files, mine, str(tmp_path / "other"))
-    found = read_project(files, mine)
+        record_project(files, mine, str(tmp_path / "other"))
+    found = read_project_record(files, mine)
     assert found is not None
     assert found.root == str(repository.resolve())

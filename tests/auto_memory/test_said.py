@@ -6,17 +6,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.said import MOST, Said, said
-from memorist.auto_memory.said_prose import LONG_MESSAGE, LONGEST_SENTENCE, sentences
-from memorist.core.messages import Message, Origin, Text, ToolResult
+from memorist.auto_memory.statements.parser import MAX_STATEMENTS, Statement, find_statements
+from memorist.auto_memory.statements.prose import (
+    LONG_MESSAGE_CHARS,
+    MAX_SENTENCE_CHARS,
+    split_prose_sentences,
+)
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult
 
 
 def typed(text: str, origin: Origin = Origin.USER) -> Message:
-    return Message(id="m1", role="user", blocks=(Text(text),), origin=origin)
+    return Message(id="m1", role="user", blocks=(TextBlock(text),), origin=origin)
 
 
-def only(text: str) -> Said:
-    (found,) = said(typed(text))
+def only(text: str) -> Statement:
+    (found,) = find_statements(typed(text))
     return found
 
 
@@ -24,7 +28,10 @@ def only(text: str) -> Said:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("Please remember that releases are signed off by Ines.", "releases are signed off by Ines."),
+        (
+            "Please remember that releases are signed off by Ines.",
+            "releases are signed off by Ines.",
+        ),
         ("Thanks! Could you remember that I review on Mondays?", "I review on Mondays"),
         ("Keep in mind our designers only work mornings.", "our designers only work mornings."),
         ("For future reference: invoices are in euros.", "invoices are in euros."),
@@ -32,7 +39,10 @@ def only(text: str) -> Said:
         ("Our invoices are in euros, remember that.", "Our invoices are in euros"),
         ("/remember our invoices are in euros", "our invoices are in euros"),
         ("# our invoices are in euros", "our invoices are in euros"),
-        ("<user-memory-input>our invoices are in euros</user-memory-input>", "our invoices are in euros"),
+        (
+            "<user-memory-input>our invoices are in euros</user-memory-input>",
+            "our invoices are in euros",
+        ),
         ("请记住，发票都用欧元结算。", "发票都用欧元结算。"),
         ("Merk dir bitte, dass Rechnungen in Euro sind.", "Rechnungen in Euro sind."),
         ("N'oublie pas que les factures sont en euros.", "les factures sont en euros."),
@@ -83,7 +93,7 @@ def test_forgetting_names_what_is_to_go(text: str, what: str) -> None:
 )
 def test_dropping_an_idea_is_not_forgetting_a_memory(text: str) -> None:
     """Only words about what was remembered delete anything."""
-    assert said(typed(text)) == ()
+    assert find_statements(typed(text)) == ()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +148,7 @@ def test_standing_rules_and_corrections_are_found(text: str, act: str) -> None:
 )
 def test_what_sounds_like_a_memory_and_is_none_is_left(text: str) -> None:
     """Questions, reports, other people's words, one task, and what AM-7 rules out even on request."""
-    assert said(typed(text)) == ()
+    assert find_statements(typed(text)) == ()
 
 
 @pytest.mark.parametrize(
@@ -157,25 +167,34 @@ def test_what_sounds_like_a_memory_and_is_none_is_left(text: str) -> None:
 )
 def test_code_quotations_logs_and_pastes_are_not_the_users_words(text: str) -> None:
     """Only prose that the person wrote counts; an open fence hides the rest."""
-    assert said(typed(text)) == ()
+    assert find_statements(typed(text)) == ()
 
 
 @pytest.mark.covers("AM-11")
 @pytest.mark.parametrize("origin", [origin for origin in Origin if origin is not Origin.USER])
 def test_only_what_a_person_typed_counts(origin: Origin) -> None:
-    """What was injected, recalled, summarised or written by others is never taken for the user's word."""
+    """What was injected, recalled, summarised or written by others is never taken for the user's
+    word.
+    """
     rule = "From now on, never force push."
-    mixed = Message(id="m", role="user", blocks=(Text(rule, origin=origin), ToolResult("t", (Text(rule),))), origin=Origin.USER)
+    mixed = Message(
+        id="m",
+        role="user",
+        blocks=(TextBlock(rule, origin=origin), ToolResult("t", (TextBlock(rule),))),
+        origin=Origin.USER,
+    )
 
-    assert said(typed(rule)) != ()
-    assert said(typed(rule, origin)) == ()
-    assert said(mixed) == ()
-    assert said(typed(f"<system-reminder>\n{rule}\n</system-reminder>")) == ()
+    assert find_statements(typed(rule)) != ()
+    assert find_statements(typed(rule, origin)) == ()
+    assert find_statements(mixed) == ()
+    assert find_statements(typed(f"<system-reminder>\n{rule}\n</system-reminder>")) == ()
 
 
 def test_several_sentences_give_several_sayings_in_order() -> None:
     """Each with its own quote; the same rule twice is one."""
-    found = said(typed("Great. Never force push. Call me Sam. What is next? never force push."))
+    found = find_statements(
+        typed("Great. Never force push. Call me Sam. What is next? never force push.")
+    )
 
     assert [each.quote for each in found] == ["Never force push.", "Call me Sam."]
     assert [each.kind for each in found] == ["feedback", "user"]
@@ -185,16 +204,23 @@ def test_items_of_a_list_count_where_the_line_before_announces_rules() -> None:
     """The same list under a task is part of the task."""
     items = "\n- use tabs\n- never sort imports\n- what else?"
 
-    assert [each.text for each in said(typed("From now on:" + items))] == ["use tabs", "never sort imports"]
-    assert said(typed("Write a page with these parts:" + items)) == ()
+    assert [each.text for each in find_statements(typed("From now on:" + items))] == [
+        "use tabs",
+        "never sort imports",
+    ]
+    assert find_statements(typed("Write a page with these parts:" + items)) == ()
 
 
 def test_a_long_paste_is_not_searched_for_rules() -> None:
-    """In a message like a document only its short first and last paragraph are the person's own words."""
+    """In a message like a document only its short first and last paragraph are the person's own
+    words.
+    """
     paste = "\n\n".join(["always run the linter and never skip it. " * 12] * 8)
 
-    assert said(typed(paste)) == ()
-    assert [each.text for each in said(typed(f"{paste}\n\nRemember that I own the parser."))] == ["I own the parser."]
+    assert find_statements(typed(paste)) == ()
+    assert [
+        each.text for each in find_statements(typed(f"{paste}\n\nRemember that I own the parser."))
+    ] == ["I own the parser."]
 
 
 @pytest.mark.covers("AM-1")
@@ -244,18 +270,23 @@ PIECES = st.sampled_from(
 )
 
 
-@given(st.one_of(st.text(max_size=400), st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=40).map("".join)))
+@given(
+    st.one_of(
+        st.text(max_size=400),
+        st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=40).map("".join),
+    )
+)
 @settings(max_examples=300, deadline=None)
 def test_a_quote_stands_in_the_message_word_for_word(text: str) -> None:
     """Whatever the text; what is kept is part of the quote, and nothing empty is kept."""
-    found = said(typed(text))
+    found = find_statements(typed(text))
 
-    assert len(found) <= MOST
+    assert len(found) <= MAX_STATEMENTS
     for each in found:
         assert each.quote in text
         assert each.text in each.quote
         assert each.text.strip()
-        assert each.message == "m1"
+        assert each.message_id == "m1"
 
 
 @given(
@@ -265,18 +296,24 @@ def test_a_quote_stands_in_the_message_word_for_word(text: str) -> None:
 @settings(max_examples=100, deadline=None)
 def test_fencing_a_saying_always_hides_it(saying: str, around: str) -> None:
     """Code is never taken for a wish, whatever stands around it."""
-    assert said(typed(f"{around}\n```\n{saying}\n```\n")) == said(typed(f"{around}\n"))
+    assert find_statements(typed(f"{around}\n```\n{saying}\n```\n")) == find_statements(
+        typed(f"{around}\n")
+    )
 
 
-@given(st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=60).map("".join), st.integers(1, 200))
+@given(
+    st.lists(st.one_of(PIECES, st.text(max_size=6)), max_size=60).map("".join), st.integers(1, 200)
+)
 @settings(max_examples=100, deadline=None)
 def test_the_patterns_see_a_bounded_part_of_any_text(text: str, times: int) -> None:
-    """So the cost grows with the text and no faster: lines are looked at once, and sentences of two short paragraphs go further."""
+    """So the cost grows with the text and no faster: lines are looked at once, and sentences of two
+    short paragraphs go further.
+    """
     long = (text * times)[:200_000]
-    found = list(sentences(long))
+    found = list(split_prose_sentences(long))
 
-    assert sum(len(each.text) for each in found) <= min(len(long), LONG_MESSAGE)
+    assert sum(len(each.text) for each in found) <= min(len(long), LONG_MESSAGE_CHARS)
     for each in found:
         assert each.text in long
-        assert len(each.text) == len(each.masked) <= LONGEST_SENTENCE
-        assert max(len(each.before), len(each.after), len(each.lead)) <= LONGEST_SENTENCE
+        assert len(each.text) == len(each.masked) <= MAX_SENTENCE_CHARS
+        assert max(len(each.before), len(each.after), len(each.list_lead)) <= MAX_SENTENCE_CHARS

@@ -6,12 +6,25 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.said_same import nearest, same_rule, telling
+from memorist.auto_memory.statements.similarity import find_nearest, find_probe_word, is_same_rule
 
 pytestmark = pytest.mark.covers("AM-12")
 
 NOUNS = ["tab", "space", "comment", "fixture", "branch", "report"]
-NAMES = ["pnpm", "npm", "src/a.py", "src/b.py", "v1.2", "v1.3", "--force", "README.md", "Ines", "Bob", "7", "8"]
+NAMES = [
+    "pnpm",
+    "npm",
+    "src/a.py",
+    "src/b.py",
+    "v1.2",
+    "v1.3",
+    "--force",
+    "README.md",
+    "Ines",
+    "Bob",
+    "7",
+    "8",
+]
 RULES = st.builds(
     lambda how, verb, names: f"{how} {verb} {' '.join(names)}",
     st.sampled_from(["always", "never", "do not", "please"]),
@@ -33,11 +46,13 @@ RULES = st.builds(
         ("提交信息一律用英文写。", "请提交信息一律用英文写"),
     ],
 )
-def test_case_punctuation_politeness_plural_and_list_order_make_no_difference(left: str, right: str) -> None:
+def test_case_punctuation_politeness_plural_and_list_order_make_no_difference(
+    left: str, right: str
+) -> None:
     """These are the rules by which two texts are the same; there are no others."""
-    assert same_rule(left, right)
-    assert telling(left) in right.casefold()
-    assert telling(right) in left.casefold()
+    assert is_same_rule(left, right)
+    assert find_probe_word(left) in right.casefold()
+    assert find_probe_word(right) in left.casefold()
 
 
 @pytest.mark.parametrize(
@@ -64,22 +79,22 @@ def test_case_punctuation_politeness_plural_and_list_order_make_no_difference(le
 )
 def test_what_could_change_the_meaning_makes_two_rules(left: str, right: str) -> None:
     """Where in doubt they are not the same."""
-    assert not same_rule(left, right)
+    assert not is_same_rule(left, right)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_sameness_is_its_own_mirror(left: str, right: str) -> None:
     """Every text is the same as itself, and the order of the two does not matter."""
-    assert same_rule(left, left)
-    assert same_rule(left, right) == same_rule(right, left)
+    assert is_same_rule(left, left)
+    assert is_same_rule(left, right) == is_same_rule(right, left)
 
 
 @given(RULES)
 def test_manners_and_punctuation_change_nothing(rule: str) -> None:
     """A rule said politely, loudly or with a full stop is the same rule."""
-    assert same_rule(rule, f"Please {rule}.")
-    assert same_rule(rule, f"{rule}!")
-    assert same_rule(rule, rule[0].upper() + rule[1:])
+    assert is_same_rule(rule, f"Please {rule}.")
+    assert is_same_rule(rule, f"{rule}!")
+    assert is_same_rule(rule, rule[0].upper() + rule[1:])
 
 
 @given(RULES, st.sampled_from(["not", "never", "no", "without"]), st.data())
@@ -88,7 +103,7 @@ def test_a_negation_more_is_another_rule(rule: str, negation: str, data: st.Data
     words = rule.split()
     at = data.draw(st.integers(0, len(words)))
 
-    assert not same_rule(rule, " ".join([*words[:at], negation, *words[at:]]))
+    assert not is_same_rule(rule, " ".join([*words[:at], negation, *words[at:]]))
 
 
 @given(RULES, st.data())
@@ -99,41 +114,59 @@ def test_another_name_number_or_path_is_another_rule(rule: str, data: st.DataObj
     other = data.draw(st.sampled_from(NAMES + NOUNS))
     assume(other != words[at] and words[at] != "please")
 
-    assert not same_rule(rule, " ".join([*words[:at], other, *words[at + 1 :]]))
+    assert not is_same_rule(rule, " ".join([*words[:at], other, *words[at + 1 :]]))
 
 
 def test_the_nearest_text_is_found_for_a_look_before_writing() -> None:
-    """The one with most words in common; opposites are near too, for they contradict; none is found where nothing is alike."""
+    """The one with most words in common; opposites are near too, for they contradict; none is found
+    where nothing is alike.
+    """
     known = ["use tabs in Go", "commit messages in English", "never use npm, use pnpm"]
 
-    near = nearest("use pnpm, not npm", known)
-    same = nearest("Use tabs in Go.", known)
+    near = find_nearest("use pnpm, not npm", known)
+    same = find_nearest("Use tabs in Go.", known)
 
     assert near is not None
     assert near.index == 2
     assert same is not None
     assert (same.index, same.share) == (0, 1.0)
-    assert nearest("deploys happen on Thursdays", known) is None
-    assert nearest("anything", []) is None
+    assert find_nearest("deploys happen on Thursdays", known) is None
+    assert find_nearest("anything", []) is None
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=40), max_size=6))
 def test_the_nearest_is_one_of_the_known_and_near_enough(text: str, others: list[str]) -> None:
     """Whatever the texts; a text that is there already is always found."""
-    found = nearest(text, others)
+    found = find_nearest(text, others)
 
     assert found is None or (0 <= found.index < len(others) and 0.5 <= found.share <= 1)
-    assert nearest(text, [*others, text]) is not None
+    assert find_nearest(text, [*others, text]) is not None
 
 
 ENDINGS = st.sampled_from(
-    ["branch", "branches", "entry", "entries", "databases", "database", "Straße", "class", "classes", "don't", "won't", "the", "please"]
+    [
+        "branch",
+        "branches",
+        "entry",
+        "entries",
+        "databases",
+        "database",
+        "Straße",
+        "class",
+        "classes",
+        "don't",
+        "won't",
+        "the",
+        "please",
+    ]
 )
 
 
 @given(st.lists(ENDINGS, max_size=4), st.lists(ENDINGS, max_size=4))
-def test_the_telling_letters_stand_in_every_text_of_the_same_rule(left: list[str], right: list[str]) -> None:
+def test_the_telling_letters_stand_in_every_text_of_the_same_rule(
+    left: list[str], right: list[str]
+) -> None:
     """What has them not can be passed over without comparing: no text of the same rule is missed."""
     mine, theirs = " ".join(left), " ".join(right)
 
-    assert not same_rule(mine, theirs) or telling(mine) in theirs.casefold()
+    assert not is_same_rule(mine, theirs) or find_probe_word(mine) in theirs.casefold()

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.said import Said
-from memorist.auto_memory.said_title import DESCRIPTION_LENGTH, SLUG_LENGTH, titled
+from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.similarity import (
+    MAX_DESCRIPTION_CHARS,
+    MAX_SLUG_CHARS,
+    derive_title,
+)
 
 pytestmark = pytest.mark.covers("AM-2", "AM-3")
 
 
-def rule(text: str) -> Said:
-    return Said("rule", "feedback", text, text, "m")
+def rule(text: str) -> Statement:
+    return Statement("rule", "feedback", text, text, "m")
 
 
 @pytest.mark.parametrize(
@@ -34,26 +38,28 @@ def rule(text: str) -> Said:
 )
 def test_a_name_is_made_of_the_content_words(text: str, slug: str) -> None:
     """Kebab case; Chinese keeps its characters; a name that the folder needs itself is not taken."""
-    assert titled(rule(text))[0] == slug
+    assert derive_title(rule(text))[0] == slug
 
 
 def test_a_long_text_is_described_by_its_beginning() -> None:
     """Cut between words, with a mark; a short one is its own description, on one line."""
-    long = titled(rule("stage every file by its name " * 20))[1]
+    long = derive_title(rule("stage every file by its name " * 20))[1]
 
     assert long.endswith(" …")
     assert long[:-2] in "stage every file by its name " * 20
-    assert titled(rule("stage\n  by name"))[1] == "stage by name"
+    assert derive_title(rule("stage\n  by name"))[1] == "stage by name"
 
 
 @given(st.one_of(st.text(max_size=300), st.text(alphabet="ab Aé中文/.\\-_#\n\0", max_size=300)))
 def test_any_text_gives_a_safe_file_name_and_one_line(text: str) -> None:
-    """No separators, dots, marks or spaces; never empty, never `memory`; one normal form; the limits hold."""
-    slug, description = titled(rule(text))
+    """No separators, dots, marks or spaces; never empty, never `memory`; one normal form; the
+    limits hold.
+    """
+    slug, description = derive_title(rule(text))
 
-    assert 0 < len(slug) <= SLUG_LENGTH
+    assert 0 < len(slug) <= MAX_SLUG_CHARS
     assert re.fullmatch(r"[^\W_]+(?:-[^\W_]+)*", slug)
     assert slug != "memory"
     assert slug == unicodedata.normalize("NFC", slug)
-    assert len(description) <= DESCRIPTION_LENGTH
+    assert len(description) <= MAX_DESCRIPTION_CHARS
     assert len(description.splitlines()) <= 1

@@ -6,30 +6,58 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.topic import Provenance, encode, file_name, new_topic, parse, with_provenance
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Trust,
+    create_topic,
+    encode_topic_text,
+    make_file_name,
+    parse_topic,
+    with_provenance,
+)
 
 
 @pytest.mark.covers("AM-1", "AM-2")
 def test_a_new_memory_has_header_and_provenance() -> None:
-    """Name, description and type stand as in Claude Code's files; what memorist adds stands under its one key."""
+    """Name, description and type stand as in Claude Code's files; what memorist adds stands under
+    its one key.
+    """
     provenance = Provenance(
-        session="s1", messages=("m1", "m2"), quote="use pnpm: always", created="2026-01-02T03:04:05Z", trust=Trust.STATED
+        session="s1",
+        messages=("m1", "m2"),
+        quote="use pnpm: always",
+        created="2026-01-02T03:04:05Z",
+        trust=Trust.STATED,
     )
 
-    topic = parse(
+    topic = parse_topic(
         "a.md",
-        encode(new_topic("a.md", kind=Kind.FEEDBACK, name="a", description="use: pnpm #1", body="Use pnpm.", provenance=provenance).text()),
+        encode_topic_text(
+            create_topic(
+                "a.md",
+                kind=MemoryKind.FEEDBACK,
+                name="a",
+                description="use: pnpm #1",
+                body="Use pnpm.",
+                provenance=provenance,
+            ).text()
+        ),
     )
 
-    assert (topic.kind, topic.name, topic.description, topic.body) == (Kind.FEEDBACK, "a", "use: pnpm #1", "Use pnpm.")
+    assert (topic.kind, topic.name, topic.description, topic.body) == (
+        MemoryKind.FEEDBACK,
+        "a",
+        "use: pnpm #1",
+        "Use pnpm.",
+    )
     assert topic.provenance == provenance
 
 
 @pytest.mark.covers("AM-2")
 def test_unknown_keys_under_ours_survive() -> None:
     """A later version's keys under `memorist` are kept when this one writes its own."""
-    topic = parse("a.md", b"---\nname: a\nmemorist:\n  proof: 3\n  trust: derived\n---\nx\n")
+    topic = parse_topic("a.md", b"---\nname: a\nmemorist:\n  proof: 3\n  trust: derived\n---\nx\n")
 
     after = with_provenance(topic, Provenance(session="s", trust=Trust.STATED))
 
@@ -40,24 +68,26 @@ def test_unknown_keys_under_ours_survive() -> None:
 @pytest.mark.parametrize(
     ("header", "kind"),
     [
-        ("type: user", Kind.USER),
-        ("metadata:\n  type: project", Kind.PROJECT),
+        ("type: user", MemoryKind.USER),
+        ("metadata:\n  type: project", MemoryKind.PROJECT),
         ("type: odd", None),
         ("name: x", None),
         ("type: [user]", None),
     ],
 )
-def test_the_type_is_read_where_it_stands(header: str, kind: Kind | None) -> None:
+def test_the_type_is_read_where_it_stands(header: str, kind: MemoryKind | None) -> None:
     """Both shapes of the header are read; an unknown or missing type is tolerated."""
-    assert parse("a.md", f"---\n{header}\n---\nx\n".encode()).kind is kind
+    assert parse_topic("a.md", f"---\n{header}\n---\nx\n".encode()).kind is kind
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_come_back(data: bytes) -> None:
-    """A file in whatever encoding is read, and written back byte for byte, but for a byte order mark."""
-    topic = parse("a.md", data)
+    """A file in whatever encoding is read, and written back byte for byte, but for a byte order
+    mark.
+    """
+    topic = parse_topic("a.md", data)
 
-    assert encode(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
+    assert encode_topic_text(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
 
 
 @pytest.mark.parametrize(
@@ -72,13 +102,13 @@ def test_any_bytes_come_back(data: bytes) -> None:
 )
 def test_a_name_becomes_a_safe_file_name(name: str, file: str) -> None:
     """Letters and digits of any script, dashes between; nothing that leads elsewhere."""
-    assert file_name(name) == file
+    assert make_file_name(name) == file
 
 
 @given(st.text(max_size=300))
 def test_every_file_name_is_short_and_plain(name: str) -> None:
     """No name makes a file name that a file system refuses."""
-    made = file_name(name)
+    made = make_file_name(name)
 
     assert len(made.encode()) <= 80
     assert "/" not in made

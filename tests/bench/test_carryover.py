@@ -8,11 +8,25 @@ from typing import Any
 
 import pytest
 
-from memorist.bench.carryover import LEAST, Carryover, Share, chart, compare, cuts, measure, points, rows
-from memorist.bench.carryover_use import facts, kept, spans, used_later
-from memorist.bench.carryover_ways import DIGEST, ways
-from memorist.bench.synthesis import all_sessions
-from memorist.core.messages import Message, Origin, Text, Thinking, ToolResult, ToolUse
+from benchmarks.carryover import (
+    DIGEST,
+    LEAST,
+    Carryover,
+    CarryoverShare,
+    carryover_rows,
+    compare_carryover,
+    cuts,
+    draw_carryover_chart,
+    extract_facts,
+    measure,
+    points,
+    share_kept,
+    spans,
+    used_later,
+    ways,
+)
+from benchmarks.datasets import all_sessions
+from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 
@@ -20,14 +34,26 @@ LINE = "if offset < len(text) : return tokens [ offset ]"
 
 
 def said(origin: Origin, *blocks: Any) -> Message:
-    return Message(id="m", role="assistant" if origin is Origin.MODEL else "user", blocks=blocks, origin=origin)
+    return Message(
+        id="m", role="assistant" if origin is Origin.MODEL else "user", blocks=blocks, origin=origin
+    )
 
 
 def test_facts_are_paths_addresses_identifiers_hashes_and_long_numbers() -> None:
     """Plain words, short numbers and sentences' ends are none."""
-    found = facts("See src/app.py and https://example.org/a?b=1, then readAll or read_all at f07c3054; port 55432, line 12. Done.")
+    found = extract_facts(
+        "See src/app.py and https://example.org/a?b=1, then readAll or read_all at f07c3054; "
+        "port 55432, line 12. Done."
+    )
 
-    assert found == {"src/app.py", "https://example.org/a?b=1", "readAll", "read_all", "f07c3054", "55432"}
+    assert found == {
+        "src/app.py",
+        "https://example.org/a?b=1",
+        "readAll",
+        "read_all",
+        "f07c3054",
+        "55432",
+    }
 
 
 def test_spans_ignore_white_space_and_printed_line_numbers() -> None:
@@ -39,12 +65,23 @@ def test_spans_ignore_white_space_and_printed_line_numbers() -> None:
 
 
 def test_only_what_nobody_showed_again_counts_as_used() -> None:
-    """A name that a tool shows before the assistant uses it was not carried over; reasoning and tool output are no use."""
-    earlier = [said(Origin.TOOL, ToolResult("c", (Text(f"{LINE} old_name shown_name thought_name printed_name"),)))]
+    """A name that a tool shows before the assistant uses it was not carried over; reasoning and
+    tool output are no use.
+    """
+    earlier = [
+        said(
+            Origin.TOOL,
+            ToolResult("c", (TextBlock(f"{LINE} old_name shown_name thought_name printed_name"),)),
+        )
+    ]
     later = [
-        said(Origin.TOOL, ToolResult("d", (Text("shown_name printed_name"),))),
-        said(Origin.MODEL, Thinking("thought_name")),
-        said(Origin.MODEL, Text("old_name and shown_name and new_name"), ToolUse("e", "Edit", {"old_string": LINE})),
+        said(Origin.TOOL, ToolResult("d", (TextBlock("shown_name printed_name"),))),
+        said(Origin.MODEL, ThinkingBlock("thought_name")),
+        said(
+            Origin.MODEL,
+            TextBlock("old_name and shown_name and new_name"),
+            ToolUse("e", "Edit", {"old_string": LINE}),
+        ),
     ]
     used = used_later(earlier, later)
 
@@ -54,17 +91,17 @@ def test_only_what_nobody_showed_again_counts_as_used() -> None:
 
 def test_kept_is_the_part_that_stands_in_what_is_left() -> None:
     """Everything is kept of the whole history, nothing of an empty one."""
-    earlier = [said(Origin.TOOL, ToolResult("c", (Text(f"{LINE} first_name second_name"),)))]
-    used = used_later(earlier, [said(Origin.MODEL, Text(f"{LINE} first_name second_name"))])
+    earlier = [said(Origin.TOOL, ToolResult("c", (TextBlock(f"{LINE} first_name second_name"),)))]
+    used = used_later(earlier, [said(Origin.MODEL, TextBlock(f"{LINE} first_name second_name"))])
 
-    assert kept(earlier, used) == (1.0, 1.0)
-    assert kept([said(Origin.SUMMARY, Text("first_name"))], used) == (0.5, 0.0)
-    assert kept([], used) == (0.0, 0.0)
+    assert share_kept(earlier, used) == (1.0, 1.0)
+    assert share_kept([said(Origin.SUMMARY, TextBlock("first_name"))], used) == (0.5, 0.0)
+    assert share_kept([], used) == (0.0, 0.0)
 
 
 def test_a_session_is_cut_only_after_enough_tokens_and_never_in_a_pair() -> None:
     """Points stand at 40, 60 and 80 % where 20,000 tokens lie before them."""
-    short = [said(Origin.USER, Text("word " * 1_000))] * 8
+    short = [said(Origin.USER, TextBlock("word " * 1_000))] * 8
     long = [message for at in range(20) for message in _pair(f"c{at}")]
 
     assert cuts(short) == []
@@ -74,15 +111,25 @@ def test_a_session_is_cut_only_after_enough_tokens_and_never_in_a_pair() -> None
 
 def _pair(name: str) -> list[Message]:
     use = said(Origin.MODEL, ToolUse(name, "Write", {"content": "x" * 10_000}))
-    return [use, said(Origin.TOOL, ToolResult(name, (Text("y" * 10_000),)))]
+    return [use, said(Origin.TOOL, ToolResult(name, (TextBlock("y" * 10_000),)))]
 
 
 def test_the_goals_are_checked_against_the_best_of_the_others() -> None:
     """At 8,000 tokens 1.25 times the spans of the best other way, at 2,000 no less than it."""
     made = Carryover(
-        {"tail": {2_000: Share(0.5, 0.4), 8_000: Share(0.6, 0.5)}, DIGEST: {2_000: Share(0.5, 0.4), 8_000: Share(0.96, 0.6)}}, 1, 2, 3
+        {
+            "tail": {2_000: CarryoverShare(0.5, 0.4), 8_000: CarryoverShare(0.6, 0.5)},
+            DIGEST: {2_000: CarryoverShare(0.5, 0.4), 8_000: CarryoverShare(0.96, 0.6)},
+        },
+        1,
+        2,
+        3,
     )
-    met = {row.what.removeprefix(f"{DIGEST}, "): row.met for row in rows(made) if row.what.startswith(DIGEST)}
+    met = {
+        row.what.removeprefix(f"{DIGEST}, "): row.met
+        for row in carryover_rows(made)
+        if row.what.startswith(DIGEST)
+    }
 
     assert met == {
         "2,000 tokens: facts": True,
@@ -95,9 +142,15 @@ def test_the_goals_are_checked_against_the_best_of_the_others() -> None:
 def test_the_picture_tells_its_numbers_in_words() -> None:
     """Well-formed SVG with every figure in its description."""
     made = Carryover(
-        {"tail": {2_000: Share(0.5, 0.4), 8_000: Share(0.6, 0.5)}, DIGEST: {2_000: Share(0.7, 0.4), 8_000: Share(0.96, 0.61)}}, 1, 2, 3
+        {
+            "tail": {2_000: CarryoverShare(0.5, 0.4), 8_000: CarryoverShare(0.6, 0.5)},
+            DIGEST: {2_000: CarryoverShare(0.7, 0.4), 8_000: CarryoverShare(0.96, 0.61)},
+        },
+        1,
+        2,
+        3,
     )
-    text = chart(made)
+    text = draw_carryover_chart(made)
 
     assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314 - our own text
     assert "0.96" in text
@@ -110,11 +163,13 @@ def test_without_sessions_the_result_says_so(tmp_path: Path) -> None:
 
 
 def test_every_way_runs_and_the_digest_is_below_none_at_the_same_budget() -> None:
-    """Over the recorded sessions at 8,000 tokens: 0.95 of the facts and 1.2 times the spans of any other way."""
+    """Over the recorded sessions at 8,000 tokens: 0.95 of the facts and 1.2 times the spans of any
+    other way.
+    """
     found = list(points(all_sessions(Path(__file__).parents[3] / "shared" / "data")))
     if not found:
         pytest.skip("no recorded sessions beside the project")
-    made = compare(found, [8_000])
+    made = compare_carryover(found, [8_000])
     best, ours = made.best_other(8_000), made.shares[DIGEST][8_000]
 
     assert set(made.shares) == set(ways())

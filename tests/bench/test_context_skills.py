@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.bench.context_skills import skills_rows
+from benchmarks.context import skills_rows
 
 
 @pytest.mark.covers("SK-2")

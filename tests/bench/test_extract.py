@@ -7,25 +7,38 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memorist.auto_memory.said import Said
-from memorist.bench.extract import LABELS, PARTS, PRECISION, MadeUp, Recorded, Tally, judge, measure
+from benchmarks.extract import (
+    LABELS,
+    PARTS,
+    PRECISION,
+    MadeUp,
+    RecordedLabel,
+    Tally,
+    judge_extraction,
+    measure,
+)
+from memorist.auto_memory.statements.parser import Statement
 
 pytestmark = pytest.mark.covers("AM-7", "AM-8")
 
 
-def kept(act: str) -> Said:
-    return msgspec.convert({"act": act, "kind": "feedback", "text": "t", "quote": "q", "message": "m"}, Said)
+def kept(act: str) -> Statement:
+    return msgspec.convert(
+        {"act": act, "kind": "feedback", "text": "t", "quote": "q", "message": "m"}, Statement
+    )
 
 
 def test_a_saying_is_right_only_where_the_label_keeps_the_message_on_the_same_side() -> None:
     """Remembering what should be forgotten counts as wrong, and as a miss of what was asked."""
     tally = Tally()
     wrong = [
-        *judge(tally, "a", MadeUp("x", "first", "rule", "feedback"), [kept("correction")]),
-        *judge(tally, "b", MadeUp("x", "first", "forget", "feedback"), [kept("rule")]),
-        *judge(tally, "c", MadeUp("x", "first"), [kept("rule")]),
-        *judge(tally, "d", MadeUp("x", "first", "rule", "feedback"), []),
-        *judge(tally, "e", MadeUp("x", "first"), []),
+        *judge_extraction(
+            tally, "a", MadeUp("x", "first", "rule", "feedback"), [kept("correction")]
+        ),
+        *judge_extraction(tally, "b", MadeUp("x", "first", "forget", "feedback"), [kept("rule")]),
+        *judge_extraction(tally, "c", MadeUp("x", "first"), [kept("rule")]),
+        *judge_extraction(tally, "d", MadeUp("x", "first", "rule", "feedback"), []),
+        *judge_extraction(tally, "e", MadeUp("x", "first"), []),
     ]
 
     assert (tally.messages, tally.labelled, tally.kept, tally.right, tally.found) == (5, 3, 3, 1, 1)
@@ -36,7 +49,9 @@ def test_a_saying_is_right_only_where_the_label_keeps_the_message_on_the_same_si
 
 
 def test_the_made_up_messages_keep_the_goal(tmp_path: Path) -> None:
-    """Nine of ten things kept are ones to keep, in every part; without recorded sessions only these are measured."""
+    """Nine of ten things kept are ones to keep, in every part; without recorded sessions only these
+    are measured.
+    """
     result = measure(tmp_path)
     precision = [row for row in result.rows if row.what.endswith("precision")]
 
@@ -48,9 +63,16 @@ def test_the_made_up_messages_keep_the_goal(tmp_path: Path) -> None:
 def test_the_labels_of_recorded_sessions_hold_no_text() -> None:
     """A session, a message id and a verdict: what a person wrote stays where it is."""
     lines = (LABELS / "recorded.jsonl").read_bytes().splitlines()
-    decode = msgspec.json.Decoder(msgspec.defstruct("Strict", Recorded.__annotations__, forbid_unknown_fields=True)).decode
+    decode = msgspec.json.Decoder(
+        msgspec.defstruct("Strict", RecordedLabel.__annotations__, forbid_unknown_fields=True)
+    ).decode
 
-    assert len({(each.session, each.message) for each in map(msgspec.json.Decoder(Recorded).decode, lines)}) == len(lines)
+    assert len(
+        {
+            (each.session, each.message)
+            for each in map(msgspec.json.Decoder(RecordedLabel).decode, lines)
+        }
+    ) == len(lines)
     for line in lines:
         with pytest.raises(msgspec.ValidationError):
             decode(line.replace(b'"act"', b'"text": "", "act"'))

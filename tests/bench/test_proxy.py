@@ -1,4 +1,6 @@
-"""The bench of the proxy: a real proxy before a real server, and figures that can say that a goal was missed."""
+"""The bench of the proxy: a real proxy before a real server, and figures that can say that a goal
+was missed.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.bench import proxy
-from memorist.bench.proxy import Heard, bare_server, converse, proxy_before, rows
+from benchmarks import proxy
+from benchmarks.proxy import ProxyTimings, bare_server, converse, proxy_before, proxy_rows
 
 
 @pytest.mark.covers("IN-3")
@@ -23,13 +25,15 @@ def test_a_conversation_of_half_a_megabyte_goes_through_as_it_came(tmp_path: Pat
 
 
 def test_a_goal_that_is_missed_is_told() -> None:
-    """Four milliseconds more at the half, and twenty at the end, are too many; one and five are not."""
+    """Four milliseconds more at the half, and twenty at the end, are too many; one and five are
+    not.
+    """
     few, many = (
-        Heard([0.001] * 100, [0.001] * 100, [0.002] * 100),
-        Heard([0.001] * 100, [0.001] * 100, [0.005] * 95 + [0.021] * 5, changed=1),
+        ProxyTimings([0.001] * 100, [0.001] * 100, [0.002] * 100),
+        ProxyTimings([0.001] * 100, [0.001] * 100, [0.005] * 95 + [0.021] * 5, changed=1),
     )
 
-    def met(heard: Heard) -> list[bool | None]:
-        return [row.met for row in rows(heard) if row.goal]
+    def met(heard: ProxyTimings) -> list[bool | None]:
+        return [row.met for row in proxy_rows(heard) if row.goal]
 
     assert (met(few), met(many)) == ([True, True, True], [False, False, False])

@@ -1,4 +1,6 @@
-"""The benches of recall: what counts as found, that published files are read, and that questions run end to end."""
+"""The benches of recall: what counts as found, that published files are read, and that questions
+run end to end.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from memorist.bench.conversations import Conversation, is_longmemeval, read_locomo, read_longmemeval
-from memorist.bench.questions import Run, answer_all, measure_with, summed
-from memorist.bench.questions_judge import exact, f1, says_yes
-from memorist.bench.recall import drawn, figures_of, measure
-from memorist.bench.recall_scale import made_up
-from memorist.bench.recall_ways import LEXICAL, WORDS
-from memorist.bench.result import Row
+from benchmarks.datasets import BenchConversation, is_longmemeval, read_locomo, read_longmemeval
+from benchmarks.questions import QuestionsRun, answer_all, exact, f1, measure_with, says_yes, summed
+from benchmarks.recall import LEXICAL, WORDS, draw_recall_chart, figures_of, made_up, measure
+from benchmarks.report import BenchRow
 from memorist.errors import InputError, ModelUnavailable
 from memorist.ports import Request
-from memorist.recall import rank
-from memorist.recall.index.run import Ranker
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.server import ScriptedServer
+from memorist.recall import ranking
+from memorist.recall.index import Ranker
+from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Say, Step
+from support.provider_server import ScriptedServer
 
 LOCOMO = [
     {
@@ -34,17 +33,39 @@ LOCOMO = [
             "session_1_date_time": "1 pm on 8 May, 2023",
             "session_1": [
                 {"speaker": "Ana", "dia_id": "D1:1", "text": "Where did you spend the summer?"},
-                {"speaker": "Ben", "dia_id": "D1:2", "text": "By the lake.", "blip_caption": "a photo of a red canoe"},
+                {
+                    "speaker": "Ben",
+                    "dia_id": "D1:2",
+                    "text": "By the lake.",
+                    "blip_caption": "a photo of a red canoe",
+                },
             ],
             "session_2_date_time": "2 pm on 9 June, 2023",
-            "session_2": [{"speaker": "Ben", "dia_id": "D2:1", "text": "I adopted a beagle called Rex."}],
+            "session_2": [
+                {"speaker": "Ben", "dia_id": "D2:1", "text": "I adopted a beagle called Rex."}
+            ],
             "session_10_date_time": "3 pm on 1 July, 2023",
             "session_10": [{"speaker": "Ana", "dia_id": "D10:1", "text": "Good night."}],
         },
         "qa": [
-            {"question": "Where was Ben in summer?", "answer": "by the lake", "evidence": ["D1:2"], "category": 4},
-            {"question": "When did Ben adopt Rex?", "answer": 2023, "evidence": ["D2:1; D1:2", "D9:9"], "category": 2},
-            {"question": "What has no answer?", "adversarial_answer": "x", "evidence": ["D1:1"], "category": 5},
+            {
+                "question": "Where was Ben in summer?",
+                "answer": "by the lake",
+                "evidence": ["D1:2"],
+                "category": 4,
+            },
+            {
+                "question": "When did Ben adopt Rex?",
+                "answer": 2023,
+                "evidence": ["D2:1; D1:2", "D9:9"],
+                "category": 2,
+            },
+            {
+                "question": "What has no answer?",
+                "adversarial_answer": "x",
+                "evidence": ["D1:1"],
+                "category": 5,
+            },
             {"question": "What has no evidence?", "answer": "x", "evidence": [], "category": 1},
         ],
     }
@@ -59,7 +80,10 @@ LONGMEMEVAL = [
         "haystack_dates": ["2023/05/01", "2023/05/02"],
         "haystack_session_ids": ["s1", "s2"],
         "haystack_sessions": [
-            [{"role": "user", "content": "My dog Rex is ill."}, {"role": "assistant", "content": "I am sorry."}],
+            [
+                {"role": "user", "content": "My dog Rex is ill."},
+                {"role": "assistant", "content": "I am sorry."},
+            ],
             [{"role": "user", "content": "What shall I cook?"}],
         ],
         "answer_session_ids": ["s1"],
@@ -74,23 +98,34 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def conversation(data: Path) -> Conversation:
+def conversation(data: Path) -> BenchConversation:
     (found,) = read_locomo(data / "locomo" / "locomo7.json")
     return found
 
 
 def answers(request: Request) -> Step:
     text = json.dumps(request.body)
-    return Say(text="yes" if "Right answer" in text else "By the lake." if 'summer?"' in text or "Ben in summer" in text else "unknown")
+    return Say(
+        text="yes"
+        if "Right answer" in text
+        else "By the lake."
+        if 'summer?"' in text or "Ben in summer" in text
+        else "unknown"
+    )
 
 
 def test_locomo_is_read_with_its_sessions_in_order(data: Path) -> None:
-    """Captions belong to the turn; questions without evidence or without an answer are left out, evidence that is no turn too."""
+    """Captions belong to the turn; questions without evidence or without an answer are left out,
+    evidence that is no turn too.
+    """
     found = conversation(data)
 
     assert [turn.id for turn in found.turns] == ["D1:1", "D1:2", "D2:1", "D10:1"]
     assert found.turns[1].text == "By the lake. a photo of a red canoe"
-    assert [(asked.kind, sorted(asked.evidence)) for asked in found.questions] == [("one turn", ["D1:2"]), ("time", ["D1:2", "D2:1"])]
+    assert [(asked.kind, sorted(asked.evidence)) for asked in found.questions] == [
+        ("one turn", ["D1:2"]),
+        ("time", ["D1:2", "D2:1"]),
+    ]
 
 
 def test_longmemeval_is_read_in_its_published_shape(tmp_path: Path) -> None:
@@ -107,7 +142,13 @@ def test_longmemeval_is_read_in_its_published_shape(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", '[{"haystack_sessions": 5}]', '[{"question": "x", "haystack_sessions": [[{"role": "user"}]]}]']
+    "content",
+    [
+        "",
+        "{}",
+        '[{"haystack_sessions": 5}]',
+        '[{"question": "x", "haystack_sessions": [[{"role": "user"}]]}]',
+    ],
 )
 def test_a_file_of_another_shape_is_a_clear_error(tmp_path: Path, content: str) -> None:
     """It is named, and what is wrong with it."""
@@ -140,11 +181,11 @@ def test_the_figure_that_counts_is_of_conversations_held_back(data: Path, tmp_pa
 def test_the_picture_holds_every_figure_held_back() -> None:
     """One panel a cut, the better below, other rows left out."""
     rows = [
-        Row("a: recall@5, conversations held back", 50.0),
-        Row("b: recall@5, conversations held back", 25.0),
-        Row("a: recall@5, all", 90.0),
+        BenchRow("a: recall@5, conversations held back", 50.0),
+        BenchRow("b: recall@5, conversations held back", 25.0),
+        BenchRow("a: recall@5, all", 90.0),
     ]
-    svg = drawn(rows)
+    svg = draw_recall_chart(rows)
 
     assert svg.index("b</text>") < svg.index("a</text>")
     assert "recall@5: b 25.0 %, a 50.0 %" in svg
@@ -164,9 +205,11 @@ def test_without_data_the_bench_says_so(tmp_path: Path) -> None:
 def test_a_question_of_common_words_scores_no_more_entries_when_there_are_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placed: bool
 ) -> None:
-    """A test has no stop watch, so entries are counted: four times the memories, and no more of them than the bounds allow are scored."""
-    monkeypatch.setattr(rank, "ENOUGH", 120)
-    monkeypatch.setattr(rank, "LEADING", 40)
+    """A test has no stop watch, so entries are counted: four times the memories, and no more of
+    them than the bounds allow are scored.
+    """
+    monkeypatch.setattr(ranking, "POSTINGS_BUDGET", 120)
+    monkeypatch.setattr(ranking, "LEADER_COUNT", 40)
     words = [f"word{at % 17}" if at % 50 else f"rare{at % 2_000}" for at in range(20_000)]
     for count in (300, 1_200):
         with Ranker(tmp_path / str(count)) as ranker:
@@ -174,21 +217,23 @@ def test_a_question_of_common_words_scores_no_more_entries_when_there_are_more(
             ranker.search("rare50 word1 word2 word3")
             ordered = sorted(ranker._postings.items(), key=lambda pair: len(pair[1]))
 
-            scored = rank.by_words(ordered, ranker._collection)
+            scored = ranking.score_by_words(ordered, ranker._columns)
 
             assert len(ordered) == 4
-            assert 0 < len(scored) <= rank.LEADING
+            assert 0 < len(scored) <= ranking.LEADER_COUNT
 
 
 async def test_questions_run_end_to_end(data: Path, tmp_path: Path) -> None:
-    """Retrieved, asked, judged; kept line by line; taken up where it stopped; the evidence was shown."""
+    """Retrieved, asked, judged; kept line by line; taken up where it stopped; the evidence was
+    shown.
+    """
     kept = tmp_path / "out" / "answers.jsonl"
     model = ScriptedModel(answers, name="anthropic:claude-opus-4-6")
-    first = await answer_all([conversation(data)], Run(model=model, kept=kept, at_most=1))
+    first = await answer_all([conversation(data)], QuestionsRun(model=model, kept=kept, at_most=1))
     assert [each.answer for each in first] == ["By the lake."]
     assert len(model.requests) == 2
 
-    both = await answer_all([conversation(data)], Run(model=model, kept=kept))
+    both = await answer_all([conversation(data)], QuestionsRun(model=model, kept=kept))
 
     assert len(model.requests) == 4
     assert [each.found for each in both] == [1.0, 1.0]
@@ -204,15 +249,20 @@ async def test_questions_run_end_to_end(data: Path, tmp_path: Path) -> None:
 
 
 async def test_a_failed_call_loses_no_answer(data: Path, tmp_path: Path) -> None:
-    """The run ends with the error; the next one asks only what is open. A line cut off by a kill is asked again."""
+    """The run ends with the error; the next one asks only what is open. A line cut off by a kill is
+    asked again.
+    """
     kept = tmp_path / "answers.jsonl"
-    broken = ScriptedModel([Say(text="By the lake."), Say(text="yes"), Fail(error=ModelUnavailable("down"))], name="x:m")
+    broken = ScriptedModel(
+        [Say(text="By the lake."), Say(text="yes"), Fail(error=ModelUnavailable("down"))],
+        name="x:m",
+    )
     with pytest.raises(ModelUnavailable):
-        await answer_all([conversation(data)], Run(model=broken, kept=kept))
+        await answer_all([conversation(data)], QuestionsRun(model=broken, kept=kept))
     kept.write_bytes(kept.read_bytes() + b'{"id": "conv-1/1", "ki')
     model = ScriptedModel(answers, name="x:m")
 
-    both = await answer_all([conversation(data)], Run(model=model, kept=kept))
+    both = await answer_all([conversation(data)], QuestionsRun(model=model, kept=kept))
 
     assert len(model.requests) == 2
     assert [each.id for each in both] == ["conv-1/0", "conv-1/1"]
@@ -221,23 +271,32 @@ async def test_a_failed_call_loses_no_answer(data: Path, tmp_path: Path) -> None
 async def test_answers_of_another_model_are_not_mixed(data: Path, tmp_path: Path) -> None:
     """The file says whose they are."""
     kept = tmp_path / "answers.jsonl"
-    await answer_all([conversation(data)], Run(model=ScriptedModel(answers, name="x:one"), kept=kept))
+    await answer_all(
+        [conversation(data)], QuestionsRun(model=ScriptedModel(answers, name="x:one"), kept=kept)
+    )
 
     with pytest.raises(InputError, match="x:one"):
-        await answer_all([conversation(data)], Run(model=ScriptedModel(answers, name="x:two"), kept=kept))
+        await answer_all(
+            [conversation(data)],
+            QuestionsRun(model=ScriptedModel(answers, name="x:two"), kept=kept),
+        )
 
 
 async def test_longmemeval_runs_too_and_its_absence_is_told(tmp_path: Path) -> None:
     """By the file itself, or from a folder; without either the result says where it comes from."""
     model = ScriptedModel(answers, name="x:m")
-    absent = await measure_with(tmp_path, Run(model=model, kept=tmp_path / "a"))
+    absent = await measure_with(tmp_path, QuestionsRun(model=model, kept=tmp_path / "a"))
     assert "published by their authors" in absent.absent
     path = tmp_path / "longmemeval" / "longmemeval_s.json"
     path.parent.mkdir()
     path.write_text(json.dumps(LONGMEMEVAL))
-    found = await measure_with(tmp_path, Run(model=ScriptedModel(answers, name="x:m"), kept=tmp_path / "a"))
+    found = await measure_with(
+        tmp_path, QuestionsRun(model=ScriptedModel(answers, name="x:m"), kept=tmp_path / "a")
+    )
 
-    assert {row.what: row.figure for row in found.rows}["single-session-user: share of the evidence shown"] == 1.0
+    assert {row.what: row.figure for row in found.rows}[
+        "single-session-user: share of the evidence shown"
+    ] == 1.0
 
 
 def command(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -255,7 +314,14 @@ def command(*options: str, **environment: str) -> subprocess.CompletedProcess[st
 def test_the_command_asks_a_real_server(data: Path, tmp_path: Path) -> None:
     """Over the wire, with the SDK, on this machine; the sum is printed with its cost."""
     with ScriptedServer(answers) as server:
-        options = ["--model", "anthropic:claude-opus-4-6", "--data", str(data), "--answers", str(tmp_path / "a")]
+        options = [
+            "--model",
+            "anthropic:claude-opus-4-6",
+            "--data",
+            str(data),
+            "--answers",
+            str(tmp_path / "a"),
+        ]
         said = command(*options, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="none")
 
     assert said.returncode == 0
@@ -289,4 +355,6 @@ def test_answers_are_compared_by_words(answer: str, wanted: str, score: float, s
 
 def test_the_judge_says_yes_or_not() -> None:
     """Anything else is no."""
-    assert [says_yes(word) for word in ("Yes.", "yes, it does", "No", "", "They state the same: yes")] == [True, True, False, False, False]
+    assert [
+        says_yes(word) for word in ("Yes.", "yes, it does", "No", "", "They state the same: yes")
+    ] == [True, True, False, False, False]

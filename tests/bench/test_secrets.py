@@ -1,4 +1,6 @@
-"""The measure of secrets: what counts as found, and what the table says of a finder that is not there."""
+"""The measure of secrets: what counts as found, and what the table says of a finder that is not
+there.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from memorist.bench import secrets as bench
-from memorist.bench.secrets_corpus import Sample, innocent, secrets
+from benchmarks import secrets as bench
+from benchmarks.secrets import Sample, innocent, secrets
 
 pytestmark = pytest.mark.covers("SF-1")
 
 
 def test_a_secret_counts_as_found_when_half_of_it_or_more_is_covered() -> None:
-    """All of it, a line that holds it, or a long part; a corner of it, or another word of the line, does not count."""
+    """All of it, a line that holds it, or a long part; a corner of it, or another word of the line,
+    does not count.
+    """
     corpus = [Sample("r", "key = abcdefgh", "abcdefgh")]
 
-    assert bench.recall(lambda text: ["abcdefgh"], corpus) == 1
-    assert bench.recall(lambda text: [text], corpus) == 1
-    assert bench.recall(lambda text: ["abcde"], corpus) == 1
-    assert bench.recall(lambda text: ["abc", "key"], corpus) == 0
-    assert bench.recall(lambda text: [], corpus) == 0
+    assert bench.measure_secrets_recall(lambda text: ["abcdefgh"], corpus) == 1
+    assert bench.measure_secrets_recall(lambda text: [text], corpus) == 1
+    assert bench.measure_secrets_recall(lambda text: ["abcde"], corpus) == 1
+    assert bench.measure_secrets_recall(lambda text: ["abc", "key"], corpus) == 0
+    assert bench.measure_secrets_recall(lambda text: [], corpus) == 0
 
 
 def test_the_corpus_is_the_same_each_time_and_holds_its_secrets() -> None:
@@ -32,7 +36,9 @@ def test_the_corpus_is_the_same_each_time_and_holds_its_secrets() -> None:
     assert not any(sample.secret for sample in innocent())
 
 
-def test_the_table_says_when_the_other_is_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_table_says_when_the_other_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Ours is measured all the same, without recorded sessions as well, and meets its goals."""
     monkeypatch.setattr(bench, "detect_secrets", lambda: None)
     monkeypatch.setattr(bench, "SPEED_SIZE", 10_000)

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from memorist.bench import spending
+from benchmarks import spending
 
 
 @pytest.mark.covers("SG-1")
-def test_the_table_has_both_times_their_growth_and_the_goal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Four rows; the goal is that of reading; every asking that is measured was granted and counted."""
+def test_the_table_has_both_times_their_growth_and_the_goal(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Four rows; the goal is that of reading; every asking that is measured was granted and
+    counted.
+    """
     monkeypatch.setattr(spending, "MANY", 300)
     monkeypatch.setattr(spending, "ASKED", 20)
 

@@ -58,7 +58,9 @@ def shape(value: Any) -> Any:
     return [shape(value[0])] if isinstance(value, list) and value else type(value).__name__
 
 
-def test_replay_prints_the_object_that_the_documentation_promises(session: Path, tmp_path: Path) -> None:
+def test_replay_prints_the_object_that_the_documentation_promises(
+    session: Path, tmp_path: Path
+) -> None:
     """`--json` is a contract: its keys and their kinds."""
     said = run("replay", str(session), "--out", "out", "--json", cwd=tmp_path)
     found = json.loads(said.stdout)["sessions"][0]
@@ -80,16 +82,37 @@ def test_replay_prints_the_object_that_the_documentation_promises(session: Path,
         },
         "memory": {"steps": "list", "given": "list"},
         "prefix": {"requests": "int", "breaks": "list"},
-        "receipts": {"requests": "int", "input": "int", "cache_read": "int", "cache_write": "int", "output": "int", "cost_usd": "float"},
+        "receipts": {
+            "requests": "int",
+            "input": "int",
+            "cache_read": "int",
+            "cache_write": "int",
+            "output": "int",
+            "cost_usd": "float",
+        },
         "seconds": "float",
     }
-    assert (found["format"], found["messages"], found["turns"], found["tokens_peak"]) == ("claude_code", 4, 1, 12_540)
+    assert (found["format"], found["messages"], found["turns"], found["tokens_peak"]) == (
+        "claude_code",
+        4,
+        1,
+        12_540,
+    )
     assert found["skipped"][0]["line"] == 3
-    assert found["receipts"] == {"requests": 0, "input": 0, "cache_read": 0, "cache_write": 0, "output": 0, "cost_usd": 0.0}
+    assert found["receipts"] == {
+        "requests": 0,
+        "input": 0,
+        "cache_read": 0,
+        "cache_write": 0,
+        "output": 0,
+        "cost_usd": 0.0,
+    }
 
 
 @pytest.mark.covers("SM-13")
-def test_replay_writes_notes_transcript_events_and_one_report(session: Path, tmp_path: Path) -> None:
+def test_replay_writes_notes_transcript_events_and_one_report(
+    session: Path, tmp_path: Path
+) -> None:
     """Everything below --out, nothing in the home."""
     run("replay", str(session), "--out", "out", cwd=tmp_path)
     folder = tmp_path / "out" / "session"
@@ -98,7 +121,10 @@ def test_replay_writes_notes_transcript_events_and_one_report(session: Path, tmp
     assert "Do not touch the schema." in notes
     assert "prices.py" in notes
     assert (folder / "transcript.jsonl").stat().st_size > 0
-    assert json.loads((folder / "events.jsonl").read_text("utf-8").splitlines()[0])["event"]["type"] == "session_opened"
+    assert (
+        json.loads((folder / "events.jsonl").read_text("utf-8").splitlines()[0])["event"]["type"]
+        == "session_opened"
+    )
     assert "<svg" in (tmp_path / "out" / "report.html").read_text("utf-8")
     assert not Path(os.environ["MEMORIST_HOME"]).exists()
 
@@ -126,7 +152,9 @@ def test_replaying_again_replaces_what_was_there(session: Path, tmp_path: Path) 
         ("missing.jsonl", None),
     ],
 )
-def test_a_file_that_is_no_session_gets_one_clear_sentence(tmp_path: Path, name: str, content: bytes | None) -> None:
+def test_a_file_that_is_no_session_gets_one_clear_sentence(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
     """Exit status 1, no traceback, and the other files are still done."""
     if content is not None:
         (tmp_path / name).write_bytes(content)
@@ -138,11 +166,15 @@ def test_a_file_that_is_no_session_gets_one_clear_sentence(tmp_path: Path, name:
     assert "Traceback" not in said.stderr
     assert len(said.stderr.strip().splitlines()) == 1
     assert name in said.stderr
-    assert [Path(found["source"]).name for found in json.loads(said.stdout)["sessions"]] == ["good.jsonl"]
+    assert [Path(found["source"]).name for found in json.loads(said.stdout)["sessions"]] == [
+        "good.jsonl"
+    ]
 
 
 @pytest.mark.covers("SF-5")
-def test_a_folder_that_cannot_be_written_gets_one_clear_sentence(session: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_gets_one_clear_sentence(
+    session: Path, tmp_path: Path
+) -> None:
     """A file stands where --out should be."""
     (tmp_path / "out").write_text("in the way", "utf-8")
     said = run("replay", str(session), "--out", "out", cwd=tmp_path)
@@ -200,10 +232,16 @@ def test_config_show_names_the_source_of_each_value(tmp_path: Path) -> None:
     said = run("config", "show", "--source", cwd=tmp_path, MEMORIST_SESSION_MEMORY__TOOL_CALLS="7")
 
     assert "session_memory.tool_calls" in said.stdout
-    assert [line.split()[1:] for line in said.stdout.splitlines() if line.startswith("session_memory.tool_calls")] == [
-        ["7", "(environment)"]
-    ]
-    assert [line.split()[2:] for line in said.stdout.splitlines() if line.startswith("session_memory.start_tokens")] == [["(default)"]]
+    assert [
+        line.split()[1:]
+        for line in said.stdout.splitlines()
+        if line.startswith("session_memory.tool_calls")
+    ] == [["7", "(environment)"]]
+    assert [
+        line.split()[2:]
+        for line in said.stdout.splitlines()
+        if line.startswith("session_memory.start_tokens")
+    ] == [["(default)"]]
 
 
 @pytest.mark.covers("OP-1")
@@ -222,7 +260,9 @@ def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(tmp_path: Path) -> N
     assert "database" in broken.stdout
 
 
-def test_demo_takes_the_users_newest_session_and_else_the_samples(session: Path, tmp_path: Path) -> None:
+def test_demo_takes_the_users_newest_session_and_else_the_samples(
+    session: Path, tmp_path: Path
+) -> None:
     """It says which it took, shows the notes and names the report."""
     samples = tmp_path / "samples"
     samples.mkdir()

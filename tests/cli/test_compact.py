@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from memorist.formats import memorist_jsonl
-from memorist.formats.recorded import Skip
-from memorist.store.lines import LineFile
+from memorist.formats import transcript
+from memorist.formats.transcript import SkippedLine
+from memorist.store.transcript import LineFile
 
 STRATEGIES = ["auto", "micro", "session-memory", "full", "inline", "structural", "tail"]
 
@@ -46,19 +46,49 @@ def session(tmp_path: Path) -> Path:
             "isSidechain": False,
             "timestamp": "2026-01-02T03:04:05.000Z",
         }
-        records.append({"type": kind, "uuid": uuid, "parentUuid": parent, **about, "message": message})
+        records.append(
+            {"type": kind, "uuid": uuid, "parentUuid": parent, **about, "message": message}
+        )
 
     add("user", {"role": "user", "content": "Find the rounding mistake. Never change the schema."})
     for turn in range(20):
-        use = {"type": "tool_use", "id": f"toolu_{turn}", "name": "Read", "input": {"file_path": f"/home/dev/shop/part_{turn}.py"}}
+        use = {
+            "type": "tool_use",
+            "id": f"toolu_{turn}",
+            "name": "Read",
+            "input": {"file_path": f"/home/dev/shop/part_{turn}.py"},
+        }
         add(
             "assistant",
-            {"id": f"msg_{turn}", "role": "assistant", "model": "claude-opus-4-6", "content": [use], "usage": {"input_tokens": 900}},
+            {
+                "id": f"msg_{turn}",
+                "role": "assistant",
+                "model": "claude-opus-4-6",
+                "content": [use],
+                "usage": {"input_tokens": 900},
+            },
         )
         text = "".join(f"total_{turn} = round(price_{turn}, {line})\n" for line in range(120))
-        add("user", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{turn}", "content": text}]})
+        add(
+            "user",
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": f"toolu_{turn}", "content": text}
+                ],
+            },
+        )
     answer = [{"type": "text", "text": "part_7.py rounds twice."}]
-    add("assistant", {"id": "msg_x", "role": "assistant", "model": "claude-opus-4-6", "content": answer, "usage": {"input_tokens": 900}})
+    add(
+        "assistant",
+        {
+            "id": "msg_x",
+            "role": "assistant",
+            "model": "claude-opus-4-6",
+            "content": answer,
+            "usage": {"input_tokens": 900},
+        },
+    )
     add("user", {"role": "user", "content": "And what is left to do?"})
     path = tmp_path / "session.jsonl"
     path.write_text("\n".join(json.dumps(record) for record in records) + "\n", "utf-8")
@@ -68,8 +98,12 @@ def session(tmp_path: Path) -> Path:
 @pytest.mark.covers("CP-10", "CP-16", "CP-17")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_json_holds_what_is_promised_for_every_strategy(session: Path, strategy: str) -> None:
-    """The object's keys; the messages are such as the API takes: calls with their results, and the last question."""
-    said = run(session.name, "--strategy", strategy, "--budget", "9000", "--json", cwd=session.parent)
+    """The object's keys; the messages are such as the API takes: calls with their results, and the
+    last question.
+    """
+    said = run(
+        session.name, "--strategy", strategy, "--budget", "9000", "--json", cwd=session.parent
+    )
     found = json.loads(said.stdout)
     uses = [
         block["id"]
@@ -85,18 +119,40 @@ def test_the_json_holds_what_is_promised_for_every_strategy(session: Path, strat
     ]
 
     assert said.returncode == 0
-    assert set(found) == {"strategy", "at", "tokens_before", "tokens_after", "messages", "cut", "restored"}
+    assert set(found) == {
+        "strategy",
+        "at",
+        "tokens_before",
+        "tokens_after",
+        "messages",
+        "cut",
+        "restored",
+    }
     assert uses == results
     assert found["tokens_after"] <= found["tokens_before"]
     assert "And what is left to do?" in json.dumps(found["messages"])
     assert all(set(cut) == {"id", "tokens", "why"} for cut in found["cut"])
-    assert strategy in {"micro", "tail"} or found["strategy"] == "unchanged" or "Never change the schema." in json.dumps(found["messages"])
+    assert (
+        strategy in {"micro", "tail"}
+        or found["strategy"] == "unchanged"
+        or "Never change the schema." in json.dumps(found["messages"])
+    )
 
 
 @pytest.mark.covers("CP-17")
 def test_what_was_cut_can_be_shown_by_its_id(session: Path) -> None:
     """Every id under "cut" leads to its whole text."""
-    cut = json.loads(run(session.name, "--strategy", "structural", "--budget", "4000", "--json", cwd=session.parent).stdout)["cut"]
+    cut = json.loads(
+        run(
+            session.name,
+            "--strategy",
+            "structural",
+            "--budget",
+            "4000",
+            "--json",
+            cwd=session.parent,
+        ).stdout
+    )["cut"]
     shown = run(session.name, "--show", "toolu_3", cwd=session.parent)
     by_message = run(session.name, "--show", cut[0]["id"], cwd=session.parent)
 
@@ -106,20 +162,52 @@ def test_what_was_cut_can_be_shown_by_its_id(session: Path) -> None:
 
 @pytest.mark.covers("CP-17")
 def test_apply_writes_a_new_session_and_dry_run_writes_nothing(session: Path) -> None:
-    """The source stays as it is; the new file can be read again; an existing file is not overwritten."""
+    """The source stays as it is; the new file can be read again; an existing file is not
+    overwritten.
+    """
     before = session.read_bytes()
-    dry = run(session.name, "--strategy", "structural", "--budget", "4000", "--apply", "dry.jsonl", "--dry-run", cwd=session.parent)
-    made = run(session.name, "--strategy", "structural", "--budget", "4000", "--apply", "small.jsonl", cwd=session.parent)
-    again = run(session.name, "--strategy", "structural", "--budget", "4000", "--apply", "small.jsonl", cwd=session.parent)
-    entries = list(memorist_jsonl.read(LineFile(session.parent / "small.jsonl")))
+    dry = run(
+        session.name,
+        "--strategy",
+        "structural",
+        "--budget",
+        "4000",
+        "--apply",
+        "dry.jsonl",
+        "--dry-run",
+        cwd=session.parent,
+    )
+    made = run(
+        session.name,
+        "--strategy",
+        "structural",
+        "--budget",
+        "4000",
+        "--apply",
+        "small.jsonl",
+        cwd=session.parent,
+    )
+    again = run(
+        session.name,
+        "--strategy",
+        "structural",
+        "--budget",
+        "4000",
+        "--apply",
+        "small.jsonl",
+        cwd=session.parent,
+    )
+    entries = list(transcript.read_session(LineFile(session.parent / "small.jsonl")))
 
     assert (dry.returncode, made.returncode, again.returncode) == (0, 0, 1)
     assert not (session.parent / "dry.jsonl").exists()
     assert session.read_bytes() == before
-    assert not [entry for entry in entries if isinstance(entry, Skip)]
+    assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
 
 
-@pytest.mark.parametrize(("at", "messages"), [("1", 1), ("00000000-0000-4000-8000-000000000003", 3)])
+@pytest.mark.parametrize(
+    ("at", "messages"), [("1", 1), ("00000000-0000-4000-8000-000000000003", 3)]
+)
 def test_a_message_is_named_by_its_number_or_its_id(session: Path, at: str, messages: int) -> None:
     """The conversation is the one that the model was shown then."""
     found = json.loads(run(session.name, "--at", at, "--json", cwd=session.parent).stdout)
@@ -130,9 +218,17 @@ def test_a_message_is_named_by_its_number_or_its_id(session: Path, at: str, mess
 
 @pytest.mark.parametrize(
     ("arguments", "status"),
-    [(["--at", "999"], 1), (["--show", "nobody"], 1), (["--instructions", "x"], 2), (["--strategy", "other"], 2), (["--budget", "3"], 2)],
+    [
+        (["--at", "999"], 1),
+        (["--show", "nobody"], 1),
+        (["--instructions", "x"], 2),
+        (["--strategy", "other"], 2),
+        (["--budget", "3"], 2),
+    ],
 )
-def test_a_wrong_call_is_one_clear_sentence(session: Path, arguments: list[str], status: int) -> None:
+def test_a_wrong_call_is_one_clear_sentence(
+    session: Path, arguments: list[str], status: int
+) -> None:
     """No traceback, and the right status."""
     said = run(session.name, *arguments, cwd=session.parent)
 

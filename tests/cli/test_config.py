@@ -1,4 +1,6 @@
-"""`memorist config show` and `memorist doctor` on feature flags: what they set, and what is wrong with them."""
+"""`memorist config show` and `memorist doctor` on feature flags: what they set, and what is wrong
+with them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli import flagged
-from memorist.cli.main import commands
+from memorist.cli import config
+from memorist.cli.main import memorist_group
 
 
 @pytest.fixture
@@ -22,18 +24,22 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def show(*options: str) -> Result:
-    return CliRunner().invoke(commands, ["config", "show", *options], catch_exceptions=False)
+    return CliRunner().invoke(memorist_group, ["config", "show", *options], catch_exceptions=False)
 
 
 def examine() -> tuple[int, list[tuple[str, str, str]]]:
     """The exit status, and the findings that tell of flags."""
-    made = CliRunner().invoke(commands, ["doctor", "--json"], catch_exceptions=False)
+    made = CliRunner().invoke(memorist_group, ["doctor", "--json"], catch_exceptions=False)
     findings = json.loads(made.output)["findings"]
-    return made.exit_code, [(each["state"], each["what"], each["mend"]) for each in findings if "flag" in each["what"]]
+    return made.exit_code, [
+        (each["state"], each["what"], each["mend"]) for each in findings if "flag" in each["what"]
+    ]
 
 
 @pytest.mark.covers("FG-1", "FG-2")
-def test_a_flag_is_the_source_of_the_value_that_it_overrides(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flag_is_the_source_of_the_value_that_it_overrides(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In text and in JSON, whatever set the value before."""
     monkeypatch.setenv("MEMORIST_SESSION_MEMORY__TOOL_CALLS", "7")
     file.write_text("[session_memory]\ntool_calls = 9\n[dream]\nenabled = false\n", "utf-8")
@@ -45,7 +51,10 @@ def test_a_flag_is_the_source_of_the_value_that_it_overrides(file: Path, monkeyp
     assert lines["dream.enabled"] == ["False", "(flag)"]
     assert lines["dream.hours"] == ["24.0", "(default)"]
     assert data["settings"]["session_memory.tool_calls"] == 9
-    assert (data["sources"]["session_memory.tool_calls"], data["sources"]["flags.file"]) == ("flag", "environment")
+    assert (data["sources"]["session_memory.tool_calls"], data["sources"]["flags.file"]) == (
+        "flag",
+        "environment",
+    )
     assert data["ignored"] == []
 
 
@@ -79,13 +88,17 @@ def test_a_broken_flags_file_is_wrong_and_the_settings_hold(file: Path, text: st
     assert "flags.toml" in shown.stderr
     assert "session_memory.tool_calls" in shown.stdout
     assert code == 1
-    assert [(state, "flags.toml" in what, bool(mend)) for state, what, mend in findings] == [("wrong", True, True)]
+    assert [(state, "flags.toml" in what, bool(mend)) for state, what, mend in findings] == [
+        ("wrong", True, True)
+    ]
 
 
 @pytest.mark.covers("FG-2")
-def test_a_flags_file_that_does_not_answer_holds_nobody_up(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flags_file_that_does_not_answer_holds_nobody_up(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pipe that nobody writes to stands for a disk that hangs."""
-    monkeypatch.setattr(flagged, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(config, "FLAGS_WAIT_SECONDS", 0.05)
     os.mkfifo(file)
 
     code, findings = examine()
@@ -98,9 +111,13 @@ def test_a_flags_file_that_does_not_answer_holds_nobody_up(file: Path, monkeypat
 
 
 @pytest.mark.covers("FG-2")
-def test_a_missing_flags_file_is_a_note_and_none_is_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_flags_file_is_a_note_and_none_is_nothing(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It may come later; most have none."""
-    assert [(state, "does not exist" in what) for state, what, _ in examine()[1]] == [("note", True)]
+    assert [(state, "does not exist" in what) for state, what, _ in examine()[1]] == [
+        ("note", True)
+    ]
     monkeypatch.delenv("MEMORIST_FLAGS__FILE")
     assert [state for state, _, _ in examine()[1]] == ["good"]
     monkeypatch.setenv("MEMORIST_FLAGS__FILE", file.name)

@@ -72,7 +72,9 @@ def session(tmp_path: Path) -> Path:
 
 @pytest.mark.covers("CX-9", "CX-4")
 def test_a_folder_shows_what_would_be_said_first(project: Path) -> None:
-    """Every piece with tokens, source and reason; what is left out with its reason; in both families."""
+    """Every piece with tokens, source and reason; what is left out with its reason; in both
+    families.
+    """
     native = json.loads(run("context", ".", "--json", cwd=project))
     rollout = json.loads(run("context", ".", "--json", "--family", "rollout", cwd=project))
 
@@ -82,9 +84,16 @@ def test_a_folder_shows_what_would_be_said_first(project: Path) -> None:
     ]  # fmt: skip
     assert native["tokens"] == sum(item["tokens"] for item in native["items"])
     assert set(native["items"][0]) == {"role", "tag", "tokens", "source", "why", "text"}
-    assert {Path(left["source"]).name for left in native["left_out"]} == {"gone.md", "CLAUDE.local.md"}
+    assert {Path(left["source"]).name for left in native["left_out"]} == {
+        "gone.md",
+        "CLAUDE.local.md",
+    }
     assert "not yours" not in json.dumps(native)
-    assert [item["tag"] for item in rollout["items"]] == ["permissions instructions", "AGENTS.md", "environment_context"]
+    assert [item["tag"] for item in rollout["items"]] == [
+        "permissions instructions",
+        "AGENTS.md",
+        "environment_context",
+    ]
     assert "no host has said otherwise" in rollout["items"][0]["why"]
 
 
@@ -93,7 +102,9 @@ def test_a_person_can_read_it(project: Path) -> None:
     """Paths as people write them, a sum first, what is missing last."""
     text = run("context", ".", cwd=project)
 
-    assert text.startswith("What memorist would say first in this folder, file-native family: about ")
+    assert text.startswith(
+        "What memorist would say first in this folder, file-native family: about "
+    )
     assert "system-reminder  notes.md" in text
     assert "imported" in text
     assert "outside the project" in text
@@ -119,13 +130,19 @@ def test_a_recorded_session_shows_its_pieces_at_a_turn(session: Path, tmp_path: 
     text = run("context", str(session), cwd=tmp_path)
 
     assert (first["family"], first["turn"]) == ("rollout", 1)
-    assert [item["tag"] for item in first["items"]] == ["permissions instructions", "environment_context", "prompt"]
+    assert [item["tag"] for item in first["items"]] == [
+        "permissions instructions",
+        "environment_context",
+        "prompt",
+    ]
     assert "conversation: 2 prompts, 1 reply" in text
 
 
 @pytest.mark.covers("CX-9")
 def test_tokens_are_counted_for_a_model(session: Path, project: Path) -> None:
-    """The one that is named, else the one of the recording, else none; the output says which and by what factor."""
+    """The one that is named, else the one of the recording, else none; the output says which and by
+    what factor.
+    """
 
     def counts(place: Path, *options: str) -> tuple[object, float, int]:
         found = json.loads(run("context", str(place), "--json", *options, cwd=project))
@@ -133,7 +150,11 @@ def test_tokens_are_counted_for_a_model(session: Path, project: Path) -> None:
 
     model, factor, plain = counts(session)
     assert (model, factor) == (None, 1.0)
-    turn = record(timestamp="2026-11-22T06:00:01Z", type="turn_context", payload={"cwd": "/w", "model": "gpt-5"})
+    turn = record(
+        timestamp="2026-11-22T06:00:01Z",
+        type="turn_context",
+        payload={"cwd": "/w", "model": "gpt-5"},
+    )
     head, *rest = session.read_text("utf-8").splitlines()
     session.write_text("\n".join([head, turn, *rest]) + "\n", "utf-8")
 
@@ -156,7 +177,9 @@ def test_tokens_are_counted_for_a_model(session: Path, project: Path) -> None:
         (["gone"], "gone", 1),
     ],
 )
-def test_what_cannot_be_shown_is_one_sentence(session: Path, arguments: list[str], said: str, code: int) -> None:
+def test_what_cannot_be_shown_is_one_sentence(
+    session: Path, arguments: list[str], said: str, code: int
+) -> None:
     """No traceback."""
     error = run("context", *arguments, cwd=session.parent, code=code)
 
@@ -167,9 +190,20 @@ def test_what_cannot_be_shown_is_one_sentence(session: Path, arguments: list[str
 @pytest.mark.covers("CX-1", "CX-9")
 def test_what_needs_approval_can_be_chosen(project: Path) -> None:
     """The section and the environment say the same."""
-    items = json.loads(run("context", ".", "--family", "rollout", "--approval", "never", "--sandbox", "read-only", "--json", cwd=project))[
-        "items"
-    ]
+    items = json.loads(
+        run(
+            "context",
+            ".",
+            "--family",
+            "rollout",
+            "--approval",
+            "never",
+            "--sandbox",
+            "read-only",
+            "--json",
+            cwd=project,
+        )
+    )["items"]
 
     assert "never" in items[0]["text"]
     assert "read-only" in items[0]["text"]
@@ -188,19 +222,34 @@ def test_the_catalogue_of_skills_is_part_of_it(project: Path) -> None:
         found = json.loads(run("context", ".", "--json", "--family", family, cwd=project))
         (listed,) = [item for item in found["items"] if item["source"] == "the skills' folders"]
         assert (listed["tag"], "good: ships it" in listed["text"]) == (tag, True)
-        assert listed["why"] == "1 skill that a message may call for, within 2% of a window of 200,000 tokens"
+        assert (
+            listed["why"]
+            == "1 skill that a message may call for, within 2% of a window of 200,000 tokens"
+        )
         (missed,) = [each for each in found["left_out"] if each["source"].endswith("bad/SKILL.md")]
         assert "header" in missed["why"]
 
 
 @pytest.mark.covers("CX-9")
 def test_a_turn_is_compared_with_the_one_before(session: Path, tmp_path: Path) -> None:
-    """What the turn added is marked, what stood is the same; the sums are of each kind; the first turn is all new."""
-    second = json.loads(run("context", str(session), "--turn", "2", "--diff", "--json", cwd=tmp_path))
-    first = json.loads(run("context", str(session), "--turn", "1", "--diff", "--json", cwd=tmp_path))
+    """What the turn added is marked, what stood is the same; the sums are of each kind; the first
+    turn is all new.
+    """
+    second = json.loads(
+        run("context", str(session), "--turn", "2", "--diff", "--json", cwd=tmp_path)
+    )
+    first = json.loads(
+        run("context", str(session), "--turn", "1", "--diff", "--json", cwd=tmp_path)
+    )
     text = run("context", str(session), "--turn", "2", "--diff", cwd=tmp_path)
 
-    assert [item["change"] for item in second["items"]] == ["same", "same", "same", "added", "added"]
+    assert [item["change"] for item in second["items"]] == [
+        "same",
+        "same",
+        "same",
+        "added",
+        "added",
+    ]
     assert second["added"] == sum(item["tokens"] for item in second["items"][3:])
     assert {item["change"] for item in first["items"]} == {"added"}
     assert "+        " in text
@@ -209,9 +258,19 @@ def test_a_turn_is_compared_with_the_one_before(session: Path, tmp_path: Path) -
 
 @pytest.mark.covers("CX-9", "CP-17")
 def test_what_a_compaction_took_away_is_shown_as_gone(session: Path, tmp_path: Path) -> None:
-    """Where it stood, and not in the sum; without a turn the end is compared with the beginning of the last one."""
-    kept = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "second"}]}
-    compacted = record(timestamp="2026-11-22T06:01:00Z", type="compacted", payload={"message": "", "replacement_history": [kept]})
+    """Where it stood, and not in the sum; without a turn the end is compared with the beginning of
+    the last one.
+    """
+    kept = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": "second"}],
+    }
+    compacted = record(
+        timestamp="2026-11-22T06:01:00Z",
+        type="compacted",
+        payload={"message": "", "replacement_history": [kept]},
+    )
     session.write_text(session.read_text("utf-8") + compacted + "\n", "utf-8")
 
     found = json.loads(run("context", str(session), "--diff", "--json", cwd=tmp_path))

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli import docs as docs_module
-from memorist.cli.main import commands
-from memorist.engine.memorist import Memorist
-from memorist.testing.scripted import ScriptedModel
+from memorist.cli.main import memorist_group
+from memorist.engine.engine import Memorist
+from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 
 FRAME = "# MAGIC DOC: The shop\n_Ports and entry points._\n"
@@ -22,7 +22,7 @@ BODY = "\nThe server listens on port 8080.\n"
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, arguments)
+    return CliRunner().invoke(memorist_group, arguments)
 
 
 @pytest.fixture
@@ -45,7 +45,11 @@ def session(project: Path) -> str:
         async with Memorist(model="structural") as engine:
             opened = await engine.open("talk-1", project=str(project))
             await opened.prepare(
-                {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "The port is 9090 since today."}]}
+                {
+                    "model": "m",
+                    "max_tokens": 10,
+                    "messages": [{"role": "user", "content": "The port is 9090 since today."}],
+                }
             )
 
     asyncio.run(talk())
@@ -60,7 +64,9 @@ def scripted(monkeypatch: pytest.MonkeyPatch, step: Callable[[], Step]) -> Scrip
 
 @pytest.mark.covers("MD-1")
 def test_list_names_the_magic_docs(project: Path) -> None:
-    """Title and instruction of each; other files and other people's code are left out, and one that is not kept says why."""
+    """Title and instruction of each; other files and other people's code are left out, and one that
+    is not kept says why.
+    """
     (project / "HARD.md").write_text("# magic doc: Twice\n", "utf-8")
     os.link(project / "HARD.md", project / "notes.txt")
     found = json.loads(invoke("docs", "list", "--json").stdout)["documents"]
@@ -72,12 +78,21 @@ def test_list_names_the_magic_docs(project: Path) -> None:
     ]
     assert "hard link" in found[0]["problems"][0]
     assert "it is not kept: it has a second name" in told
-    assert "There is no Magic Doc here" in invoke("docs", "list", "--project", str(project / "src")).stdout
+    assert (
+        "There is no Magic Doc here"
+        in invoke("docs", "list", "--project", str(project / "src")).stdout
+    )
 
 
 @pytest.mark.covers("MD-1")
-@pytest.mark.parametrize(("more", "why"), [(b"x" * 70_000, "larger than 65,536 bytes"), (b"\xff", "not UTF-8")], ids=["large", "encoding"])
-def test_list_says_of_what_no_session_can_read_that_it_is_not_kept(project: Path, more: bytes, why: str) -> None:
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [(b"x" * 70_000, "larger than 65,536 bytes"), (b"\xff", "not UTF-8")],
+    ids=["large", "encoding"],
+)
+def test_list_says_of_what_no_session_can_read_that_it_is_not_kept(
+    project: Path, more: bytes, why: str
+) -> None:
     """A document with a header that is too large, or no UTF-8, stands in the list with the reason."""
     (project / "LARGE.md").write_bytes(b"# MAGIC DOC: Large\n" + more)
 
@@ -124,9 +139,18 @@ def test_update_without_a_model_writes_nothing_and_says_so(project: Path, sessio
 
 
 @pytest.mark.covers("MD-2")
-def test_update_brings_a_document_up_to_date_from_a_session(project: Path, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is shown what was said; what it makes of it is checked as ever, and what it cost stands in the books."""
-    model = scripted(monkeypatch, lambda: Say(text=f'<edit path="{project / "SHOP.md"}"><old>8080</old><new>9090</new></edit>'))
+def test_update_brings_a_document_up_to_date_from_a_session(
+    project: Path, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is shown what was said; what it makes of it is checked as ever, and what it cost
+    stands in the books.
+    """
+    model = scripted(
+        monkeypatch,
+        lambda: Say(
+            text=f'<edit path="{project / "SHOP.md"}"><old>8080</old><new>9090</new></edit>'
+        ),
+    )
     done = invoke("docs", "update", "SHOP.md", "--session", session, "--json")
 
     assert done.exit_code == 0
@@ -137,9 +161,17 @@ def test_update_brings_a_document_up_to_date_from_a_session(project: Path, sessi
 
 
 @pytest.mark.covers("MD-2")
-def test_update_that_is_refused_or_empty_is_told(project: Path, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_that_is_refused_or_empty_is_told(
+    project: Path, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A refused change is 1 with its reason; no change is 0."""
-    scripted(monkeypatch, lambda: Say(text=f'<edit path="{project / "SHOP.md"}"><old>MAGIC DOC</old><new>PLAIN DOC</new></edit>'))
+    scripted(
+        monkeypatch,
+        lambda: Say(
+            text=f'<edit path="{project / "SHOP.md"}"><old>MAGIC DOC</old><new>PLAIN '
+            f"DOC</new></edit>"
+        ),
+    )
     refused = invoke("docs", "update", "SHOP.md", "--session", session)
     scripted(monkeypatch, lambda: Say(text="Nothing new."))
     empty = invoke("docs", "update", "SHOP.md", "--session", session)

@@ -1,4 +1,6 @@
-"""`memorist doctor`: each thing that can be wrong is made wrong, named, and mended from the files without a loss."""
+"""`memorist doctor`: each thing that can be wrong is made wrong, named, and mended from the files
+without a loss.
+"""
 
 from __future__ import annotations
 
@@ -16,28 +18,28 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.cli.checks import home as home_module
-from memorist.cli.checks.clocks import check_clocks
-from memorist.cli.checks.finding import Place
-from memorist.cli.doctor import CHECKS
-from memorist.cli.main import commands
-from memorist.clock import SystemClock
-from memorist.engine.memorist import Memorist
-from memorist.recall.search.run import MemorySearch
-from memorist.recall.settings import RecallSettings
-from memorist.settings import Resolved, Settings
+from memorist.auto_memory.memory import AutoMemory
+from memorist.cli.doctor import home as home_module
+from memorist.cli.doctor.check import DoctorContext
+from memorist.cli.doctor.command import CHECKS
+from memorist.cli.doctor.database import check_clocks
+from memorist.cli.main import memorist_group
+from memorist.engine.engine import Memorist
+from memorist.recall.search import FolderSearch
+from memorist.settings import AutoMemorySettings, RecallSettings, ResolvedSettings, Settings
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout
+from memorist.system import SystemClock
 
 Found = dict[str, str]
 
 
 def examine(*arguments: str) -> tuple[int, list[Found]]:
     """Exit status and findings."""
-    done = CliRunner().invoke(commands, ["doctor", "--json", *arguments], catch_exceptions=False)
+    done = CliRunner().invoke(
+        memorist_group, ["doctor", "--json", *arguments], catch_exceptions=False
+    )
     findings: list[Found] = json.loads(done.stdout)["findings"]
     return done.exit_code, findings
 
@@ -47,7 +49,9 @@ def of(findings: list[Found], *states: str) -> list[str]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder that is no lock; SQLite's own files beside a database come and go with a reader."""
+    """Every file below a folder that is no lock; SQLite's own files beside a database come and go
+    with a reader.
+    """
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -56,7 +60,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def expect_mended(what: str) -> None:
-    """The fault is named and is 1; it stays without --fix; with it, it is mended and is 0 afterwards."""
+    """The fault is named and is 1; it stays without --fix; with it, it is mended and is 0
+    afterwards.
+    """
     home = Layout(Path(os.environ["MEMORIST_HOME"])).home
     before = contents(home)
     status, found = examine()
@@ -80,8 +86,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     async def talk() -> None:
         async with Memorist(model="structural") as engine:
             session = await engine.open("talk-1", project=str(project))
-            for words in ("Remember that the staging database runs on port 5433.", "Remember that releases are cut on Tuesdays."):
-                await session.prepare({"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": words}]})
+            for words in (
+                "Remember that the staging database runs on port 5433.",
+                "Remember that releases are cut on Tuesdays.",
+            ):
+                await session.prepare(
+                    {
+                        "model": "m",
+                        "max_tokens": 10,
+                        "messages": [{"role": "user", "content": words}],
+                    }
+                )
             await session.close()
 
     asyncio.run(talk())
@@ -105,7 +120,17 @@ def test_a_sound_home_is_sound_and_nothing_is_touched(home: Path, where: MemoryL
     status, found = examine()
 
     assert (status, of(found, "wrong", "mended")) == (0, [])
-    assert {finding["area"] for finding in found} >= {"settings", "home", "locks", "database", "clock", "memory", "texts", "model", "flags"}
+    assert {finding["area"] for finding in found} >= {
+        "settings",
+        "home",
+        "locks",
+        "database",
+        "clock",
+        "memory",
+        "texts",
+        "model",
+        "flags",
+    }
     assert any("files, history and index agree" in text for text in of(found, "good"))
     assert contents(home) == before
     assert of(examine("--fix")[1], "wrong", "mended") == []
@@ -122,7 +147,9 @@ def test_an_open_home_is_closed(home: Path) -> None:
 
 
 @pytest.mark.covers("OP-1")
-def test_a_home_that_is_a_file_is_wrong_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_is_a_file_is_wrong_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is the person's to move away."""
     (tmp_path / "home").write_text("mine", "utf-8")
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
@@ -137,7 +164,7 @@ def test_a_home_that_is_a_file_is_wrong_and_stays(tmp_path: Path, monkeypatch: p
 @pytest.mark.covers("OP-1")
 def test_a_full_disk_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Less room than a session may want is wrong, and nothing that we may mend."""
-    monkeypatch.setattr(home_module, "ROOM_BYTES", shutil.disk_usage(home).total + 1)
+    monkeypatch.setattr(home_module, "MIN_FREE_BYTES", shutil.disk_usage(home).total + 1)
 
     status, found = examine("--fix")
 
@@ -154,12 +181,18 @@ def test_files_of_another_user_are_named(home: Path, monkeypatch: pytest.MonkeyP
     status, found = examine("--fix")
 
     assert status == 1
-    assert [text for text in of(found, "wrong") if "cannot be read and written" in text and "config.toml" in text]
+    assert [
+        text
+        for text in of(found, "wrong")
+        if "cannot be read and written" in text and "config.toml" in text
+    ]
 
 
 @pytest.mark.covers("OP-1")
 def test_what_killed_writers_left_is_moved_aside(home: Path) -> None:
-    """An old temporary file goes into the folder put-aside with its bytes; a new one may belong to a write under way."""
+    """An old temporary file goes into the folder put-aside with its bytes; a new one may belong to
+    a write under way.
+    """
     old, new = home / "projects" / ".memorist-0011.tmp", home / ".memorist-0022.tmp"
     old.write_bytes(b"half")
     new.write_bytes(b"now")
@@ -171,8 +204,12 @@ def test_what_killed_writers_left_is_moved_aside(home: Path) -> None:
 
 
 @pytest.mark.covers("OP-1", "MD-2")
-def test_what_killed_writers_left_beside_a_magic_doc_is_moved_aside(home: Path, tmp_path: Path) -> None:
-    """In the person's own project, where the home's look does not reach; only our own temporary files, only an hour old."""
+def test_what_killed_writers_left_beside_a_magic_doc_is_moved_aside(
+    home: Path, tmp_path: Path
+) -> None:
+    """In the person's own project, where the home's look does not reach; only our own temporary
+    files, only an hour old.
+    """
     project = tmp_path / "shop"
     (project / "SHOP.md").write_text("# MAGIC DOC: The shop\n", "utf-8")
     (session,) = home.glob("projects/*/*/transcript.jsonl")
@@ -203,7 +240,9 @@ def test_times_in_the_future_are_put_right(home: Path, where: MemoryLayout) -> N
 
 
 @pytest.mark.covers("OP-1")
-@pytest.mark.parametrize("damage", [b"not a database" * 400, b"SQLite format 3\0" + b"\xff" * 5_000])
+@pytest.mark.parametrize(
+    "damage", [b"not a database" * 400, b"SQLite format 3\0" + b"\xff" * 5_000]
+)
 def test_a_damaged_database_is_begun_anew_and_knows_the_sessions(home: Path, damage: bytes) -> None:
     """It is put aside with its bytes, and what the disk knows of sessions is taken in again."""
     for tail in ("-wal", "-shm"):
@@ -239,7 +278,9 @@ def test_a_database_that_is_only_out_of_reach_stays(home: Path) -> None:
 
 @pytest.mark.covers("OP-1")
 def test_a_session_that_the_database_does_not_know_is_taken_in(home: Path) -> None:
-    """The database against the files, and the files win; a transcript that cannot be read is left and not lost."""
+    """The database against the files, and the files win; a transcript that cannot be read is left
+    and not lost.
+    """
     database = open_database(home / "state.sqlite")
     (folder,) = [Path(row["folder"]) for row in database.execute("select folder from sessions")]
     database.execute("delete from sessions")
@@ -257,7 +298,10 @@ def test_dead_leases_are_released(home: Path) -> None:
     """A reservation of a process that died is noted, and released by --fix; one that runs stays."""
     database = open_database(home / "state.sqlite")
     now = time.time()
-    row = "insert into reservations (session, label, made, expires, requests, tokens, cost_usd, seconds) values ('s', 'recall', ?, ?, 1, 1, 0, 1)"
+    row = (
+        "insert into reservations (session, label, made, expires, requests, tokens, "
+        "cost_usd, seconds) values ('s', 'recall', ?, ?, 1, 1, 0, 1)"
+    )
     database.execute(row, (now - 900, now - 600))
     database.execute(row, (now, now + 600))
     database.close()
@@ -274,12 +318,23 @@ def test_dead_leases_are_released(home: Path) -> None:
 
 @pytest.mark.covers("OP-1", "RO-2")
 def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
-    """A lease that ran out and a job without retries are told, with what becomes of them; a job that runs is not."""
+    """A lease that ran out and a job without retries are told, with what becomes of them; a job
+    that runs is not.
+    """
     database = open_database(home / "state.sqlite")
-    row = "insert into jobs (kind, key, status, watermark, retries_left, lease_until) values ('extract', ?, ?, 0, ?, ?)"
+    row = (
+        "insert into jobs (kind, key, status, watermark, retries_left, lease_until) values "
+        "('extract', ?, ?, 0, ?, ?)"
+    )
     now = int(time.time())
     database.executemany(
-        row, [("a", "running", 3, now - 60), ("b", "running", 3, now + 600), ("c", "error", 0, None), ("d", "error", 2, None)]
+        row,
+        [
+            ("a", "running", 3, now - 60),
+            ("b", "running", 3, now + 600),
+            ("c", "error", 0, None),
+            ("d", "error", 2, None),
+        ],
     )
     database.close()
 
@@ -295,11 +350,19 @@ def test_jobs_of_dead_workers_and_jobs_given_up_are_noted(home: Path) -> None:
 @pytest.mark.covers("OP-1")
 def test_a_clock_that_was_set_back_is_told(home: Path) -> None:
     """By what was recorded under it; and a clock of before our beginning."""
-    place = Place(resolved=Resolved(Settings(), {}), layout=Layout(home), now=time.time() - 86_400)
-    ancient = Place(resolved=Resolved(Settings(), {}), layout=Layout(home), now=86_400.0)
+    place = DoctorContext(
+        resolved=ResolvedSettings(Settings(), {}), layout=Layout(home), now=time.time() - 86_400
+    )
+    ancient = DoctorContext(
+        resolved=ResolvedSettings(Settings(), {}), layout=Layout(home), now=86_400.0
+    )
 
-    assert [(each.state, "set back" in each.what) for each in check_clocks(place)] == [("wrong", True)]
-    assert [(each.state, "1970-01-02" in each.what) for each in check_clocks(ancient)] == [("wrong", True)]
+    assert [(each.state, "set back" in each.what) for each in check_clocks(place)] == [
+        ("wrong", True)
+    ]
+    assert [(each.state, "1970-01-02" in each.what) for each in check_clocks(ancient)] == [
+        ("wrong", True)
+    ]
 
 
 @pytest.mark.covers("OP-1", "AM-10")
@@ -320,7 +383,7 @@ def test_a_damaged_history_is_moved_aside_and_begun_anew(where: MemoryLayout) ->
     assert list(where.state.glob("history.damaged*"))
     assert of(examine()[1], "wrong") == []
     kept = memory(where)
-    assert set(kept.folder.history.files()) >= {head.path for head in kept.heads()}
+    assert set(kept.folder.history.list_files()) >= {head.path for head in kept.headers()}
     kept.close()
 
 
@@ -341,12 +404,14 @@ def test_what_was_changed_past_memorist_is_noted_and_recorded(where: MemoryLayou
 
 @pytest.mark.covers("OP-1", "AM-10")
 def test_a_history_that_lacks_a_file_gets_it(where: MemoryLayout) -> None:
-    """An older history was put in place, and the last look says that all was seen: the files are recorded as found."""
+    """An older history was put in place, and the last look says that all was seen: the files are
+    recorded as found.
+    """
     shutil.rmtree(where.history)
     expect_mended("the history does not have")
 
     kept = memory(where)
-    assert set(kept.folder.history.files()) >= {head.path for head in kept.heads()}
+    assert set(kept.folder.history.list_files()) >= {head.path for head in kept.headers()}
     kept.close()
 
 
@@ -355,14 +420,17 @@ def test_an_index_that_is_not_the_folders_is_made_anew(where: MemoryLayout) -> N
     """A dead pointer and a memory without one, in an index that the last look took for good."""
     kept = memory(where)
     good = where.index.read_text("utf-8")
-    dead = "\n".join(line for line in good.splitlines() if "(" not in line) + "\n- [Gone](gone.md) — nothing\n"
+    dead = (
+        "\n".join(line for line in good.splitlines() if "(" not in line)
+        + "\n- [Gone](gone.md) — nothing\n"
+    )
     kept.folder.refresh()
     facts = where.index.stat()
     where.index.write_text(dead, "utf-8")
     os.utime(where.index, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-    scan = json.loads(where.scan.read_text("utf-8"))
+    scan = json.loads(where.scan_state.read_text("utf-8"))
     scan["files"]["MEMORY.md"]["size"] = len(dead.encode())
-    where.scan.write_text(json.dumps(scan), "utf-8")
+    where.scan_state.write_text(json.dumps(scan), "utf-8")
     kept.close()
     status, found = examine()
     assert status == 1, found
@@ -370,7 +438,7 @@ def test_an_index_that_is_not_the_folders_is_made_anew(where: MemoryLayout) -> N
     assert examine("--fix")[0] == 0
 
     assert of(examine()[1], "wrong") == []
-    for head in memory(where).heads():
+    for head in memory(where).headers():
         assert head.path in where.index.read_text("utf-8")
     assert "gone.md" not in where.index.read_text("utf-8")
 
@@ -378,16 +446,18 @@ def test_an_index_that_is_not_the_folders_is_made_anew(where: MemoryLayout) -> N
 @pytest.mark.covers("OP-1", "RC-3")
 def test_a_damaged_index_of_recall_is_made_anew(where: MemoryLayout) -> None:
     """It is put aside, and the next search finds what it found."""
-    where.full_text.write_bytes(b"no index at all" * 500)
+    where.recall_index.write_bytes(b"no index at all" * 500)
     expect_mended("the index of recall")
 
-    search = MemorySearch(memory(where).folder, RecallSettings())
+    search = FolderSearch(memory(where).folder, RecallSettings())
     assert search.search("staging database port", 5)
     search.close()
 
 
 @pytest.mark.covers("OP-1")
-def test_a_memory_whose_project_is_gone_is_noted(home: Path, where: MemoryLayout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_whose_project_is_gone_is_noted(
+    home: Path, where: MemoryLayout, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It may have moved; nothing is done by itself."""
     project = Path.cwd()
     monkeypatch.chdir(project.parent)
@@ -408,12 +478,16 @@ def test_what_stands_in_the_place_of_a_lock_is_moved_aside(where: MemoryLayout) 
     (where.lock / "mine").write_text("x", "utf-8")
     expect_mended("nobody can take the lock")
 
-    assert (Path(os.environ["MEMORIST_HOME"]) / "put-aside" / "lock-1" / "mine").read_text("utf-8") == "x"
+    assert (Path(os.environ["MEMORIST_HOME"]) / "put-aside" / "lock-1" / "mine").read_text(
+        "utf-8"
+    ) == "x"
 
 
 @pytest.mark.covers("OP-1")
 def test_a_stuck_lock_is_named_and_never_broken(where: MemoryLayout, home: Path) -> None:
-    """A lock that is held far longer than its work takes is wrong; an open session's is not, and says which process has it."""
+    """A lock that is held far longer than its work takes is wrong; an open session's is not, and
+    says which process has it.
+    """
     lock = os.open(where.lock, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
     status, found = examine("--fix")
@@ -440,8 +514,12 @@ def server() -> Iterator[socket.socket]:
 
 
 @pytest.mark.covers("OP-1")
-def test_the_models_server_is_connected_to_only_when_asked(server: socket.socket, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --reach no connection is made; with it a server that answers is good, and one that is away is wrong."""
+def test_the_models_server_is_connected_to_only_when_asked(
+    server: socket.socket, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --reach no connection is made; with it a server that answers is good, and one that is
+    away is wrong.
+    """
     port = server.getsockname()[1]
     monkeypatch.setenv("MEMORIST_MODEL", f"openai-chat:m@http://127.0.0.1:{port}/v1")
     quiet = examine()
@@ -456,7 +534,9 @@ def test_the_models_server_is_connected_to_only_when_asked(server: socket.socket
 
 
 @pytest.mark.covers("OP-1")
-@pytest.mark.parametrize(("name", "data"), [("magic-docs", b"caf\xe9"), ("session-memory", b"caf\xe9")])
+@pytest.mark.parametrize(
+    ("name", "data"), [("magic-docs", b"caf\xe9"), ("session-memory", b"caf\xe9")]
+)
 def test_an_own_text_that_cannot_be_used_is_named(home: Path, name: str, data: bytes) -> None:
     """The person's prompt of either kind must be UTF-8; it is the person's to correct."""
     own = home / name / "config" / "prompt.md"
@@ -481,13 +561,15 @@ def test_settings_that_cannot_be_read_stop_the_rest(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.covers("OP-1")
-def test_one_check_that_fails_does_not_hide_the_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_check_that_fails_does_not_hide_the_others(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that refuses one look is a finding, and every other area is still looked at."""
 
-    def refused(place: Place) -> Iterator[Any]:
+    def refused(place: DoctorContext) -> Iterator[Any]:
         raise PermissionError(13, "Permission denied", str(place.layout.home))
 
-    monkeypatch.setattr("memorist.cli.doctor.CHECKS", (("home", refused), *CHECKS[2:]))
+    monkeypatch.setattr("memorist.cli.doctor.command.CHECKS", (("home", refused), *CHECKS[2:]))
     status, found = examine()
 
     assert status == 1
@@ -499,8 +581,8 @@ def test_one_check_that_fails_does_not_hide_the_others(home: Path, monkeypatch: 
 def test_the_text_shows_each_finding_with_its_cure(home: Path) -> None:
     """For people: a word for the state, what it is, and below it what to do."""
     home.chmod(0o750)
-    shown = CliRunner().invoke(commands, ["doctor"]).stdout
-    fixed = CliRunner().invoke(commands, ["doctor", "--fix"]).stdout
+    shown = CliRunner().invoke(memorist_group, ["doctor"]).stdout
+    fixed = CliRunner().invoke(memorist_group, ["doctor", "--fix"]).stdout
 
     assert f"WRONG  others on this machine can look into {home}\n       chmod 700 {home}\n" in shown
     assert f"MENDED others on this machine can look into {home}: closed to others\n" in fixed

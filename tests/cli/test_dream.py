@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli.main import commands
-from memorist.engine.memorist import Memorist
+from memorist.cli.main import memorist_group
+from memorist.engine.engine import Memorist
 from memorist.errors import ModelUnavailable
-from memorist.models.choose import open_model
+from memorist.models.registry import open_model
 from memorist.testing import Fail, Say, ScriptedModel
 
 
@@ -31,7 +31,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str, status: int = 0) -> Result:
-    result = CliRunner().invoke(commands, list(words))
+    result = CliRunner().invoke(memorist_group, list(words))
     assert result.exit_code == status, result.output
     return result
 
@@ -60,12 +60,17 @@ def test_dream_alone_explains_the_gates(project: Path) -> None:
 
 @pytest.mark.covers("DR-4", "DR-5")
 def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
-    """What the dry run shows the dream does; it is in the journal and the archive, a question waits, and one command takes it back."""
+    """What the dry run shows the dream does; it is in the journal and the archive, a question
+    waits, and one command takes it back.
+    """
     before = names()
     would = read("dream", "--dry-run")
     assert "would wait in the inbox (" in run("dream", "--dry-run").output
     assert names() == before
-    assert "--- a/use-pnpm-here.md\n+++ /dev/null" in would["diff"] or "--- a/pnpm-here.md\n+++ /dev/null" in would["diff"]
+    assert (
+        "--- a/use-pnpm-here.md\n+++ /dev/null" in would["diff"]
+        or "--- a/pnpm-here.md\n+++ /dev/null" in would["diff"]
+    )
 
     told = run("dream", "--now").output
 
@@ -82,8 +87,11 @@ def test_dry_run_now_archive_journal_and_undo(project: Path) -> None:
 
 
 @pytest.mark.covers("DR-6")
-def test_the_nightly_run_dreams_for_every_project(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both projects of the home are dreamt of, once: the same night again finds that it was done. The crontab line is the same each time.
+def test_the_nightly_run_dreams_for_every_project(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both projects of the home are dreamt of, once: the same night again finds that it was done.
+    The crontab line is the same each time.
 
     It works where cron runs it: with the path of a program that is there, and the home of this one.
     """
@@ -100,12 +108,19 @@ def test_the_nightly_run_dreams_for_every_project(project: Path, tmp_path: Path,
     assert [row["dream"]["ran"] for row in second] == [False, False]
     line = read("dream", "nightly", "--cron")["cron"]
     minute, hour, *rest = line.split()
-    assert (int(minute) < 60, int(hour) < 5, rest[:3], rest[-2:]) == (True, True, ["*", "*", "*"], ["dream", "nightly"])
+    assert (int(minute) < 60, int(hour) < 5, rest[:3], rest[-2:]) == (
+        True,
+        True,
+        ["*", "*", "*"],
+        ["dream", "nightly"],
+    )
     assert Path(rest[3]).is_absolute()
     assert Path(rest[3]).exists()
     assert line == read("dream", "nightly", "--cron")["cron"]
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "50% of it"))
-    assert f" MEMORIST_HOME='{tmp_path}/50\\% of it' /" in read("dream", "nightly", "--cron")["cron"]
+    assert (
+        f" MEMORIST_HOME='{tmp_path}/50\\% of it' /" in read("dream", "nightly", "--cron")["cron"]
+    )
 
 
 @pytest.mark.covers("DR-6")
@@ -117,9 +132,19 @@ def test_a_line_of_the_log_is_kept(project: Path) -> None:
 
 @pytest.mark.covers("DR-3", "DR-4")
 @pytest.mark.parametrize("works", [True, False])
-def test_a_model_that_is_named_is_asked(project: Path, monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
-    """Its account is shown; where it fails, what rules prove is done, and the exit status says that the dream did not come to its end."""
-    scripted = ScriptedModel(lambda _: Say(text="Nothing needed a change.") if works else Fail(error=ModelUnavailable("it is down")))
+def test_a_model_that_is_named_is_asked(
+    project: Path, monkeypatch: pytest.MonkeyPatch, works: bool
+) -> None:
+    """Its account is shown; where it fails, what rules prove is done, and the exit status says that
+    the dream did not come to its end.
+    """
+    scripted = ScriptedModel(
+        lambda _: (
+            Say(text="Nothing needed a change.")
+            if works
+            else Fail(error=ModelUnavailable("it is down"))
+        )
+    )
 
     def opened(name: str, *given: Any, **more: Any) -> Any:
         return scripted if name == "anthropic:m" else open_model(name, *given, **more)
@@ -134,13 +159,23 @@ def test_a_model_that_is_named_is_asked(project: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.covers("DR-1")
-def test_status_names_the_projects_that_a_dream_is_due_for(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After as many sessions as the gate wants, and not one earlier; not after the dream; not where dreams are off. Nothing is written by asking."""
+def test_status_names_the_projects_that_a_dream_is_due_for(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After as many sessions as the gate wants, and not one earlier; not after the dream; not where
+    dreams are off. Nothing is written by asking.
+    """
 
     async def talk(number: int) -> None:
         async with Memorist(model="structural") as engine:
             session = await engine.open(f"s{number}", project=str(project))
-            await session.prepare({"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": f"Hello number {number}."}]})
+            await session.prepare(
+                {
+                    "model": "m",
+                    "max_tokens": 10,
+                    "messages": [{"role": "user", "content": f"Hello number {number}."}],
+                }
+            )
             await session.close()
 
     def due() -> list[str]:

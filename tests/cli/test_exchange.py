@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli.main import commands
+from memorist.cli.main import memorist_group
 from memorist.errors import WriteConflict
 
 pytestmark = pytest.mark.covers("AM-13")
@@ -19,7 +19,7 @@ GEMINI = f"# Mine\n\n## Gemini Added Memories\n- Deploys are on Fridays.\n- {ORD
 
 def memorist(*arguments: str) -> Result:
     """One `memorist memory` command; standard input is no terminal."""
-    return CliRunner().invoke(commands, ["memory", *arguments])
+    return CliRunner().invoke(memorist_group, ["memory", *arguments])
 
 
 @pytest.fixture
@@ -36,7 +36,13 @@ def test_a_dry_run_shows_everything_and_does_nothing(source: str) -> None:
     said = memorist("import", source, "--dry-run")
 
     assert said.exit_code == 0
-    assert [line.split()[0] for line in said.output.splitlines()[1:]] == ["add", "wait", "it", "left", "left"]
+    assert [line.split()[0] for line in said.output.splitlines()[1:]] == [
+        "add",
+        "wait",
+        "it",
+        "left",
+        "left",
+    ]
     assert "planted" in said.output
     assert "no memories yet" in memorist("list").output
 
@@ -59,9 +65,21 @@ def test_an_import_prints_the_object_that_the_documentation_promises(source: str
     first = json.loads(memorist("import", source, "--json", "--yes").output)
     second = json.loads(memorist("import", source, "--json", "--yes").output)
 
-    assert set(first) == {"dialect", "dry_run", "memories", "skipped", "left", "change", "imported", "waiting"}
+    assert set(first) == {
+        "dialect",
+        "dry_run",
+        "memories",
+        "skipped",
+        "left",
+        "change",
+        "imported",
+        "waiting",
+    }
     assert first["dialect"] == "gemini"
-    assert [(each["what"], each["kind"]) for each in first["memories"]] == [("add", None), ("wait", None)]
+    assert [(each["what"], each["kind"]) for each in first["memories"]] == [
+        ("add", None),
+        ("wait", None),
+    ]
     assert set(first["memories"][0]) == {"path", "what", "kind", "name", "description", "reasons"}
     assert [len(first["imported"]), len(first["waiting"]), bool(first["change"])] == [1, 1, True]
     assert [second["memories"], second["change"], len(second["skipped"])] == [[], "", 2]
@@ -77,17 +95,34 @@ def test_an_import_is_taken_back_by_undo(source: str) -> None:
 
 def test_an_export_says_what_the_layout_cannot_hold(source: str, tmp_path: Path) -> None:
     """Per memory, on the terminal and as JSON; a kind that is not asked for is not written."""
-    memorist("add", "Use pnpm.\nWhy: the lock file.", "--kind", "feedback", "--name", "pnpm", "--description", "which one")
+    memorist(
+        "add",
+        "Use pnpm.\nWhy: the lock file.",
+        "--kind",
+        "feedback",
+        "--name",
+        "pnpm",
+        "--description",
+        "which one",
+    )
     memorist("add", "Likes short answers.", "--kind", "user")
 
     said = memorist("export", str(tmp_path / "to"), "--dialect", "gemini", "--kind", "feedback")
-    found = json.loads(memorist("export", str(tmp_path / "to"), "--dialect", "gemini", "--kind", "feedback", "--json").output)
+    found = json.loads(
+        memorist(
+            "export", str(tmp_path / "to"), "--dialect", "gemini", "--kind", "feedback", "--json"
+        ).output
+    )
 
     assert "pnpm.md: without kind, description, origin, lines" in said.output
-    assert (tmp_path / "to" / "GEMINI.md").read_text("utf-8") == "## Gemini Added Memories\n- Use pnpm. Why: the lock file.\n"
+    assert (tmp_path / "to" / "GEMINI.md").read_text(
+        "utf-8"
+    ) == "## Gemini Added Memories\n- Use pnpm. Why: the lock file.\n"
     assert set(found) == {"dialect", "dry_run", "folder", "files", "differing", "same", "lost"}
     assert [found["files"], found["same"]] == [[], ["GEMINI.md"]]
-    assert found["lost"] == [{"path": "pnpm.md", "whole": False, "what": ["kind", "description", "origin", "lines"]}]
+    assert found["lost"] == [
+        {"path": "pnpm.md", "whole": False, "what": ["kind", "description", "origin", "lines"]}
+    ]
 
 
 def test_an_export_leaves_what_differs_alone_unless_forced(source: str, tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from clients.plugged import a_home, process_of
 from hooks.conftest import Hooks
-from memorist.cli.checks.finding import Finding, Place
-from memorist.cli.checks.hooks import check_hooks
-from memorist.cli.main import commands
-from memorist.hooks.call.run import note
-from memorist.hooks.failures import failures, told
-from memorist.hooks.listening import run as listening
-from memorist.settings import Resolved, Settings
+from memorist.cli.doctor.check import CheckResult, DoctorContext
+from memorist.cli.doctor.hooks import check_hooks
+from memorist.cli.main import memorist_group
+from memorist.hooks import daemon as listening
+from memorist.hooks.client import record_hook_failure
+from memorist.hooks.event import describe_hook_failures, parse_hook_failures
+from memorist.settings import ResolvedSettings, Settings
 from memorist.store.layout import Layout
 
 
@@ -29,14 +29,16 @@ def home() -> Path:
     return Path(os.environ["MEMORIST_HOME"])
 
 
-def found(where: Path | None = None) -> list[Finding]:
+def found(where: Path | None = None) -> list[CheckResult]:
     """What the check says."""
-    place = Place(resolved=Resolved(Settings(), {}), layout=Layout(where or home()), now=time.time())
+    place = DoctorContext(
+        resolved=ResolvedSettings(Settings(), {}), layout=Layout(where or home()), now=time.time()
+    )
     return list(check_hooks(place))
 
 
 def install(client: str) -> None:
-    done = CliRunner().invoke(commands, ["install", client])
+    done = CliRunner().invoke(memorist_group, ["install", client])
     assert done.exit_code == 0, done.output
 
 
@@ -73,7 +75,11 @@ def test_a_hook_that_is_missing_is_told() -> None:
     """An event of ours that somebody took out is a note, not a fault."""
     install("codex")
     path = Path(os.environ["HOME"]) / ".codex" / "hooks.json"
-    path.write_text(path.read_text("utf-8").replace('"SubagentStop"', '"Other"').replace("hook SubagentStop", "hook_Other"))
+    path.write_text(
+        path.read_text("utf-8")
+        .replace('"SubagentStop"', '"Other"')
+        .replace("hook SubagentStop", "hook_Other")
+    )
 
     (told_of,) = [each for each in found() if each.state == "note"]
 
@@ -89,10 +95,14 @@ def test_settings_that_cannot_be_read_are_told() -> None:
 
 
 @pytest.mark.covers("IN-2", "OP-1")
-def test_a_process_that_does_not_answer_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that runs is good; one that hangs, or holds the lock without a socket, is wrong and can be ended by the command that is shown."""
+def test_a_process_that_does_not_answer_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that runs is good; one that hangs, or holds the lock without a socket, is wrong and can
+    be ended by the command that is shown.
+    """
     monkeypatch.setenv("MEMORIST_HOOKS__START_SECONDS", "300")
-    monkeypatch.setattr(listening, "WORKS_SECONDS", 120.0)
+    monkeypatch.setattr(listening, "PING_SECONDS", 120.0)
     with a_home(tmp_path) as where:
         (where / "hooks").mkdir(mode=0o700)
         (where / "hooks" / "limits").write_text("SessionStart 300\n")
@@ -100,14 +110,16 @@ def test_a_process_that_does_not_answer_is_wrong(tmp_path: Path, monkeypatch: py
         number = process_of(where)
         good = found(where)
         os.kill(number, signal.SIGSTOP)
-        monkeypatch.setattr(listening, "WORKS_SECONDS", 0.1)
+        monkeypatch.setattr(listening, "PING_SECONDS", 0.1)
         hangs = found(where)
         (where / "hooks" / "socket").rename(where / "hooks" / "away")
         gone = found(where)
         (where / "hooks" / "away").rename(where / "hooks" / "socket")
         os.kill(number, signal.SIGCONT)
 
-    assert ("good", f"the process behind the hooks, {number}, answers") in [(each.state, each.what) for each in good]
+    assert ("good", f"the process behind the hooks, {number}, answers") in [
+        (each.state, each.what) for each in good
+    ]
     for wrong in (hangs, gone):
         (mend,) = [each.mend for each in wrong if each.state == "wrong"]
         assert f"kill -9 {number};" in mend
@@ -115,15 +127,17 @@ def test_a_process_that_does_not_answer_is_wrong(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.covers("IN-2", "OP-1")
 def test_why_hooks_gave_nothing_is_shown() -> None:
-    """Doctor and status show each reason of the last day once, with how often it came, and none of the days before."""
+    """Doctor and status show each reason of the last day once, with how often it came, and none of
+    the days before.
+    """
     folder = home() / "hooks"
     folder.mkdir(parents=True)
     (folder / "failures.log").write_text(f"{time.time() - 200_000:.3f}\tStop\tcodex\tlong ago\n")
     for _ in range(3):
-        note(str(folder), "Stop", "codex", "no answer\nwithin 1 seconds")
+        record_hook_failure(str(folder), "Stop", "codex", "no answer\nwithin 1 seconds")
 
     findings = [each.what for each in found()]
-    status = CliRunner().invoke(commands, ["status"]).output
+    status = CliRunner().invoke(memorist_group, ["status"]).output
 
     assert "Stop, 3 times: no answer within 1 seconds" in findings
     assert "Stop, 3 times: no answer within 1 seconds" in status
@@ -133,4 +147,4 @@ def test_why_hooks_gave_nothing_is_shown() -> None:
 @given(st.text())
 def test_a_damaged_file_of_failures_is_read_as_far_as_it_goes(text: str) -> None:
     """Whatever stands in the file, the reasons can be shown."""
-    assert len(told(failures(text, 0.0))) <= len(text.splitlines())
+    assert len(describe_hook_failures(parse_hook_failures(text, 0.0))) <= len(text.splitlines())

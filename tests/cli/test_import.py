@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli.import_sessions import ANSWER
-from memorist.cli.main import commands
+from memorist.cli.main import memorist_group
+from memorist.cli.rollouts.sync import ANSWER_TOKENS
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
-from memorist.models.prices import MILLION, lookup, shipped
+from memorist.models.pricing import MILLION, lookup_price, shipped_prices
 from rollouts.conftest import claude, codex
 
 KNOWN = "anthropic:claude-sonnet-5"
 
 
 def memorist(*arguments: str, **more: Any) -> Result:
-    return CliRunner().invoke(commands, arguments, **more)
+    return CliRunner().invoke(memorist_group, arguments, **more)
 
 
 def extracts() -> int:
@@ -32,14 +32,22 @@ def extracts() -> int:
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with an old session of each agent, where the agents keep them."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    claude(tmp_path / ".claude" / "projects" / "shop" / "a.jsonl", ["Always run the linter before you commit."])
-    codex(tmp_path / ".codex" / "sessions" / "2026" / "rollout-b.jsonl", ["Never round an amount down."])
+    claude(
+        tmp_path / ".claude" / "projects" / "shop" / "a.jsonl",
+        ["Always run the linter before you commit."],
+    )
+    codex(
+        tmp_path / ".codex" / "sessions" / "2026" / "rollout-b.jsonl",
+        ["Never round an amount down."],
+    )
     return tmp_path
 
 
 @pytest.mark.covers("RO-1")
 def test_it_shows_what_was_found_and_asks(user: Path) -> None:
-    """Sessions of any age, by agent; no is an answer: nothing is extracted, and no session was changed."""
+    """Sessions of any age, by agent; no is an answer: nothing is extracted, and no session was
+    changed.
+    """
     before = {path: path.read_bytes() for path in user.rglob("*.jsonl")}
     ran = memorist("import", input="n\n")
 
@@ -68,7 +76,9 @@ def test_consent_remembers_them(user: Path) -> None:
 
 
 def test_a_script_gets_one_object(user: Path) -> None:
-    """With `--yes --json` nothing but the object is printed, and `--json` alone is a wrong call; `--max-age-days` leaves the old ones out."""
+    """With `--yes --json` nothing but the object is printed, and `--json` alone is a wrong call;
+    `--max-age-days` leaves the old ones out.
+    """
     del user
     asked = memorist("import", "--json")
     none = json.loads(memorist("import", "--yes", "--json", "--max-age-days", "1").stdout)
@@ -81,16 +91,21 @@ def test_a_script_gets_one_object(user: Path) -> None:
 
 @pytest.mark.covers("SG-1")
 def test_the_cost_is_told_where_the_price_is_known(user: Path) -> None:
-    """Every session's bytes as tokens of input at the table's price, and an answer for each; the caps that hold are named."""
+    """Every session's bytes as tokens of input at the table's price, and an answer for each; the
+    caps that hold are named.
+    """
     size = sum(path.stat().st_size // BYTES_PER_TOKEN for path in user.rglob("*.jsonl"))
-    price = lookup(KNOWN.partition(":")[2], shipped())
+    price = lookup_price(KNOWN.partition(":")[2], shipped_prices())
     assert price is not None
     assert price.input is not None
     assert price.output is not None
-    dollars = (size * price.input + 2 * ANSWER * price.output) / MILLION
+    dollars = (size * price.input + 2 * ANSWER_TOKENS * price.output) / MILLION
     ran = memorist("import", "--model", KNOWN, input="n\n", env={"ANTHROPIC_API_KEY": "none"})
 
-    assert f"with {KNOWN}: 2 requests or a few more, at most about {size:,} tokens of input, about ${dollars:,.2f}" in ran.stdout
+    assert (
+        f"with {KNOWN}: 2 requests or a few more, at most about {size:,} tokens of input, "
+        f"about ${dollars:,.2f}" in ran.stdout
+    )
     assert "500 requests a day" in ran.stdout
 
 
@@ -115,8 +130,12 @@ def test_a_named_folder_is_imported_alone(user: Path, tmp_path: Path) -> None:
 
 @pytest.mark.covers("RO-1")
 @pytest.mark.usefixtures("user")
-def test_the_cost_of_a_model_is_shown_before_its_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who only wants to know what it would cost needs no key; who says yes is told that it is missing, and no session is claimed."""
+def test_the_cost_of_a_model_is_shown_before_its_key_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who only wants to know what it would cost needs no key; who says yes is told that it is
+    missing, and no session is claimed.
+    """
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     asked = memorist("import", "--model", KNOWN, input="n\n")
     wanted = memorist("import", "--model", KNOWN, input="y\n")

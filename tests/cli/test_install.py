@@ -1,4 +1,6 @@
-"""`memorist install` and `uninstall`: what changes is shown first, and everything of the user's own stays."""
+"""`memorist install` and `uninstall`: what changes is shown first, and everything of the user's own
+stays.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli import install
-from memorist.cli.main import commands
-from memorist.hooks.entries import EVENTS, programs
+from memorist.cli.main import memorist_group
+from memorist.hooks.install import INSTALLED_EVENTS, find_hook_commands
 
-OWN = '{\n    "model": "m",\n    "hooks": {\n        "Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]\n    }, "x": 1.00\n}'
+OWN = (
+    '{\n    "model": "m",\n    "hooks": {\n        "Stop": [{"hooks": [{"type": "command", '
+    '"command": "say done"}]}]\n    }, "x": 1.00\n}'
+)
 CODEX = '# mine\nmodel = "m"  # why\n'
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, list(arguments))
+    return CliRunner().invoke(memorist_group, list(arguments))
 
 
 def said(*arguments: str) -> str:
@@ -33,7 +38,11 @@ def user(monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with settings of both agents, and the extra for the MCP server."""
     monkeypatch.setattr(install, "find_spec", lambda name: object())
     home = Path(os.environ["HOME"])
-    for name, text in ((".claude/settings.json", OWN), (".claude.json", '{"projects": {}}'), (".codex/config.toml", CODEX)):
+    for name, text in (
+        (".claude/settings.json", OWN),
+        (".claude.json", '{"projects": {}}'),
+        (".codex/config.toml", CODEX),
+    ):
         (home / name).parent.mkdir(exist_ok=True)
         (home / name).write_text(text)
     return home
@@ -51,8 +60,12 @@ def settings(home: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 @pytest.mark.parametrize("scope", ["--user", "--project"])
 @pytest.mark.covers("IN-2")
-def test_what_was_there_comes_back(client: str, scope: str, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install shows a diff and writes what it shows; a second time changes nothing; uninstall gives every byte back, and takes away what it made."""
+def test_what_was_there_comes_back(
+    client: str, scope: str, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Install shows a diff and writes what it shows; a second time changes nothing; uninstall gives
+    every byte back, and takes away what it made.
+    """
     project = user / "shop"
     project.mkdir()
     monkeypatch.chdir(project)
@@ -67,8 +80,12 @@ def test_what_was_there_comes_back(client: str, scope: str, user: Path, monkeypa
     assert settings(user) == during != before
     assert "nothing to change" in again
     assert shown.count("\n+") > 10
-    taken = [line for line in shown.splitlines() if line.startswith("-") and not line.startswith("---")]
-    assert all("say done" in line or line == '-{"projects": {}}' for line in taken)  # lines that an entry is added to
+    taken = [
+        line for line in shown.splitlines() if line.startswith("-") and not line.startswith("---")
+    ]
+    assert all(
+        "say done" in line or line == '-{"projects": {}}' for line in taken
+    )  # lines that an entry is added to
     said("uninstall", client, scope, "--dry-run")
     assert settings(user) == during
     said("uninstall", client, scope)
@@ -78,7 +95,18 @@ def test_what_was_there_comes_back(client: str, scope: str, user: Path, monkeypa
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\n", "  \n\n", "{}", "{ }\n", '{"a": 1}', '{"hooks": {}}', '{"hooks": {"Stop": []}}', "{\r\n}\r\n", '{"a": "b", "hooks": {}}'],
+    [
+        "",
+        "\n",
+        "  \n\n",
+        "{}",
+        "{ }\n",
+        '{"a": 1}',
+        '{"hooks": {}}',
+        '{"hooks": {"Stop": []}}',
+        "{\r\n}\r\n",
+        '{"a": "b", "hooks": {}}',
+    ],
 )
 @pytest.mark.covers("IN-2")
 def test_every_kind_of_file_comes_back(text: str, user: Path) -> None:
@@ -93,7 +121,10 @@ def test_every_kind_of_file_comes_back(text: str, user: Path) -> None:
     assert path.read_bytes() == text.encode()
 
 
-@pytest.mark.parametrize("text", ["", 'model = "m"', 'model = "m"\n', 'model = "m"\n\n', "# end", "[features]\nplugins = false"])
+@pytest.mark.parametrize(
+    "text",
+    ["", 'model = "m"', 'model = "m"\n', 'model = "m"\n\n', "# end", "[features]\nplugins = false"],
+)
 @pytest.mark.covers("IN-2")
 def test_every_kind_of_toml_comes_back(text: str, user: Path) -> None:
     """With and without a line end at its end."""
@@ -160,7 +191,9 @@ def test_a_file_that_cannot_be_understood_is_left_alone_with_all_the_others(user
 
 @pytest.mark.covers("IN-2")
 def test_one_file_that_cannot_be_understood_keeps_no_hook_installed(user: Path) -> None:
-    """Who wants memorist out gets it out of every file that can be read, and is told of the one that cannot."""
+    """Who wants memorist out gets it out of every file that can be read, and is told of the one
+    that cannot.
+    """
     said("install", "claude-code")
     (user / ".claude.json").write_text("{broken")
 
@@ -174,7 +207,9 @@ def test_one_file_that_cannot_be_understood_keeps_no_hook_installed(user: Path) 
 
 @pytest.mark.covers("IN-2")
 def test_broken_settings_of_memorist_keep_nobody_from_taking_it_out(user: Path) -> None:
-    """Installing names what is wrong with them; uninstalling goes on without them, and every byte comes back."""
+    """Installing names what is wrong with them; uninstalling goes on without them, and every byte
+    comes back.
+    """
     before = settings(user)
     said("install", "claude-code")
     home = Path(os.environ["MEMORIST_HOME"])
@@ -185,18 +220,25 @@ def test_broken_settings_of_memorist_keep_nobody_from_taking_it_out(user: Path) 
     said("uninstall", "claude-code")
 
     (home / "config.toml").unlink()
-    assert {name: data for name, data in settings(user).items() if home not in (user / name).parents} == before
+    assert {
+        name: data for name, data in settings(user).items() if home not in (user / name).parents
+    } == before
 
 
 @pytest.mark.covers("IN-2")
 def test_what_codex_did_to_its_settings_keeps_nothing_of_memorist_there(user: Path) -> None:
-    """After `codex mcp add` and consent to a tool: hooks and server go, and what Codex and the user wrote stays."""
+    """After `codex mcp add` and consent to a tool: hooks and server go, and what Codex and the user
+    wrote stays.
+    """
     said("install", "codex", "--home", str(user / "elsewhere"))
     path = user / ".codex" / "config.toml"
     start, _, env = path.read_text("utf-8").partition("env = { MEMORIST_HOME = ")
     consent = '[mcp_servers.memorist.tools.memory_search]\napproval_mode = "approve"\n'
     other = '\n[mcp_servers.other]\ncommand = "foo"\n'
-    path.write_text(f"{start}\n[mcp_servers.memorist.env]\nMEMORIST_HOME = {env.partition(' }')[0]}\n\n{consent}{other}")
+    path.write_text(
+        f"{start}\n[mcp_servers.memorist.env]\nMEMORIST_HOME = "
+        f"{env.partition(' }')[0]}\n\n{consent}{other}"
+    )
 
     said("uninstall", "codex", "--home", str(user / "elsewhere"))
 
@@ -206,7 +248,9 @@ def test_what_codex_did_to_its_settings_keeps_nothing_of_memorist_there(user: Pa
 
 @pytest.mark.covers("IN-2")
 def test_a_file_that_the_user_made_read_only_is_left_alone(user: Path) -> None:
-    """Neither installing nor uninstalling writes over it, and no other file is changed by an installation that cannot be whole."""
+    """Neither installing nor uninstalling writes over it, and no other file is changed by an
+    installation that cannot be whole.
+    """
     before = settings(user)
     (user / ".claude.json").chmod(0o400)
     assert "is read-only" in str(run("install", "claude-code").exception)
@@ -238,10 +282,12 @@ def test_a_link_stays_a_link(user: Path) -> None:
     said("install", "claude-code", "--no-mcp")
 
     assert path.is_symlink()
-    assert set(programs(real.read_text("utf-8"))) == set(EVENTS)
+    assert set(find_hook_commands(real.read_text("utf-8"))) == set(INSTALLED_EVENTS)
 
 
-def test_the_agents_own_folders_are_found_by_their_variables(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_agents_own_folders_are_found_by_their_variables(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`CLAUDE_CONFIG_DIR` and `CODEX_HOME` name other places."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(user / "cc"))
     monkeypatch.setenv("CODEX_HOME", str(user / "cx"))
@@ -249,12 +295,19 @@ def test_the_agents_own_folders_are_found_by_their_variables(user: Path, monkeyp
     for client in ("claude-code", "codex"):
         said("install", client)
 
-    assert settings(user).keys() - before.keys() == {"cc/settings.json", "cc/.claude.json", "cx/hooks.json", "cx/config.toml"}
+    assert settings(user).keys() - before.keys() == {
+        "cc/settings.json",
+        "cc/.claude.json",
+        "cx/hooks.json",
+        "cx/config.toml",
+    }
     assert {name: settings(user)[name] for name in before} == before
 
 
 def test_another_home_is_named_in_the_command(user: Path) -> None:
-    """The usual home is not named, so that the settings stay short; another one is, for hooks and server."""
+    """The usual home is not named, so that the settings stay short; another one is, for hooks and
+    server.
+    """
     usual = said("install", "claude-code", "--home", str(user / ".memorist"), "--dry-run")
     other = said("install", "claude-code", "--home", str(user / "other place"), "--dry-run")
 
@@ -264,8 +317,12 @@ def test_another_home_is_named_in_the_command(user: Path) -> None:
 
 
 @pytest.mark.covers("IN-2")
-def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that could not start is not put into the settings; whoever asks for it is told what is missing."""
+def test_without_the_extra_there_are_hooks_alone(
+    user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that could not start is not put into the settings; whoever asks for it is told what
+    is missing.
+    """
     monkeypatch.setattr(install, "find_spec", lambda name: None)
 
     assert "memorist[mcp]" in said("install", "codex")
@@ -273,10 +330,16 @@ def test_without_the_extra_there_are_hooks_alone(user: Path, monkeypatch: pytest
     assert "memorist[mcp]" in str(run("install", "codex", "--mcp").exception)
 
 
-@pytest.mark.parametrize(("client", "names"), [("claude-code", ".mcp.json"), ("codex", "hooks.json and config.toml")])
+@pytest.mark.parametrize(
+    ("client", "names"), [("claude-code", ".mcp.json"), ("codex", "hooks.json and config.toml")]
+)
 @pytest.mark.covers("IN-2")
-def test_what_a_repository_should_not_hold_is_told(client: str, names: str, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path of this machine in a project's file that others may get is named; nothing is said of the user's own files."""
+def test_what_a_repository_should_not_hold_is_told(
+    client: str, names: str, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path of this machine in a project's file that others may get is named; nothing is said of
+    the user's own files.
+    """
     (user / "shop").mkdir()
     monkeypatch.chdir(user / "shop")
 

@@ -13,13 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.progress import Progress
 
-from memorist.cli.main import commands
+from memorist.cli.main import memorist_group
 from memorist.errors import MemoristError, NothingToDo, SettingsError
-from memorist.rollouts.settings import RolloutsSettings
-from memorist.rollouts.working import terms_of
-from memorist.store.claims import Claimed
-from memorist.store.jobs import claim_extraction, fail, postpone
-from memorist.store.rollouts import threads
+from memorist.rollouts.worker import build_claim_terms
+from memorist.settings import RolloutsSettings
+from memorist.store.jobs import JobClaim, claim_extraction, fail_job, postpone_job
+from memorist.store.rollouts import list_rollouts
 from memorist.store.state import open_sqlite_state
 from rollouts.conftest import claude, codex
 
@@ -28,7 +27,7 @@ OTHER = "Count the coins. Never round an amount down."
 
 
 def memorist(*arguments: str, **more: Any) -> Result:
-    return CliRunner().invoke(commands, arguments, **more)
+    return CliRunner().invoke(memorist_group, arguments, **more)
 
 
 def found(*arguments: str) -> dict[str, Any]:
@@ -40,7 +39,9 @@ def found(*arguments: str) -> dict[str, Any]:
 
 
 def ago(hours: float) -> str:
-    return datetime.fromtimestamp(time.time() - hours * 3_600, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return datetime.fromtimestamp(time.time() - hours * 3_600, UTC).strftime(
+        "%Y-%m-%dT%H:%M:%S.000Z"
+    )
 
 
 @pytest.fixture
@@ -59,12 +60,19 @@ def sessions(tmp_path: Path) -> Path:
 def memory(home: Path) -> str:
     """All text that is remembered of past sessions, in every file."""
     folders = (home / "memories", home / "memories-state")
-    return "\n".join(path.read_text("utf-8", "replace") for folder in folders for path in folder.rglob("*") if path.is_file())
+    return "\n".join(
+        path.read_text("utf-8", "replace")
+        for folder in folders
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
 
 
 @pytest.mark.covers("RO-1", "RO-2", "RO-4", "RO-5")
 def test_sync_prints_the_object_that_is_promised(sessions: Path, home: Path) -> None:
-    """Sessions of both agents in a named folder, told by content, of any age; a second sync finds nothing new."""
+    """Sessions of both agents in a named folder, told by content, of any age; a second sync finds
+    nothing new.
+    """
     first = found("rollouts", "sync", "--sessions", str(sessions))
     again = found("rollouts", "sync", "--sessions", str(sessions))
 
@@ -87,12 +95,19 @@ def test_an_age_may_be_named_for_named_folders_too(sessions: Path) -> None:
 
 @pytest.mark.covers("RO-1")
 def test_without_names_the_agents_own_folders_are_searched_with_the_limits(home: Path) -> None:
-    """Below the home folder: a session of yesterday is taken, an old one and one that was at work an hour ago are not, and status says why."""
+    """Below the home folder: a session of yesterday is taken, an old one and one that was at work
+    an hour ago are not, and status says why.
+    """
     user = Path(os.environ["HOME"])
     projects = user / ".claude" / "projects" / "shop"
     claude(projects / "a.jsonl", [RULE], session="a", at=ago(24))
     claude(projects / "b.jsonl", [OTHER], session="b", at=ago(24 * 40))
-    codex(user / ".codex" / "sessions" / "rollout-c.jsonl", ["Sweep the shop."], session="c", timestamp=ago(1))
+    codex(
+        user / ".codex" / "sessions" / "rollout-c.jsonl",
+        ["Sweep the shop."],
+        session="c",
+        timestamp=ago(1),
+    )
     os.utime(user / ".codex" / "sessions" / "rollout-c.jsonl")
     done = found("rollouts", "sync")
     state = found("rollouts", "status")
@@ -121,7 +136,11 @@ def test_nothing_there_is_one_sentence(tmp_path: Path) -> None:
 def test_a_session_that_grew_is_extracted_again(sessions: Path, home: Path) -> None:
     """What it says newly is remembered, and its first extract is gone."""
     found("rollouts", "sync", "--sessions", str(sessions))
-    claude(sessions / "one", [RULE, "Thanks.", "Always write the changelog."], at="2026-05-29T10:00:00.000Z")
+    claude(
+        sessions / "one",
+        [RULE, "Thanks.", "Always write the changelog."],
+        at="2026-05-29T10:00:00.000Z",
+    )
     done = found("rollouts", "sync", "--sessions", str(sessions))
 
     assert (done["eligible"], done["extracted"], done["consolidated"]) == (1, 1, 2)
@@ -131,16 +150,24 @@ def test_a_session_that_grew_is_extracted_again(sessions: Path, home: Path) -> N
 
 @pytest.mark.covers("RO-2")
 def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None:
-    """Its file is gone when it is read: the sync fails for it alone, says why, waits, and `retry` lifts the wait."""
+    """Its file is gone when it is read: the sync fails for it alone, says why, waits, and `retry`
+    lifts the wait.
+    """
     found("rollouts", "sync", "--sessions", str(sessions))
     claude(sessions / "one", [RULE, "Go on."], at="2026-05-30T10:00:00.000Z")
     (sessions / "one").chmod(0o600)
     state = open_sqlite_state(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
     found("rollouts", "sync", "--sessions", str(sessions / "below"))
-    thread = next(each for each in threads(state) if each.id == "c1")
-    claim = claim_extraction(state, "c1", thread.updated + 172_800, worker="w", terms=terms_of(RolloutsSettings()))
-    assert isinstance(claim, Claimed)
-    assert fail(state, claim, "the model is overloaded", terms_of(RolloutsSettings()))
+    thread = next(each for each in list_rollouts(state) if each.id == "c1")
+    claim = claim_extraction(
+        state,
+        "c1",
+        thread.updated + 172_800,
+        worker="w",
+        terms=build_claim_terms(RolloutsSettings()),
+    )
+    assert isinstance(claim, JobClaim)
+    assert fail_job(state, claim, "the model is overloaded", build_claim_terms(RolloutsSettings()))
     state.close()
 
     waits = found("rollouts", "sync", "--sessions", str(sessions))
@@ -151,7 +178,10 @@ def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None
 
     assert [each["thread"] for each in waits["waits"]] == ["c1"]
     assert waits["waits"][0]["why"].startswith("waits until ")
-    assert waits["waits"][0]["why"].endswith("or for `memorist rollouts retry`, since it could not be done before: the model is overloaded")
+    assert waits["waits"][0]["why"].endswith(
+        "or for `memorist rollouts retry`, since it could not be done before: the model is "
+        "overloaded"
+    )
     assert (nobody.exit_code, "0 sessions begin with" in str(nobody.exception)) == (1, True)
     assert [each["why"] for each in told["failures"]] == ["the model is overloaded"]
     assert "overloaded" in memorist("rollouts", "status").stdout
@@ -160,19 +190,23 @@ def test_a_session_that_fails_is_told_and_may_be_retried(sessions: Path) -> None
 
 
 @pytest.mark.covers("RO-2")
-def test_a_sync_in_which_everything_failed_ends_with_a_status(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that vanishes between the search and stage one: named in the report; exit status 1 as nothing else was done."""
-    from memorist.engine.past_sessions import PastSessions, Plan
+def test_a_sync_in_which_everything_failed_ends_with_a_status(
+    sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that vanishes between the search and stage one: named in the report; exit status 1 as
+    nothing else was done.
+    """
+    from memorist.engine.rollout_pipeline import RolloutPipeline, RolloutSyncPlan
 
-    planned = PastSessions.plan
+    planned = RolloutPipeline.plan_sync
 
-    def vanish(past: PastSessions, *arguments: Any) -> Plan:
+    def vanish(past: RolloutPipeline, *arguments: Any) -> RolloutSyncPlan:
         plan = planned(past, *arguments)
         for thread in plan.eligible:
             Path(thread.path).unlink()
         return plan
 
-    monkeypatch.setattr(PastSessions, "plan", vanish)
+    monkeypatch.setattr(RolloutPipeline, "plan", vanish)
     ran = memorist("rollouts", "sync", "--sessions", str(sessions))
     failed = found("rollouts", "status")["failures"]
 
@@ -198,8 +232,12 @@ def test_a_model_that_cannot_be_had_costs_no_session_an_attempt(
 
 
 @pytest.mark.covers("RO-9")
-def test_what_is_left_out_is_forgotten_from_every_file_and_may_be_taken_in_again(sessions: Path, home: Path) -> None:
-    """By the begin of its id; at the next sync no file of memory holds a word of it, the other session stays; `--take-in` brings it back."""
+def test_what_is_left_out_is_forgotten_from_every_file_and_may_be_taken_in_again(
+    sessions: Path, home: Path
+) -> None:
+    """By the begin of its id; at the next sync no file of memory holds a word of it, the other
+    session stays; `--take-in` brings it back.
+    """
     found("rollouts", "sync", "--sessions", str(sessions))
     said = memorist("rollouts", "leave-out", "c")
     found("rollouts", "sync", "--sessions", str(sessions))
@@ -244,14 +282,21 @@ def test_leaving_everything_out_brings_nothing_back(sessions: Path, home: Path) 
 
 @pytest.mark.covers("RO-4", "RO-6")
 def test_show_prints_the_summary_or_what_one_session_gave(sessions: Path) -> None:
-    """The whole summary; one session by the begin of its id, with the way it was made; an id that names none or two is told."""
+    """The whole summary; one session by the begin of its id, with the way it was made; an id that
+    names none or two is told.
+    """
     found("rollouts", "sync", "--sessions", str(sessions))
     summary = memorist("rollouts", "show").stdout
     one = found("rollouts", "show", "x")
 
     assert summary.startswith("v1\n")
     assert "Always run the linter" in summary
-    assert (one["thread"], one["way"], one["uses"], one["why_not"]) == ("x1", "structural", 0, "nothing in it is new")
+    assert (one["thread"], one["way"], one["uses"], one["why_not"]) == (
+        "x1",
+        "structural",
+        0,
+        "nothing in it is new",
+    )
     assert "Never round an amount down" in one["text"]
     assert "Never round an amount down" in memorist("rollouts", "show", "x1").stdout
     for name in ("nobody", ""):
@@ -259,7 +304,9 @@ def test_show_prints_the_summary_or_what_one_session_gave(sessions: Path) -> Non
 
 
 @pytest.mark.covers("RO-7", "RO-8")
-def test_a_note_is_kept_at_once_and_merged_at_the_next_sync(sessions: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_is_kept_at_once_and_merged_at_the_next_sync(
+    sessions: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Everywhere, or with `--here` for this project only."""
     (sessions.parent / "shop").mkdir()
     monkeypatch.chdir(sessions.parent / "shop")
@@ -285,8 +332,12 @@ def test_an_empty_note_is_a_wrong_call(home: Path, text: str) -> None:
 
 
 @pytest.mark.covers("FG-1", "RO-2")
-@pytest.mark.parametrize("line", ["running = 0", "running = -3", "retries = 0", "lease_seconds = 0", "consolidated = 0"])
-def test_a_setting_that_would_let_nothing_be_done_is_an_error_and_no_silence(sessions: Path, home: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    "line", ["running = 0", "running = -3", "retries = 0", "lease_seconds = 0", "consolidated = 0"]
+)
+def test_a_setting_that_would_let_nothing_be_done_is_an_error_and_no_silence(
+    sessions: Path, home: Path, line: str
+) -> None:
     """It names the setting, and no session is touched."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text(f"[rollouts]\n{line}\n")
@@ -300,14 +351,16 @@ def test_a_setting_that_would_let_nothing_be_done_is_an_error_and_no_silence(ses
 def test_what_the_budget_puts_off_is_told_with_its_reason(sessions: Path) -> None:
     """By the sync that met it, which failed at nothing, and by `status` until it is tried again."""
     state = open_sqlite_state(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
-    terms = terms_of(RolloutsSettings())
+    terms = build_claim_terms(RolloutsSettings())
     claim = claim_extraction(state, "c1", 1, worker="w", terms=terms)
-    assert isinstance(claim, Claimed)
-    postpone(state, claim, "the day's requests are used", terms)
+    assert isinstance(claim, JobClaim)
+    postpone_job(state, claim, "the day's requests are used", terms)
     state.close()
     told = found("rollouts", "status")
 
-    assert [(each["thread"], each["why"]) for each in told["put_off"]] == [("c1", "the day's requests are used")]
+    assert [(each["thread"], each["why"]) for each in told["put_off"]] == [
+        ("c1", "the day's requests are used")
+    ]
     assert "put off: 1, the first until " in memorist("rollouts", "status").stdout
     assert told["failures"] == []
     assert memorist("rollouts", "retry").stdout.startswith("1 jobs may run again")
@@ -321,7 +374,7 @@ def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.M
     memorist("rollouts", "sync", "--sessions", str(sessions))
     in_a_pipe = list(steps)
     memorist("rollouts", "reset", "--yes")
-    monkeypatch.setattr("memorist.cli.rollouts.sync.on_a_terminal", lambda: True)
+    monkeypatch.setattr("memorist.cli.rollouts.sync.is_interactive", lambda: True)
     memorist("rollouts", "sync", "--sessions", str(sessions))
 
     assert in_a_pipe == []
@@ -329,8 +382,12 @@ def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.covers("RO-9", "SF-5")
-def test_a_damaged_database_is_put_aside_and_made_anew_from_the_files(sessions: Path, home: Path) -> None:
-    """What was consolidated is taken back from the folder: no session is extracted again, and nothing is forgotten."""
+def test_a_damaged_database_is_put_aside_and_made_anew_from_the_files(
+    sessions: Path, home: Path
+) -> None:
+    """What was consolidated is taken back from the folder: no session is extracted again, and
+    nothing is forgotten.
+    """
     found("rollouts", "sync", "--sessions", str(sessions))
     before = (home / "memories" / "MEMORY.md").read_text()
     for name in ("state.sqlite", "state.sqlite-wal", "state.sqlite-shm"):
@@ -348,7 +405,9 @@ def test_a_damaged_database_is_put_aside_and_made_anew_from_the_files(sessions: 
 
 @pytest.mark.covers("OP-1", "RO-2")
 def test_the_doctor_fills_a_lost_database_from_the_files(sessions: Path, home: Path) -> None:
-    """What was remembered is known again, as it was; a database that somebody reset is left as it is; a folder in the lock's place goes aside."""
+    """What was remembered is known again, as it was; a database that somebody reset is left as it
+    is; a folder in the lock's place goes aside.
+    """
     found("rollouts", "sync", "--sessions", str(sessions))
     before = found("rollouts", "status")
     for path in home.glob("state.sqlite*"):
@@ -359,7 +418,9 @@ def test_the_doctor_fills_a_lost_database_from_the_files(sessions: Path, home: P
 
     assert sick.exit_code == 1
     assert "knows nothing of 2 past sessions" in sick.stdout
-    assert any(each["area"] == "rollouts" and "2 sessions put back" in each["what"] for each in mended)
+    assert any(
+        each["area"] == "rollouts" and "2 sessions put back" in each["what"] for each in mended
+    )
     assert again.exit_code == 0
     assert found("rollouts", "status")["extracts"] == before["extracts"]
     lock = home / "memories-state" / "lock"

@@ -13,25 +13,29 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
+from memorist.budget.governor import BudgetGovernor, record_rate_limits
+from memorist.budget.status import DueWork, render_budget_status
 from memorist.cli import status as status_module
-from memorist.cli.due import Place
-from memorist.cli.main import commands
-from memorist.cli.status import read_status
+from memorist.cli.main import memorist_group
+from memorist.cli.status import DueContext, read_status
 from memorist.core.messages import Usage
-from memorist.forks.spec import ForkLimits, ForkSpec, NoTools, Outcome, Receipt
-from memorist.models.limits import RateNews
-from memorist.settings import Settings
-from memorist.spend.run import SpendGovernor, heard
-from memorist.spend.settings import SpendSettings
-from memorist.spend.status import Due, lines
-from memorist.store.claims import Claimed, Terms
+from memorist.forks.spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
+from memorist.models.rate_limits import RateLimitReport
+from memorist.settings import Settings, SpendSettings
 from memorist.store.database import open_database
-from memorist.store.jobs import ask, claim_consolidation, claim_extraction, fail, finish_consolidation
+from memorist.store.jobs import (
+    JobClaim,
+    LeasePolicy,
+    claim_consolidation,
+    claim_extraction,
+    fail_job,
+    finish_consolidation,
+    request_consolidation,
+)
 from memorist.store.layout import Layout
-from memorist.store.rollouts import keep_threads
+from memorist.store.rollouts import Rollout, save_rollouts
 from memorist.store.state import open_sqlite_state
-from memorist.store.thread import Thread
-from memorist.testing.clock import FrozenClock
+from memorist.testing.memory import FrozenClock
 
 MODEL = "anthropic:claude-sonnet-5"
 NOON = 1_763_812_800.0
@@ -79,7 +83,15 @@ Due:
 NOTHING = Usage()
 
 
-def receipt(label: str, requests: int, outcome: Outcome, *, cost: float | None = 0.0, usage: Usage = NOTHING, said: str = "") -> Receipt:
+def receipt(
+    label: str,
+    requests: int,
+    outcome: ForkOutcome,
+    *,
+    cost: float | None = 0.0,
+    usage: Usage = NOTHING,
+    said: str = "",
+) -> Receipt:
     """A run of fifteen seconds at noon."""
     return Receipt(
         label=label,
@@ -100,17 +112,39 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     """A home where some work was done, some runs, and some is blocked."""
     made = open_database(Layout(tmp_path).database)
     clock = FrozenClock(NOON)
-    books = SpendGovernor(made, "s", clock=clock, settings=SpendSettings())
+    books = BudgetGovernor(made, "s", clock=clock, settings=SpendSettings())
     big = Usage(input=30_000, cache_read=90_000, cache_write=1_000, output=900)
-    books.keep(receipt("session_memory", 2, Outcome.CHANGED, cost=0.61, usage=big))
-    books.keep(receipt("session_memory", 2, Outcome.FAILED, cost=None, said="The model could not be reached.", usage=big))
-    books.keep(receipt("recall", 2, Outcome.UNCHANGED, usage=Usage(input=1_000, output=10)))
-    books.keep(receipt("extraction", 396, Outcome.CHANGED))
-    books.keep(replace(receipt("session_memory", 1, Outcome.CHANGED, cost=1.0), started=NOON - 86_400))
+    books.record_receipt(receipt("session_memory", 2, ForkOutcome.CHANGED, cost=0.61, usage=big))
+    books.record_receipt(
+        receipt(
+            "session_memory",
+            2,
+            ForkOutcome.FAILED,
+            cost=None,
+            said="The model could not be reached.",
+            usage=big,
+        )
+    )
+    books.record_receipt(
+        receipt("recall", 2, ForkOutcome.UNCHANGED, usage=Usage(input=1_000, output=10))
+    )
+    books.record_receipt(receipt("extraction", 396, ForkOutcome.CHANGED))
+    books.record_receipt(
+        replace(receipt("session_memory", 1, ForkOutcome.CHANGED, cost=1.0), started=NOON - 86_400)
+    )
     for session in ("a", "b"):
-        SpendGovernor(made, session, clock=clock, settings=SpendSettings()).ask(spec("extraction"), MODEL)
-    SpendGovernor(made, "c", clock=clock, settings=SpendSettings()).ask(spec("session_memory"), MODEL)
-    heard(made, RateNews(model="openai:gpt-5", status=429, retry_after=300.0), now=NOON, settings=SpendSettings())
+        BudgetGovernor(made, session, clock=clock, settings=SpendSettings()).ask(
+            spec("extraction"), MODEL
+        )
+    BudgetGovernor(made, "c", clock=clock, settings=SpendSettings()).ask(
+        spec("session_memory"), MODEL
+    )
+    record_rate_limits(
+        made,
+        RateLimitReport(model="openai:gpt-5", status=429, retry_after=300.0),
+        now=NOON,
+        settings=SpendSettings(),
+    )
     yield made
     made.close()
 
@@ -119,8 +153,8 @@ def spec(label: str) -> ForkSpec:
     return ForkSpec(label=label, why="", instruction="", permission=NoTools(), limits=ForkLimits())
 
 
-def rollouts(place: Place) -> list[Due]:
-    return [Due(what="rollouts", why="3 sessions wait to be extracted", when=place.now + 7_200)]
+def rollouts(place: DueContext) -> list[DueWork]:
+    return [DueWork(what="rollouts", why="3 sessions wait to be extracted", when=place.now + 7_200)]
 
 
 @pytest.mark.covers("SG-1", "OP-1")
@@ -128,10 +162,10 @@ def test_the_status_says_what_ran_what_is_left_and_what_is_blocked_and_why(
     database: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole page, and a place for those who know what is due."""
-    monkeypatch.setattr(status_module, "DUE", (rollouts,))
+    monkeypatch.setattr(status_module, "DUE_SOURCES", (rollouts,))
     found = read_status(database, Settings(home=str(tmp_path), model=MODEL), NOON)
 
-    assert "\n".join(lines(found)) == TEXT
+    assert "\n".join(render_budget_status(found)) == TEXT
 
 
 @pytest.mark.covers("SG-1")
@@ -146,19 +180,25 @@ def test_earlier_days_are_added_on_request(database: sqlite3.Connection, tmp_pat
 
 
 @pytest.mark.covers("SG-1")
-def test_another_models_hold_does_not_put_this_model_to_rest(database: sqlite3.Connection, tmp_path: Path) -> None:
+def test_another_models_hold_does_not_put_this_model_to_rest(
+    database: sqlite3.Connection, tmp_path: Path
+) -> None:
     """And without a model nothing is said to rest."""
     caps_off = SpendSettings(enabled=False)
 
     def resting(model: str) -> int:
-        return len(read_status(database, Settings(home=str(tmp_path), model=model, spend=caps_off), NOON).at_rest)
+        return len(
+            read_status(
+                database, Settings(home=str(tmp_path), model=model, spend=caps_off), NOON
+            ).at_rest
+        )
 
     assert (resting(MODEL), resting("structural")) == (0, 0)
     assert resting("openai:gpt-5") == 8
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(commands, arguments)
+    return CliRunner().invoke(memorist_group, arguments)
 
 
 @pytest.fixture
@@ -184,22 +224,38 @@ def test_a_look_at_an_empty_home_makes_nothing(home: Path) -> None:
 def test_the_json_holds_what_the_text_says(home: Path) -> None:
     """Kinds with their figures, caps with what is left."""
     database = open_database(Layout(home).database)
-    SpendGovernor(database, "s", clock=FrozenClock(time.time()), settings=SpendSettings()).keep(
-        replace(receipt("recall", 2, Outcome.UNCHANGED, usage=Usage(input=1_000, output=10)), started=time.time())
+    BudgetGovernor(
+        database, "s", clock=FrozenClock(time.time()), settings=SpendSettings()
+    ).record_receipt(
+        replace(
+            receipt("recall", 2, ForkOutcome.UNCHANGED, usage=Usage(input=1_000, output=10)),
+            started=time.time(),
+        )
     )
     database.close()
     said = invoke("status", "--json", "--days", "2")
     found = json.loads(said.output)
 
     assert said.exit_code == 0
-    assert [(kind["label"], kind["requests"], kind["usage"]["output"]) for kind in found["kinds"]] == [("recall", 2, 10)]
-    assert {cap["measure"] for cap in found["caps"]} == {"requests", "tokens", "cost_usd", "seconds"}
+    assert [
+        (kind["label"], kind["requests"], kind["usage"]["output"]) for kind in found["kinds"]
+    ] == [("recall", 2, 10)]
+    assert {cap["measure"] for cap in found["caps"]} == {
+        "requests",
+        "tokens",
+        "cost_usd",
+        "seconds",
+    }
     assert invoke("status", "--days", "0").exit_code == 2
 
 
 @pytest.mark.covers("SG-1", "OP-1")
-def test_doctor_notes_that_all_is_at_rest_and_touches_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the caps of the day at 0; the database is not written, and one that is damaged is left to the other finding."""
+def test_doctor_notes_that_all_is_at_rest_and_touches_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the caps of the day at 0; the database is not written, and one that is damaged is left
+    to the other finding.
+    """
     home.mkdir(mode=0o700)
     database = open_database(Layout(home).database)
     database.close()
@@ -224,66 +280,90 @@ def due_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     now = int(time.time())
     state = open_sqlite_state(tmp_path / "state.sqlite")
     ages = {"done": 86_400, "young": 3_600, "broken": 2 * 86_400}
-    keep_threads(
+    save_rollouts(
         state,
         [
-            Thread(id=id, path=id, format="codex", size=1, modified_ns=(now - age) * 10**9, updated=now - age, first_words="Hello.")
+            Rollout(
+                id=id,
+                path=id,
+                format="codex",
+                size=1,
+                modified_ns=(now - age) * 10**9,
+                updated=now - age,
+                first_words="Hello.",
+            )
             for id, age in ages.items()
         ],
     )
-    terms = Terms(retries=1)
+    terms = LeasePolicy(retries=1)
     claim = claim_extraction(state, "broken", now - ages["broken"], worker="w", terms=terms)
-    assert isinstance(claim, Claimed)
-    fail(state, claim, "the model is overloaded", terms)
+    assert isinstance(claim, JobClaim)
+    fail_job(state, claim, "the model is overloaded", terms)
     state.close()
     return tmp_path
 
 
 @pytest.mark.covers("RO-1", "RO-2", "SG-1")
 def test_what_past_sessions_have_due_is_told(due_home: Path) -> None:
-    """How many are finished, when the next one is, and what is not tried again with its reason; nothing of a consolidation that nobody asked for."""
+    """How many are finished, when the next one is, and what is not tried again with its reason;
+    nothing of a consolidation that nobody asked for.
+    """
     del due_home
-    ran = CliRunner().invoke(commands, ["status", "--json"])
+    ran = CliRunner().invoke(memorist_group, ["status", "--json"])
     told = [(each["what"], each["why"]) for each in json.loads(ran.stdout)["due"]]
 
     assert ran.exit_code == 0
     assert told == [
         ("rollouts", "2 sessions are finished and new to memory"),
         ("rollouts", "1 sessions are not finished yet"),
-        ("rollouts", "broken is not tried again after 1 attempts: the model is overloaded; `memorist rollouts retry` does"),
+        (
+            "rollouts",
+            "broken is not tried again after 1 attempts: the model is overloaded; `memorist "
+            "rollouts retry` does",
+        ),
     ]
-    assert "not tried again after 1 attempts" in CliRunner().invoke(commands, ["status"]).stdout
+    assert (
+        "not tried again after 1 attempts" in CliRunner().invoke(memorist_group, ["status"]).stdout
+    )
 
 
 @pytest.mark.covers("RO-5", "SG-1")
 def test_a_consolidation_that_waits_is_told_with_its_time(due_home: Path) -> None:
-    """Asked for: due at once. Failed: due after the wait, with the reason. Succeeded: nothing is due, and by hand is said where nothing runs by itself."""
+    """Asked for: due at once. Failed: due after the wait, with the reason. Succeeded: nothing is
+    due, and by hand is said where nothing runs by itself.
+    """
 
     def told(**environment: str) -> list[dict[str, Any]]:
-        ran = CliRunner().invoke(commands, ["status", "--json"], env=environment)
-        return [each for each in json.loads(ran.stdout)["due"] if each["what"] == "consolidation" or environment]
+        ran = CliRunner().invoke(memorist_group, ["status", "--json"], env=environment)
+        return [
+            each
+            for each in json.loads(ran.stdout)["due"]
+            if each["what"] == "consolidation" or environment
+        ]
 
-    state, terms = open_sqlite_state(due_home / "state.sqlite"), Terms()
+    state, terms = open_sqlite_state(due_home / "state.sqlite"), LeasePolicy()
     with state.transaction():
-        ask(state, state.now(), terms)
+        request_consolidation(state, state.now(), terms)
     asked = told()
     claim = claim_consolidation(state, worker="w", terms=terms)
-    assert isinstance(claim, Claimed)
+    assert isinstance(claim, JobClaim)
     running = told()
-    fail(state, claim, "the disk is full", terms)
+    fail_job(state, claim, "the disk is full", terms)
     failed = told()
     with state.transaction():
-        state.change("update jobs set retry_at = null where kind = 'consolidate'")
+        state.execute("update jobs set retry_at = null where kind = 'consolidate'")
     claim = claim_consolidation(state, worker="w", terms=terms)
-    assert isinstance(claim, Claimed)
+    assert isinstance(claim, JobClaim)
     finish_consolidation(state, claim, ())
     settled = told()
     with state.transaction():
-        ask(state, state.now(), terms)
+        request_consolidation(state, state.now(), terms)
     cooling = told()
     state.close()
 
-    assert [each["why"] for each in asked] == ["sessions were extracted or left out since the last one"]
+    assert [each["why"] for each in asked] == [
+        "sessions were extracted or left out since the last one"
+    ]
     assert [each["why"] for each in running] == ["one is running"]
     assert [each["why"] for each in failed] == ["the last one failed: the disk is full"]
     assert failed[0]["when"] > time.time()

@@ -1,4 +1,6 @@
-"""`memorist team` in real processes: two clones of one repository share by Git, and by a server (TM-1, TM-2, TM-4)."""
+"""`memorist team` in real processes: two clones of one repository share by Git, and by a server
+(TM-1, TM-2, TM-4).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ import pytest
 
 from team.conftest import TOKEN
 
-MONDAYS = "---\nname: release\ndescription: when\ntype: project\n---\n\nWe release on Mondays.\n\nWhy: the shop is quiet.\n"
+MONDAYS = (
+    "---\nname: release\ndescription: when\ntype: project\n---\n\nWe release on "
+    "Mondays.\n\nWhy: the shop is quiet.\n"
+)
 
 
 class Clone:
@@ -24,8 +29,17 @@ class Clone:
     def __init__(self, place: Path, bare: Path, **environment: str) -> None:
         self.project, self.home = place / "shop", place / "home"
         self.home.mkdir(parents=True)
-        subprocess.run(["git", "clone", "--quiet", str(bare), str(self.project)], check=True, capture_output=True, timeout=60)
-        self.environment = os.environ | {"HOME": str(self.home), "MEMORIST_HOME": str(self.home / ".memorist")} | environment
+        subprocess.run(
+            ["git", "clone", "--quiet", str(bare), str(self.project)],
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
+        self.environment = (
+            os.environ
+            | {"HOME": str(self.home), "MEMORIST_HOME": str(self.home / ".memorist")}
+            | environment
+        )
 
     def run(self, *words: str, status: int = 0) -> str:
         found = subprocess.run(
@@ -58,9 +72,21 @@ def server(tmp_path: Path) -> Iterator[tuple[str, str]]:
     environment = os.environ | {"MEMORIST_HOME": str(tmp_path / "server")}
     command = [sys.executable, "-m", "memorist", "team"]
     token = subprocess.run(
-        [*command, "token", "shop team"], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        [*command, "token", "shop team"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
-    running = subprocess.Popen([*command, "serve", "--port", "0"], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [*command, "serve", "--port", "0"],
+        env=environment,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert running.stdout is not None
     line = running.stdout.readline()
     yield line.split()[-1], token.stdout.strip()
@@ -70,8 +96,18 @@ def server(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 
 def shares(a: Clone, b: Clone) -> None:
-    """What is shown of both back ends: share, push, pull, a change on both sides, a deletion, and a secret that stays."""
-    a.run("memory", "add", "We release on Tuesdays.\n\nWhy: the shop is quiet.", "--kind", "project", "--name", "release")
+    """What is shown of both back ends: share, push, pull, a change on both sides, a deletion, and a
+    secret that stays.
+    """
+    a.run(
+        "memory",
+        "add",
+        "We release on Tuesdays.\n\nWhy: the shop is quiet.",
+        "--kind",
+        "project",
+        "--name",
+        "release",
+    )
     a.run("memory", "add", "Answer in short sentences.", "--kind", "feedback", "--name", "short")
     assert "--convention" in a.run("team", "share", "short.md", status=1)
     a.run("team", "share", "release.md")
@@ -88,9 +124,13 @@ def shares(a: Clone, b: Clone) -> None:
     )
     folder = next((a.home / ".memorist" / "projects").glob("*/memory/team"))
     (folder / "release.md").write_text(
-        (folder / "release.md").read_text().replace("\n\nWhy: the shop is quiet", "\n\nWhy: the shop is calm")
+        (folder / "release.md")
+        .read_text()
+        .replace("\n\nWhy: the shop is quiet", "\n\nWhy: the shop is calm")
     )
-    (folder / "deploy.md").write_text(f"---\nname: deploy\ntype: project\n---\n\nThe token is {TOKEN}.\n")
+    (folder / "deploy.md").write_text(
+        f"---\nname: deploy\ntype: project\n---\n\nThe token is {TOKEN}.\n"
+    )
     assert b.json("team", "push")["sent"] == ["release.md"]
     told = a.json("team", "push")
     assert told["merged"] == ["release.md"]
@@ -152,7 +192,9 @@ def test_a_place_that_cannot_be_is_refused_at_once(tmp_path: Path, bare: Path) -
 
 @pytest.mark.covers("TM-2", "SF-6")
 def test_tokens_are_given_listed_and_taken_back_by_name(tmp_path: Path, bare: Path) -> None:
-    """A name that nobody has is an error, since whose token was meant still has one; a token of nobody, or for a team that cannot be, is none."""
+    """A name that nobody has is an error, since whose token was meant still has one; a token of
+    nobody, or for a team that cannot be, is none.
+    """
     a = Clone(tmp_path / "a", bare)
     token = a.run("team", "token", "jo").strip()
     a.run("team", "token", "kim", "--space", "shop", "--read-only")

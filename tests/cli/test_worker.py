@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memorist.cli.main import commands
-from memorist.engine.past_sessions import PastSessions
+from memorist.cli.main import memorist_group
+from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import MemoristError, ModelUnavailable, SettingsError
-from memorist.rollouts.settings import RolloutsSettings
-from memorist.rollouts.working import Stages
-from memorist.store.rollouts import keep_threads, kept
+from memorist.rollouts.worker import WorkerStages
+from memorist.settings import RolloutsSettings
+from memorist.store.rollouts import Rollout, list_extracts, save_rollouts
 from memorist.store.state import open_sqlite_state
-from memorist.store.thread import Thread
 from rollouts.stages import Scripted
 
 
@@ -26,13 +25,18 @@ from rollouts.stages import Scripted
         ("sqlite", "sqlite"),
         ("postgresql://me@db/shop", "postgresql://me@db/shop"),
         ("postgresql://me:" + "hush" + "@db:5432/shop", "postgresql://me:…@db:5432/shop"),
-        ("postgresql://db/shop?user=me&password=" + "hush" + "&sslmode=require", "postgresql://db/shop?user=me&password=…&sslmode=require"),
+        (
+            "postgresql://db/shop?user=me&password=" + "hush" + "&sslmode=require",
+            "postgresql://db/shop?user=me&password=…&sslmode=require",
+        ),
     ],
 )
-def test_a_password_in_the_setting_is_not_shown(setting: str, without: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_in_the_setting_is_not_shown(
+    setting: str, without: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`config show` prints the address without it."""
     monkeypatch.setenv("MEMORIST_STATE", setting)
-    ran = CliRunner().invoke(commands, ["config", "show", "--json"])
+    ran = CliRunner().invoke(memorist_group, ["config", "show", "--json"])
 
     assert json.loads(ran.stdout)["settings"]["state"] == without
 
@@ -41,20 +45,28 @@ def test_a_password_in_the_setting_is_not_shown(setting: str, without: str, monk
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with two finished sessions, and stages that follow a script; `broken` fails."""
 
-    def stages(past: PastSessions, rollouts: RolloutsSettings) -> Stages:
+    def stages(past: RolloutPipeline, rollouts: RolloutsSettings) -> WorkerStages:
         scripted = Scripted(past.state)
         scripted.broken = {"broken": ModelUnavailable("overloaded")}
-        return Stages(scripted.extract, scripted.consolidate)
+        return WorkerStages(scripted.extract, scripted.consolidate)
 
-    monkeypatch.setattr(PastSessions, "stages", stages)
+    monkeypatch.setattr(RolloutPipeline, "stages", stages)
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     state = open_sqlite_state(tmp_path / "state.sqlite")
     yesterday = int(time.time()) - 86_400
-    keep_threads(
+    save_rollouts(
         state,
         [
-            Thread(id=id, path=id, format="codex", size=1, modified_ns=yesterday * 10**9, updated=yesterday, first_words="Hello.")
+            Rollout(
+                id=id,
+                path=id,
+                format="codex",
+                size=1,
+                modified_ns=yesterday * 10**9,
+                updated=yesterday,
+                first_words="Hello.",
+            )
             for id in ("fine", "broken")
         ],
     )
@@ -64,24 +76,30 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.covers("RO-2")
 def test_once_does_what_is_due_and_says_what_became_of_it(home: Path) -> None:
-    """One object a line; the exit status says that something failed, and why it did is there to read."""
-    ran = CliRunner().invoke(commands, ["worker", "--once", "--json"])
+    """One object a line; the exit status says that something failed, and why it did is there to
+    read.
+    """
+    ran = CliRunner().invoke(memorist_group, ["worker", "--once", "--json"])
     said = [json.loads(line) for line in ran.stdout.splitlines()]
 
     assert ran.exit_code == 1
-    assert {(each["key"], each["outcome"], each["reason"]) for each in said if each["type"] == "done"} == {
+    assert {
+        (each["key"], each["outcome"], each["reason"]) for each in said if each["type"] == "done"
+    } == {
         ("fine", "kept", ""),
         ("broken", "failed", "overloaded"),
         ("global", "consolidated", ""),
     }
-    assert [each.extracted.thread for each in kept(open_sqlite_state(home / "state.sqlite"))] == ["fine"]
+    assert [
+        each.extracted.thread for each in list_extracts(open_sqlite_state(home / "state.sqlite"))
+    ] == ["fine"]
 
 
 @pytest.mark.covers("RO-2")
 def test_a_person_reads_why_a_job_waits(home: Path) -> None:
     """The second run finds nothing that it may begin, says so for each job, and that is no failure."""
-    CliRunner().invoke(commands, ["worker", "--once"])
-    ran = CliRunner().invoke(commands, ["worker", "--once", "--at-once", "1"])
+    CliRunner().invoke(memorist_group, ["worker", "--once"])
+    ran = CliRunner().invoke(memorist_group, ["worker", "--once", "--at-once", "1"])
 
     assert ran.exit_code == 0
     assert [line.split()[:3] for line in ran.stdout.splitlines()] == [
@@ -95,7 +113,7 @@ def test_a_person_reads_why_a_job_waits(home: Path) -> None:
 def test_a_state_that_is_no_database_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """It names the setting, and its two forms."""
     monkeypatch.setenv("MEMORIST_STATE", "mysql://x")
-    ran = CliRunner().invoke(commands, ["worker", "--once"])
+    ran = CliRunner().invoke(memorist_group, ["worker", "--once"])
 
     assert isinstance(ran.exception, SettingsError)
     assert isinstance(ran.exception, MemoristError)

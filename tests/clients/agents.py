@@ -1,4 +1,6 @@
-"""Real coding agents as tests run them: the program, a folder for all that it writes, and a scripted model server on loopback."""
+"""Real coding agents as tests run them: the program, a folder for all that it writes, and a
+scripted model server on loopback.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from uuid import uuid4
 import pytest
 
 from memorist.core.messages import JsonObject, Message
-from memorist.formats.recognise import read
-from memorist.formats.recorded import Entry
-from memorist.store.lines import LineFile
+from memorist.formats.detect import read_session
+from memorist.formats.transcript import TranscriptEntry
+from memorist.store.transcript import LineFile
 from memorist.testing import ScriptedServer, Step
 
 INSTALLED = Path(__file__).parents[2] / "build" / "clients" / "node_modules"
@@ -29,7 +31,9 @@ FILES = {
     "AGENTS.md": "Amounts have two decimals.\n",
     "CLAUDE.md": "Amounts have two decimals.\n",
 }
-"""The project that the agents work in; both read rules from a file of their own, which no user typed."""
+"""The project that the agents work in; both read rules from a file of their own, which no user
+typed.
+"""
 
 _CODEX_CONFIG = """\
 model = "scripted"
@@ -68,18 +72,25 @@ HOOK_WORDS = "The hook counts from zero."
 """What a hook adds to every prompt of Claude Code."""
 
 _CLAUDE_SETTINGS = (
-    '{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo \'' + HOOK_WORDS + '\'", "timeout": 20}]}]}}'
+    '{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo \''
+    + HOOK_WORDS
+    + '\'", "timeout": 20}]}]}}'
 )
 
 
 def find_program(variable: str, pattern: str) -> Path:
-    """The program that the variable names, or else the installed one. Skips the test when there is neither."""
+    """The program that the variable names, or else the installed one. Skips the test when there is
+    neither.
+    """
     named = os.environ.get(variable)
     if named:
         return Path(named)
     found = sorted(INSTALLED.glob(pattern))
     if not found:
-        pytest.skip(f"there is no {pattern.rpartition('/')[2]} in build/clients; run make test-clients, or name the program in {variable}")
+        pytest.skip(
+            f"there is no {pattern.rpartition('/')[2]} in build/clients; run make "
+            f"test-clients, or name the program in {variable}"
+        )
     return found[0]
 
 
@@ -87,7 +98,9 @@ class Agent(Protocol):
     """An agent in the middle of a session."""
 
     def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
-        """One turn: the first begins the session, every other one resumes it; in a folder below the project, or by another model, where named."""
+        """One turn: the first begins the session, every other one resumes it; in a folder below the
+        project, or by another model, where named.
+        """
         ...
 
     def session_file(self) -> Path:
@@ -103,7 +116,9 @@ class Codex:
         self._project = _project(folder)
         self._home = folder / "codex"
         self._home.mkdir()
-        (self._home / "config.toml").write_text(_CODEX_CONFIG.format(url=server.openai_url), encoding="utf-8")
+        (self._home / "config.toml").write_text(
+            _CODEX_CONFIG.format(url=server.openai_url), encoding="utf-8"
+        )
         self._environment = {"CODEX_HOME": str(self._home), "SCRIPTED_KEY": "any"}
         self._begun = False
 
@@ -112,7 +127,11 @@ class Codex:
         resumed = ["resume", self.session_file().stem[-ID_LENGTH:]] if self._begun else []
         self._begun = True
         other = ["--model", model] if model else []
-        _run([str(self._program), "exec", *resumed, "--skip-git-repo-check", *other, words], self._project / folder, self._environment)
+        _run(
+            [str(self._program), "exec", *resumed, "--skip-git-repo-check", *other, words],
+            self._project / folder,
+            self._environment,
+        )
 
     def session_file(self) -> Path:
         """The rollout."""
@@ -121,9 +140,13 @@ class Codex:
 
 
 class ClaudeCode:
-    """Claude Code, with a hook that adds words to every prompt. `window` in tokens, where it is to compact by itself."""
+    """Claude Code, with a hook that adds words to every prompt. `window` in tokens, where it is to
+    compact by itself.
+    """
 
-    def __init__(self, program: Path, folder: Path, server: ScriptedServer, *, window: int | None = None) -> None:
+    def __init__(
+        self, program: Path, folder: Path, server: ScriptedServer, *, window: int | None = None
+    ) -> None:
         self._program = program
         self._project = _project(folder)
         self._home = folder / "claude"
@@ -143,8 +166,19 @@ class ClaudeCode:
         """One turn. `/compact …` compacts."""
         session = ["--resume" if self._begun else "--session-id", self._session]
         self._begun = True
-        options = ["--model", model or "claude-sonnet-4-5", "--allowedTools", "Bash,Skill", "--settings", str(self._settings)]
-        _run([str(self._program), "-p", words, *session, *options, "--output-format", "json"], self._project / folder, self._environment)
+        options = [
+            "--model",
+            model or "claude-sonnet-4-5",
+            "--allowedTools",
+            "Bash,Skill",
+            "--settings",
+            str(self._settings),
+        ]
+        _run(
+            [str(self._program), "-p", words, *session, *options, "--output-format", "json"],
+            self._project / folder,
+            self._environment,
+        )
 
     def session_file(self) -> Path:
         """The transcript."""
@@ -164,7 +198,13 @@ def _project(folder: Path) -> Path:
 def _run(command: Sequence[str], project: Path, own: Mapping[str, str]) -> None:
     """Run one turn to its end. The agent sees nothing of the environment but the path."""
     home = project.parent / "home"
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC", **own}
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        **own,
+    }
     done = subprocess.run(
         command,
         cwd=project,
@@ -175,7 +215,9 @@ def _run(command: Sequence[str], project: Path, own: Mapping[str, str]) -> None:
         timeout=TURN_SECONDS,
         check=False,
     )
-    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}: {done.stdout[-1000:]} {done.stderr[-1000:]}"
+    assert done.returncode == 0, (
+        f"{command[0]} ended with {done.returncode}: {done.stdout[-1000:]} {done.stderr[-1000:]}"
+    )
 
 
 @dataclass(frozen=True)
@@ -188,17 +230,23 @@ class Ran:
     bodies: tuple[JsonObject, ...]
     """Every request body, in order."""
 
-    def entries(self, turn: int = -1) -> list[Entry]:
-        """What memorist reads from the file as it was after a turn, the last one unless told otherwise."""
-        return list(read(LineFile(self.files[turn])))
+    def entries(self, turn: int = -1) -> list[TranscriptEntry]:
+        """What memorist reads from the file as it was after a turn, the last one unless told
+        otherwise.
+        """
+        return list(read_session(LineFile(self.files[turn])))
 
     def messages(self, turn: int = -1) -> list[Message]:
         """The messages among them."""
         return [entry for entry in self.entries(turn) if isinstance(entry, Message)]
 
 
-def converse(agent: Agent, server: ScriptedServer, asked: Sequence[str], steps: Sequence[Step], folder: Path) -> Ran:
-    """Ask in turns, keep the session file after each, and see that the script was played as it was written."""
+def converse(
+    agent: Agent, server: ScriptedServer, asked: Sequence[str], steps: Sequence[Step], folder: Path
+) -> Ran:
+    """Ask in turns, keep the session file after each, and see that the script was played as it was
+    written.
+    """
     files = []
     for number, words in enumerate(asked, 1):
         agent.ask(words)

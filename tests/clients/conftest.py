@@ -28,7 +28,9 @@ def codex_session(codex_program: Path, tmp_path_factory: pytest.TempPathFactory)
     """Two turns of Codex with tools, the second one resumed."""
     folder = tmp_path_factory.mktemp("codex-session")
     with ScriptedServer(stories.CODEX_STEPS) as server:
-        return converse(Codex(codex_program, folder, server), server, stories.ASKED, stories.CODEX_STEPS, folder)
+        return converse(
+            Codex(codex_program, folder, server), server, stories.ASKED, stories.CODEX_STEPS, folder
+        )
 
 
 @pytest.fixture(scope="session")
@@ -36,12 +38,26 @@ def codex_compaction(codex_program: Path, tmp_path_factory: pytest.TempPathFacto
     """Three turns of Codex; its context is full in the middle of the second."""
     folder = tmp_path_factory.mktemp("codex-compaction")
     with ScriptedServer(stories.CODEX_FULL_STEPS) as server:
-        return converse(Codex(codex_program, folder, server), server, stories.ASKED_AROUND, stories.CODEX_FULL_STEPS, folder)
+        return converse(
+            Codex(codex_program, folder, server),
+            server,
+            stories.ASKED_AROUND,
+            stories.CODEX_FULL_STEPS,
+            folder,
+        )
 
 
 @pytest.fixture(scope="session")
 def claude_session(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """Two turns of Claude Code with tools, `/compact`, and one more turn; all but the first resumed."""
+    """Two turns of Claude Code with tools, `/compact`, and one more turn; all but the first
+    resumed.
+    """
     folder = tmp_path_factory.mktemp("claude-session")
     with ScriptedServer(stories.CLAUDE_STEPS) as server:
-        return converse(ClaudeCode(claude_program, folder, server), server, stories.CLAUDE_ASKED, stories.CLAUDE_STEPS, folder)
+        return converse(
+            ClaudeCode(claude_program, folder, server),
+            server,
+            stories.CLAUDE_ASKED,
+            stories.CLAUDE_STEPS,
+            folder,
+        )

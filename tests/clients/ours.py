@@ -1,4 +1,6 @@
-"""What memorist assembles in the situations of `clients.situations`, for a host that leaves its context to the engine; without any client."""
+"""What memorist assembles in the situations of `clients.situations`, for a host that leaves its
+context to the engine; without any client.
+"""
 
 from __future__ import annotations
 
@@ -8,40 +10,41 @@ from typing import Any
 
 from clients import situations
 from clients.agents import HOOK_WORDS
-from memorist.compaction.result import Strategy
-from memorist.context.assemble import REMINDER, deferred_tools
-from memorist.context.host import HostContext
-from memorist.context.normalise import normalise
-from memorist.context.outline import Item, added, outline
-from memorist.context.piece import Section
-from memorist.context.settings import ContextSettings, Family
+from memorist.compaction.history import CompactionStrategy
+from memorist.context.assembly import REMINDER_TAG, build_deferred_tools_section
+from memorist.context.environment import HostContext
+from memorist.context.normalize import normalize_history
+from memorist.context.pieces import ContextSection
 from memorist.core.messages import JsonObject
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.formats.registry import codec
-from memorist.settings import Settings
-from memorist.skills.injection import body_message
-from memorist.skills.run import discover, places_of
-from memorist.skills.settings import SkillsSettings
-from memorist.skills.texts import shipped
+from memorist.formats.registry import find_codec
+from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
+from memorist.skills.discovery import discover_skills, find_skill_locations
+from memorist.skills.invocation import build_body_message
+from memorist.skills.skill import load_skill_prompts
 from memorist.testing import Say, ScriptedModel
+from support.context_outline import OutlineItem, build_outline, find_added_items
 
 FAMILIES: dict[str, Family] = {"codex": "rollout", "claude_code": "file-native"}
 FORMATS = {"codex": "openai_responses", "claude_code": "anthropic"}
 SECTIONS = {
     "codex": (
-        Section(tag="base_instructions", text="Work with care."),
-        Section(tag="permissions instructions", text="Nothing needs approval."),
+        ContextSection(tag="base_instructions", text="Work with care."),
+        ContextSection(tag="permissions instructions", text="Nothing needs approval."),
     ),
-    "claude_code": (Section(tag="static", text="Work with care."), deferred_tools(["ToolSearch"])),
+    "claude_code": (
+        ContextSection(tag="static", text="Work with care."),
+        build_deferred_tools_section(["ToolSearch"]),
+    ),
 }
 """What the host brings: a system prompt, permissions, tools beside the schema."""
-MORE: dict[str, tuple[Section, ...]] = {
+MORE: dict[str, tuple[ContextSection, ...]] = {
     "codex": (
-        Section(tag="developer_instructions", text=situations.PLAINLY),
-        Section(tag="collaboration_mode", text="Work by yourself."),
-        Section(tag="multi_agent_role", text="You are the first."),
-        Section(tag="multi_agent_mode", text="There are others."),
+        ContextSection(tag="developer_instructions", text=situations.PLAINLY),
+        ContextSection(tag="collaboration_mode", text="Work by yourself."),
+        ContextSection(tag="multi_agent_role", text="You are the first."),
+        ContextSection(tag="multi_agent_mode", text="There are others."),
     ),
     "claude_code": (),
 }
@@ -51,7 +54,9 @@ LONG = "It was added up line by line. " * 400
 
 
 class Host:
-    """A host in the middle of a session. It keeps its history in its own wire format, and says where it works."""
+    """A host in the middle of a session. It keeps its history in its own wire format, and says
+    where it works.
+    """
 
     def __init__(self, client: str, project: Path, session: Session) -> None:
         self.client = client
@@ -59,13 +64,17 @@ class Host:
         self._session = session
         self._model = "claude-sonnet-4-5"
         self._history: list[Any] = []
-        self._items: tuple[Item, ...] = ()
+        self._items: tuple[OutlineItem, ...] = ()
         self.works_in("")
 
-    def works_in(self, folder: str, *more: Section) -> None:
+    def works_in(self, folder: str, *more: ContextSection) -> None:
         """From here on it works in a folder of the project."""
         sections = (*SECTIONS[self.client], *more)
-        self._session.assemble(HostContext(folder=str(self._project / folder), family=FAMILIES[self.client], sections=sections))
+        self._session.assemble(
+            HostContext(
+                folder=str(self._project / folder), family=FAMILIES[self.client], sections=sections
+            )
+        )
 
     def uses(self, model: str) -> None:
         """From here on another model answers."""
@@ -74,20 +83,39 @@ class Host:
     def says(self, words: str) -> None:
         """The user's words; Claude Code's host puts what its hook says before them."""
         if self.client == "codex":
-            self._history.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
+            self._history.append(
+                {
+                    "type": "message",
+                    "role": "user",
+                    "content": [{"type": "input_text", "text": words}],
+                }
+            )
             return
-        hook = f"<{REMINDER}>\n{HOOK_WORDS}\n</{REMINDER}>"
-        self._history.append({"role": "user", "content": [{"type": "text", "text": hook}, {"type": "text", "text": words}]})
+        hook = f"<{REMINDER_TAG}>\n{HOOK_WORDS}\n</{REMINDER_TAG}>"
+        self._history.append(
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": hook}, {"type": "text", "text": words}],
+            }
+        )
 
     def hears(self, words: str) -> None:
         """The model's reply."""
         if self.client == "codex":
-            self._history.append({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]})
+            self._history.append(
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": words}],
+                }
+            )
         else:
             self._history.append({"role": "assistant", "content": words})
 
     def runs(self, name: str, *, skill: bool = False) -> None:
-        """The model calls a tool, which answers; with `skill` the answer brings a skill's body, as memorist writes it."""
+        """The model calls a tool, which answers; with `skill` the answer brings a skill's body, as
+        memorist writes it.
+        """
         call = f"call_{len(self._history)}"
         if self.client == "codex":
             self._history += [
@@ -95,26 +123,49 @@ class Host:
                 {"type": "function_call_output", "call_id": call, "output": "Done."},
             ]
             return
-        found = discover(places_of(self._project, {"HOME": str(self._project.parent)}, str(self._project.parent)), SkillsSettings()).skills
-        body = body_message(found[0], "file-native", shipped(), SkillsSettings()).text if skill else ""
+        found = discover_skills(
+            find_skill_locations(
+                self._project, {"HOME": str(self._project.parent)}, str(self._project.parent)
+            ),
+            SkillsSettings(),
+        ).skills
+        body = (
+            build_body_message(found[0], "file-native", load_skill_prompts(), SkillsSettings()).text
+            if skill
+            else ""
+        )
         answer: list[Any] = [{"type": "tool_result", "tool_use_id": call, "content": "Done."}]
         self._history += [
-            {"role": "assistant", "content": [{"type": "tool_use", "id": call, "name": name, "input": {}}]},
-            {"role": "user", "content": [*answer, *([{"type": "text", "text": body}] if body else [])]},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": call, "name": name, "input": {}}],
+            },
+            {
+                "role": "user",
+                "content": [*answer, *([{"type": "text", "text": body}] if body else [])],
+            },
         ]
 
-    async def sent(self) -> tuple[Item, ...]:
-        """The structure of the next request, with neighbours of one role in one message where the API has it so."""
+    async def sent(self) -> tuple[OutlineItem, ...]:
+        """The structure of the next request, with neighbours of one role in one message where the
+        API has it so.
+        """
         key = "input" if self.client == "codex" else "messages"
-        request = {"model": self._model, key: list(self._history), **({} if self.client == "codex" else {"max_tokens": 100})}
-        return outline(_merged(await self._session.prepare(request)), situations.facts(self._project))
+        request = {
+            "model": self._model,
+            key: list(self._history),
+            **({} if self.client == "codex" else {"max_tokens": 100}),
+        }
+        return build_outline(
+            _merged(await self._session.prepare(request)), situations.facts(self._project)
+        )
 
-    async def new(self) -> tuple[Item, ...]:
+    async def new(self) -> tuple[OutlineItem, ...]:
         """What the next request has behind the one before it."""
         before, self._items = self._items, await self.sent()
-        return added(before, self._items)
+        return find_added_items(before, self._items)
 
-    async def compacts(self, way: Strategy) -> None:
+    async def compacts(self, way: CompactionStrategy) -> None:
         """The conversation is made smaller."""
         await self.sent()
         done = await self._session.compact(strategy=way)
@@ -124,36 +175,51 @@ class Host:
 def _merged(body: JsonObject) -> JsonObject:
     if "input" in body:
         return body
-    wire = codec("anthropic")
-    return {**body, "messages": wire.encode_messages(normalise(wire.decode_request(body).messages, "anthropic"))}
+    wire = find_codec("anthropic")
+    return {
+        **body,
+        "messages": wire.encode_messages(
+            normalize_history(wire.decode_request(body).messages, "anthropic")
+        ),
+    }
 
 
-async def situations_of(client: str, project: Path, home: Path) -> dict[str, tuple[Item, ...]]:
+async def situations_of(
+    client: str, project: Path, home: Path
+) -> dict[str, tuple[OutlineItem, ...]]:
     """The structure of what memorist sends, by the situation."""
-    found: dict[str, tuple[Item, ...]] = {}
-    stories: dict[str, list[Callable[[Host], Awaitable[dict[str, tuple[Item, ...]]]]]] = {
+    found: dict[str, tuple[OutlineItem, ...]] = {}
+    stories: dict[str, list[Callable[[Host], Awaitable[dict[str, tuple[OutlineItem, ...]]]]]] = {
         "codex": [_turns, _codex_full],
         "claude_code": [_turns, _claude_by_hand, _claude_in_turn],
     }
-    context = ContextSettings(managed=f"{home}/none", user_folder=f"{home}/none", agents_folder=f"{home}/none")
+    context = ContextSettings(
+        managed=f"{home}/none", user_folder=f"{home}/none", agents_folder=f"{home}/none"
+    )
     model = ScriptedModel([Say(text=f"<summary>{situations.SUMMARY}</summary>")] * 4)
     async with Memorist(model=model, settings=Settings(home=str(home), context=context)) as engine:
         for story in stories[client]:
-            session = await engine.open(story.__name__, format=FORMATS[client], folder=home / story.__name__)
+            session = await engine.open(
+                story.__name__, format=FORMATS[client], folder=home / story.__name__
+            )
             found |= await story(Host(client, project, session))
         earlier = await engine.open("earlier", project=str(project), format=FORMATS[client])
         host = Host(client, project, earlier)
         host.says(f"Remember that {situations.MEMORY}.")
         await host.sent()
         await earlier.close()
-        host = Host(client, project, await engine.open("later", project=str(project), format=FORMATS[client]))
+        host = Host(
+            client,
+            project,
+            await engine.open("later", project=str(project), format=FORMATS[client]),
+        )
         host.works_in("", *MORE[client])
         host.says(situations.FIRST)
         found["first turn with memory"] = await host.sent()
     return found
 
 
-async def _turns(host: Host) -> dict[str, tuple[Item, ...]]:
+async def _turns(host: Host) -> dict[str, tuple[OutlineItem, ...]]:
     found = {}
     host.says(situations.FIRST)
     found["first turn"] = await host.new()
@@ -180,7 +246,7 @@ async def _turns(host: Host) -> dict[str, tuple[Item, ...]]:
     return found
 
 
-async def _codex_full(host: Host) -> dict[str, tuple[Item, ...]]:
+async def _codex_full(host: Host) -> dict[str, tuple[OutlineItem, ...]]:
     """Before a turn, and in the middle of it."""
     found = {}
     host.says(situations.FIRST)
@@ -196,7 +262,7 @@ async def _codex_full(host: Host) -> dict[str, tuple[Item, ...]]:
     return found
 
 
-async def _claude_by_hand(host: Host) -> dict[str, tuple[Item, ...]]:
+async def _claude_by_hand(host: Host) -> dict[str, tuple[OutlineItem, ...]]:
     host.says(situations.FIRST)
     host.hears(LONG)
     host.says(situations.SECOND)
@@ -206,7 +272,7 @@ async def _claude_by_hand(host: Host) -> dict[str, tuple[Item, ...]]:
     return {"compaction by hand": await host.sent()}
 
 
-async def _claude_in_turn(host: Host) -> dict[str, tuple[Item, ...]]:
+async def _claude_in_turn(host: Host) -> dict[str, tuple[OutlineItem, ...]]:
     host.says(situations.FIRST)
     host.hears(LONG)
     host.says(situations.SECOND)

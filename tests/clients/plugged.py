@@ -19,7 +19,9 @@ from memorist.testing import ScriptedServer
 
 MEMORIST = (sys.executable, "-m", "memorist")
 WAIT_SECONDS = 180.0
-"""Longest wait for work that goes on behind an agent; it takes well under a second on an idle machine."""
+"""Longest wait for work that goes on behind an agent; it takes well under a second on an idle
+machine.
+"""
 
 
 def wait_for(there: Callable[[], Any], what: str) -> Any:
@@ -46,7 +48,10 @@ def end(home: Path) -> None:
     if number:
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGTERM)
-        wait_for(lambda: not process_of(home) or _is_dead(number), "the end of the process behind the hooks")
+        wait_for(
+            lambda: not process_of(home) or _is_dead(number),
+            "the end of the process behind the hooks",
+        )
 
 
 def _is_dead(number: int) -> bool:
@@ -71,7 +76,12 @@ def a_home(folder: Path) -> Iterator[Path]:
 def command(arguments: list[str], environment: dict[str, str]) -> str:
     """Run memorist as its user does, and give what it prints."""
     done = subprocess.run(
-        [*MEMORIST, *arguments], env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=WAIT_SECONDS
+        [*MEMORIST, *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=WAIT_SECONDS,
     )
     return done.stdout
 
@@ -81,7 +91,9 @@ class PluggedCodex(Codex):
 
     settings = ("hooks.json", "config.toml")
 
-    def __init__(self, program: Path, folder: Path, server: ScriptedServer, home: Path, extra: str = "") -> None:
+    def __init__(
+        self, program: Path, folder: Path, server: ScriptedServer, home: Path, extra: str = ""
+    ) -> None:
         super().__init__(program, folder, server)
         config = self._home / "config.toml"
         config.write_text(f"{extra}{config.read_text('utf-8')}", encoding="utf-8")
@@ -90,11 +102,17 @@ class PluggedCodex(Codex):
 
     def files(self) -> dict[str, bytes]:
         """The settings as they are."""
-        return {name: (self._home / name).read_bytes() for name in self.settings if (self._home / name).exists()}
+        return {
+            name: (self._home / name).read_bytes()
+            for name in self.settings
+            if (self._home / name).exists()
+        }
 
     def install(self, *options: str) -> str:
         """Put memorist into the settings."""
-        return command(["install", "codex", "--no-mcp", "--home", str(self.home), *options], self.where)
+        return command(
+            ["install", "codex", "--no-mcp", "--home", str(self.home), *options], self.where
+        )
 
     def uninstall(self) -> str:
         """Take it out."""
@@ -106,7 +124,11 @@ class PluggedCodex(Codex):
         self._begun = True
         other = ["--model", model] if model else []
         options = [*other, "--dangerously-bypass-hook-trust", "--skip-git-repo-check"]
-        _run([str(self._program), "exec", *resumed, *options, words], self._project / folder, self._environment)
+        _run(
+            [str(self._program), "exec", *resumed, *options, words],
+            self._project / folder,
+            self._environment,
+        )
 
     def again(self) -> None:
         """The next turn begins a new session."""
@@ -114,11 +136,19 @@ class PluggedCodex(Codex):
 
     def session_file(self) -> Path:
         """The newest rollout."""
-        return max((self._home / "sessions").rglob("rollout-*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        return max(
+            (self._home / "sessions").rglob("rollout-*.jsonl"),
+            key=lambda path: path.stat().st_mtime_ns,
+        )
 
     def texts(self, body: JsonObject) -> list[str]:
         """Every text that a request shows the model."""
-        return [part.get("text", "") for item in body["input"] for part in item.get("content") or [] if isinstance(part, dict)]
+        return [
+            part.get("text", "")
+            for item in body["input"]
+            for part in item.get("content") or []
+            if isinstance(part, dict)
+        ]
 
 
 class PluggedClaude(ClaudeCode):
@@ -126,7 +156,14 @@ class PluggedClaude(ClaudeCode):
 
     settings = ("settings.json",)
 
-    def __init__(self, program: Path, folder: Path, server: ScriptedServer, home: Path, own: JsonObject | None = None) -> None:
+    def __init__(
+        self,
+        program: Path,
+        folder: Path,
+        server: ScriptedServer,
+        home: Path,
+        own: JsonObject | None = None,
+    ) -> None:
         super().__init__(program, folder, server)
         self._home.mkdir()
         self._settings.write_text("{}", encoding="utf-8")  # nothing but what memorist installs
@@ -137,15 +174,23 @@ class PluggedClaude(ClaudeCode):
 
     def files(self) -> dict[str, bytes]:
         """The settings as they are."""
-        return {name: (self._home / name).read_bytes() for name in self.settings if (self._home / name).exists()}
+        return {
+            name: (self._home / name).read_bytes()
+            for name in self.settings
+            if (self._home / name).exists()
+        }
 
     def install(self, *options: str) -> str:
         """Put memorist into the settings."""
-        return command(["install", "claude-code", "--no-mcp", "--home", str(self.home), *options], self.where)
+        return command(
+            ["install", "claude-code", "--no-mcp", "--home", str(self.home), *options], self.where
+        )
 
     def uninstall(self) -> str:
         """Take it out."""
-        return command(["uninstall", "claude-code", "--no-mcp", "--home", str(self.home)], self.where)
+        return command(
+            ["uninstall", "claude-code", "--no-mcp", "--home", str(self.home)], self.where
+        )
 
     def again(self, session: str) -> None:
         """The next turn begins a new session of this id."""
@@ -153,12 +198,18 @@ class PluggedClaude(ClaudeCode):
 
     def session_file(self) -> Path:
         """The newest transcript."""
-        return max((self._home / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        return max(
+            (self._home / "projects").glob("*/*.jsonl"), key=lambda path: path.stat().st_mtime_ns
+        )
 
     def texts(self, body: JsonObject) -> list[str]:
         """Every text that a request shows the model."""
         found = []
         for message in body["messages"]:
             content = message["content"]
-            found += [content] if isinstance(content, str) else [block.get("text", "") for block in content]
+            found += (
+                [content]
+                if isinstance(content, str)
+                else [block.get("text", "") for block in content]
+            )
         return found

@@ -1,4 +1,6 @@
-"""The situations in which the structure of requests is compared: a project, what is asked in it, and the recorded rows of tests/clients/compared.toml."""
+"""The situations in which the structure of requests is compared: a project, what is asked in it,
+and the recorded rows of tests/clients/compared.toml.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from clients.agents import HOOK_WORDS
-from memorist.context.outline import Facts, Pair
 from memorist.core.messages import Usage
-from memorist.testing import Call, Say, Step
+from memorist.testing import CallTool, Say, Step
+from support.context_outline import KnownSubjects, OutlinePair
 
 RECORDED = Path(__file__).with_name("compared.toml")
 
 SKILL = "count-lines"
 SKILL_FILE = (
-    f"---\nname: {SKILL}\ndescription: Counts the lines of a file. Use when lines are to be counted.\n---\nRun wc -l on the file.\n"
+    f"---\nname: {SKILL}\ndescription: Counts the lines of a file. Use when lines are to "
+    f"be counted.\n---\nRun wc -l on the file.\n"
 )
 SKILL_FOLDERS = {"codex": ".agents/skills", "claude_code": ".claude/skills"}
 RULES = {"AGENTS.md": "Amounts have two decimals.\n", "CLAUDE.md": "Amounts have two decimals.\n"}
@@ -30,31 +33,42 @@ MEMORY, PLAINLY = "Ann likes tea", "Speak plainly."
 COMMIT, BRANCH = "Heron", "trunk"
 
 FIRST, SECOND, AFTER = "What is the total?", "And the oldest?", "Thank you. What is left?"
-MENTION, SLASH, BY_TOOL = f"Please use ${SKILL}.", f"/{SKILL} now", "Count the lines of invoices.txt."
+MENTION, SLASH, BY_TOOL = (
+    f"Please use ${SKILL}.",
+    f"/{SKILL} now",
+    "Count the lines of invoices.txt.",
+)
 ELSEWHERE, OTHERWISE = "And here?", "Would you say so too?"
 COMPACT = "/compact keep the total"
 CODEX_OTHER, CLAUDE_OTHER = "other-model", "claude-opus-4-5"
 CODEX_CATALOGUED = "gpt-6-astra"
-"""A model that Codex has a catalogue entry for, and so a mode and more agents (clients.md section 1.2)."""
-CODEX_MEMORY = f"v1\n## User Profile\n{MEMORY}.\n## User preferences\n- tea\n## General Tips\n- none\n## What's in Memory\n- tea\n"
+"""A model that Codex has a catalogue entry for, and so a mode and more agents (clients.md section
+1.2).
+"""
+CODEX_MEMORY = (
+    f"v1\n## User Profile\n{MEMORY}.\n## User preferences\n- tea\n## General Tips\n- "
+    f"none\n## What's in Memory\n- tea\n"
+)
 CLAUDE_MEMORY = f"- [Tea](tea.md): {MEMORY}\n"
 SUMMARY = "The total was asked for."
 
 FULL = Usage(input=250_000, output=9)
 """Past the limit at which Codex compacts."""
 
-CODEX_STEPS: tuple[Step, ...] = tuple(Say(text=text) for text in ("200.50", "Birch.", "Two lines.", "The same.", "Yes."))
+CODEX_STEPS: tuple[Step, ...] = tuple(
+    Say(text=text) for text in ("200.50", "Birch.", "Two lines.", "The same.", "Yes.")
+)
 CODEX_FULL_STEPS: tuple[Step, ...] = (
     Say(text="200.50", usage=FULL),
     Say(text=SUMMARY),
-    Call(name="exec_command", input={"cmd": "ls"}, usage=FULL),
+    CallTool(name="exec_command", input={"cmd": "ls"}, usage=FULL),
     Say(text=SUMMARY),
     Say(text="Birch."),
 )
 CLAUDE_STEPS: tuple[Step, ...] = (
     Say(text="200.50"),
     Say(text="Birch."),
-    Call(name="Skill", input={"skill": SKILL}),
+    CallTool(name="Skill", input={"skill": SKILL}),
     Say(text="Two lines."),
     Say(text="Two."),
     Say(text="The same."),
@@ -70,7 +84,7 @@ CLAUDE_WINDOW = 100_000
 """The smallest window that it takes; it compacts from 67,000 tokens on (clients.md section 2.5)."""
 CLAUDE_IN_TURN_STEPS: tuple[Step, ...] = (
     Say(text="200.50"),
-    Call(name="Bash", input={"command": "ls"}, usage=Usage(input=95_000, output=9)),
+    CallTool(name="Bash", input={"command": "ls"}, usage=Usage(input=95_000, output=9)),
     Say(text=f"<analysis>Short.</analysis>\n<summary>{SUMMARY}</summary>"),
     Say(text="Birch."),
 )
@@ -84,13 +98,21 @@ def furnish(project: Path, client: str) -> None:
     (project / DEPOT).mkdir()
     for name in RULES:
         (project / DEPOT / name).write_text(DEPOT_RULES, encoding="utf-8")
-    person = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Ann"), ("EMAIL", "ann@example"))}
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(project.parent), **person}
+    person = {
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Ann"), ("EMAIL", "ann@example"))
+    }
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(project.parent),
+        **person,
+    }
     for command in (["init", "-q", "-b", BRANCH], ["add", "."], ["commit", "-q", "-m", COMMIT]):
         subprocess.run(["git", *command], cwd=project, env=environment, check=True, timeout=60)
 
 
-def facts(project: Path) -> Facts:
+def facts(project: Path) -> KnownSubjects:
     """What tells reminders apart: words of ours that were put there, and names that are no prose."""
     return {
         "memory": (MEMORY,),
@@ -111,20 +133,28 @@ def facts(project: Path) -> Facts:
 
 
 def recorded() -> Mapping[str, Any]:
-    """The file: `why` with reasons by name, and for each client its version and situations with rows."""
+    """The file: `why` with reasons by name, and for each client its version and situations with
+    rows.
+    """
     return tomllib.loads(RECORDED.read_text("utf-8"))
 
 
-def rows_of(pairs: Sequence[Pair]) -> list[tuple[str, str, bool]]:
+def rows_of(pairs: Sequence[OutlinePair]) -> list[tuple[str, str, bool]]:
     """Both sides of each row as they are recorded, and whether they are the same."""
     return [(str(pair.theirs or ""), str(pair.ours or ""), pair.same) for pair in pairs]
 
 
 def recorded_rows(client: str, situation: str) -> list[tuple[str, str, bool]]:
     """The same of the record."""
-    return [(row.get("theirs", ""), row.get("ours", ""), "why" not in row) for row in recorded()[client]["situations"][situation]]
+    return [
+        (row.get("theirs", ""), row.get("ours", ""), "why" not in row)
+        for row in recorded()[client]["situations"][situation]
+    ]
 
 
 def theirs(client: str) -> dict[str, list[str]]:
     """What a client is recorded to send, by the situation."""
-    return {name: [row["theirs"] for row in rows if "theirs" in row] for name, rows in recorded()[client]["situations"].items()}
+    return {
+        name: [row["theirs"] for row in rows if "theirs" in row]
+        for name, rows in recorded()[client]["situations"].items()
+    }

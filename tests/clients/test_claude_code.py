@@ -12,13 +12,12 @@ import pytest
 from clients import stories
 from clients.agents import HOOK_WORDS, Ran
 from clients.readings import replay, typed
-from memorist.core.messages import Message, Origin, Text, ToolUse
-from memorist.core.pairing import OpenCalls
-from memorist.formats.harness import typed_text
-from memorist.formats.recognise import recognise
-from memorist.formats.recorded import Boundary, Head, Mend, Skip
-from memorist.formats.registry import codec
-from memorist.store.lines import LineFile
+from memorist.core.messages import Message, OpenToolCalls, Origin, TextBlock, ToolUse
+from memorist.formats.detect import detect_format
+from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.registry import find_codec
+from memorist.formats.transcript import CompactionBoundary, RepairedLine, SessionHead, SkippedLine
+from memorist.store.transcript import LineFile
 
 pytestmark = pytest.mark.real_client
 
@@ -34,13 +33,19 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def said(messages: tuple[Message, ...] | list[Message]) -> list[tuple[str, str]]:
-    """Who said what, without what is injected: typed and written texts, calls, and which calls were answered."""
+    """Who said what, without what is injected: typed and written texts, calls, and which calls were
+    answered.
+    """
     found: list[tuple[str, str]] = []
     for message in messages:
         for block in message.blocks:
             match block:
-                case Text(text=text) if (block.origin or message.origin) in (Origin.USER, Origin.MODEL, Origin.SUMMARY):
-                    found.append((message.role, typed_text(text)))
+                case TextBlock(text=text) if (block.origin or message.origin) in (
+                    Origin.USER,
+                    Origin.MODEL,
+                    Origin.SUMMARY,
+                ):
+                    found.append((message.role, strip_host_markup(text)))
                 case ToolUse(id=use, input=given):
                     found.append((use, str(given["command"])))
                 case _:
@@ -55,28 +60,50 @@ def test_a_transcript_is_recognised_and_every_line_of_it_used(claude_session: Ra
     entries = claude_session.entries()
     head = entries[0]
 
-    assert recognise(LineFile(claude_session.files[-1])) == "claude_code"
-    assert isinstance(head, Head)
-    assert (head.format, head.model, bool(head.session), bool(head.version)) == ("claude_code", "claude-sonnet-4-5", True, True)
-    assert not [entry for entry in entries if isinstance(entry, Skip | Mend)]
+    assert detect_format(LineFile(claude_session.files[-1])) == "claude_code"
+    assert isinstance(head, SessionHead)
+    assert (head.format, head.model, bool(head.session), bool(head.version)) == (
+        "claude_code",
+        "claude-sonnet-4-5",
+        True,
+        True,
+    )
+    assert not [entry for entry in entries if isinstance(entry, SkippedLine | RepairedLine)]
 
 
 @pytest.mark.covers("FM-3", "FM-7")
-def test_what_claude_code_puts_beside_the_prompts_is_not_taken_for_the_users(claude_session: Ran) -> None:
-    """The user's messages are what was typed, letter for letter, the slash command included; no reminder, rule or hook is among them."""
+def test_what_claude_code_puts_beside_the_prompts_is_not_taken_for_the_users(
+    claude_session: Ran,
+) -> None:
+    """The user's messages are what was typed, letter for letter, the slash command included; no
+    reminder, rule or hook is among them.
+    """
     messages = claude_session.messages()
     sent = json.dumps(claude_session.bodies[0]["messages"])
 
     assert typed(messages) == list(claude_session.asked)
     assert all(words in sent for words in SCAFFOLD)
-    assert not [words for words in SCAFFOLD for message in messages if words in message.text and message.origin is Origin.USER]
+    assert not [
+        words
+        for words in SCAFFOLD
+        for message in messages
+        if words in message.text and message.origin is Origin.USER
+    ]
 
 
 @pytest.mark.covers("FM-3")
-def test_each_record_of_a_transcript_is_one_message_in_the_order_of_its_chain(claude_session: Ran) -> None:
-    """User and assistant records, one block each for the model's, become messages with their own ids; a reply's records share its id."""
+def test_each_record_of_a_transcript_is_one_message_in_the_order_of_its_chain(
+    claude_session: Ran,
+) -> None:
+    """User and assistant records, one block each for the model's, become messages with their own
+    ids; a reply's records share its id.
+    """
     messages = claude_session.messages()
-    expected = [record["uuid"] for record in records(claude_session.files[-1]) if record["type"] in ("user", "assistant")]
+    expected = [
+        record["uuid"]
+        for record in records(claude_session.files[-1])
+        if record["type"] in ("user", "assistant")
+    ]
     replies = [message.reply_id for message in messages if message.origin is Origin.MODEL]
 
     assert [message.id for message in messages] == expected
@@ -86,15 +113,24 @@ def test_each_record_of_a_transcript_is_one_message_in_the_order_of_its_chain(cl
 
 @pytest.mark.covers("FM-3")
 def test_every_call_in_a_transcript_has_its_result(claude_session: Ran) -> None:
-    """Four calls, two of them side by side, each with what its command printed; the failed one is marked."""
+    """Four calls, two of them side by side, each with what its command printed; the failed one is
+    marked.
+    """
     messages = claude_session.messages()
     calls = [call for message in messages for call in message.tool_uses]
-    results = {result.tool_use_id: result for message in messages for result in message.tool_results}
-    still_open = OpenCalls()
+    results = {
+        result.tool_use_id: result for message in messages for result in message.tool_results
+    }
+    still_open = OpenToolCalls()
     for message in messages:
         still_open.add(message)
 
-    assert [call.input["command"] for call in calls] == [stories.READ, stories.LIST, stories.FAIL, stories.COUNT]
+    assert [call.input["command"] for call in calls] == [
+        stories.READ,
+        stories.LIST,
+        stories.FAIL,
+        stories.COUNT,
+    ]
     assert not still_open
     assert results.keys() == {call.id for call in calls}
     assert "Birch 80.50" in results[calls[0].id].text
@@ -111,9 +147,15 @@ def test_usage_is_counted_once_a_reply(claude_session: Ran) -> None:
 
 @pytest.mark.covers("FM-3")
 def test_a_resumed_session_goes_on_in_the_same_chain(claude_session: Ran) -> None:
-    """What was read after the first turn is the beginning of what is read after the second, and parents go back to the first prompt."""
+    """What was read after the first turn is the beginning of what is read after the second, and
+    parents go back to the first prompt.
+    """
     first, both = claude_session.messages(0), claude_session.messages(BEFORE)
-    parents = {record["uuid"]: record["parentUuid"] for record in records(claude_session.files[BEFORE]) if "uuid" in record}
+    parents = {
+        record["uuid"]: record["parentUuid"]
+        for record in records(claude_session.files[BEFORE])
+        if "uuid" in record
+    }
     chain = [both[-1].id]
     while parents[chain[-1]] is not None:
         chain.append(parents[chain[-1]])
@@ -121,13 +163,23 @@ def test_a_resumed_session_goes_on_in_the_same_chain(claude_session: Ran) -> Non
     assert len(first) < len(both)
     assert both[: len(first)] == first
     assert chain[-1] == first[0].id
-    assert all(earlier.timestamp <= later.timestamp for earlier, later in pairwise(both) if earlier.timestamp and later.timestamp)
+    assert all(
+        earlier.timestamp <= later.timestamp
+        for earlier, later in pairwise(both)
+        if earlier.timestamp and later.timestamp
+    )
 
 
 @pytest.mark.covers("FM-3", "FM-7")
 def test_what_is_read_from_a_transcript_is_what_claude_code_sends(claude_session: Ran) -> None:
-    """Typed words, the model's texts, calls and answers are those of the last request before the compaction, in its order."""
-    sent = codec("anthropic").decode_request(claude_session.bodies[stories.BEFORE_COMPACTION - 1]).messages
+    """Typed words, the model's texts, calls and answers are those of the last request before the
+    compaction, in its order.
+    """
+    sent = (
+        find_codec("anthropic")
+        .decode_request(claude_session.bodies[stories.BEFORE_COMPACTION - 1])
+        .messages
+    )
     kept = claude_session.messages(BEFORE)
 
     assert said(kept[:-1]) == said(sent)
@@ -135,18 +187,29 @@ def test_what_is_read_from_a_transcript_is_what_claude_code_sends(claude_session
 
 
 @pytest.mark.covers("FM-3", "FM-7")
-def test_a_compaction_of_claude_code_is_a_boundary_and_its_summary_is_told_apart(claude_session: Ran) -> None:
-    """`/compact` leaves a manual boundary with the size before it; summary and kept messages are those of the next request."""
+def test_a_compaction_of_claude_code_is_a_boundary_and_its_summary_is_told_apart(
+    claude_session: Ran,
+) -> None:
+    """`/compact` leaves a manual boundary with the size before it; summary and kept messages are
+    those of the next request.
+    """
     entries = claude_session.entries()
-    place = next(index for index, entry in enumerate(entries) if isinstance(entry, Boundary))
+    place = next(
+        index for index, entry in enumerate(entries) if isinstance(entry, CompactionBoundary)
+    )
     boundary = entries[place]
-    assert isinstance(boundary, Boundary)
+    assert isinstance(boundary, CompactionBoundary)
     before = [entry for entry in entries[:place] if isinstance(entry, Message)]
     after = [entry for entry in entries[place:] if isinstance(entry, Message)]
-    sent = codec("anthropic").decode_request(claude_session.bodies[-1]).messages
+    sent = find_codec("anthropic").decode_request(claude_session.bodies[-1]).messages
 
-    assert (boundary.trigger, boundary.tokens_before) == ("manual", stories.CLAUDE_USAGE[-1].context)
-    assert [message.id for message in before] == [message.id for message in claude_session.messages(BEFORE)]
+    assert (boundary.trigger, boundary.tokens_before) == (
+        "manual",
+        stories.CLAUDE_USAGE[-1].context,
+    )
+    assert [message.id for message in before] == [
+        message.id for message in claude_session.messages(BEFORE)
+    ]
     assert [message.text for message in after if message.origin is Origin.SUMMARY] == [sent[0].text]
     assert stories.SUMMARY in sent[0].text
     assert boundary.kept == 1
@@ -154,7 +217,9 @@ def test_a_compaction_of_claude_code_is_a_boundary_and_its_summary_is_told_apart
 
 
 @pytest.mark.covers("FM-3", "FM-7")
-def test_the_replay_of_a_transcript_gives_notes_with_the_users_words(claude_session: Ran, tmp_path: Path) -> None:
+def test_the_replay_of_a_transcript_gives_notes_with_the_users_words(
+    claude_session: Ran, tmp_path: Path
+) -> None:
     """From the real file to notes on disk, by the command a user runs."""
     told, notes = replay(claude_session.files[-1], tmp_path)
 

@@ -1,4 +1,6 @@
-"""What the real Codex and Claude Code send besides the conversation, beside what memorist assembles in the same situation (docs/context-compared.md)."""
+"""What the real Codex and Claude Code send besides the conversation, beside what memorist assembles
+in the same situation (docs/context-compared.md).
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ import pytest
 from clients import situations
 from clients.agents import Agent, ClaudeCode, Codex
 from clients.situations import DEPOT, FIRST, SECOND
-from memorist.context.outline import Item, added, outline
-from memorist.context.prefix import Prefix, Why
+from memorist.context.prefix import PrefixChecker, PrefixDifferenceReason
 from memorist.core.messages import JsonObject
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.ports import Request
 from memorist.testing import Say, ScriptedServer, Step, check_prefix
 from memorist.testing.steps import Script
+from support.context_outline import OutlineItem, build_outline, find_added_items
 
 pytestmark = pytest.mark.real_client
 
@@ -28,20 +30,31 @@ PACKAGES = {"codex": "@openai/codex", "claude_code": "@anthropic-ai/claude-code"
 class Story:
     """A session in a furnished project: the body of each request, and its structure."""
 
-    def __init__(self, agent: Agent, folder: Path, server: ScriptedServer, steps: Script, turns: Sequence[Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        folder: Path,
+        server: ScriptedServer,
+        steps: Script,
+        turns: Sequence[Mapping[str, str]],
+    ) -> None:
         for turn in turns:
             agent.ask(turn["words"], folder=turn.get("folder", ""), model=turn.get("model", ""))
         assert server.refusals == []
         assert callable(steps) or len(server.received) == len(steps)
         self.bodies: list[JsonObject] = [request.body for request in server.received]
-        self.items = [outline(body, situations.facts(folder / "project")) for body in self.bodies]
+        self.items = [
+            build_outline(body, situations.facts(folder / "project")) for body in self.bodies
+        ]
 
-    def new(self, number: int) -> tuple[Item, ...]:
+    def new(self, number: int) -> tuple[OutlineItem, ...]:
         """What a request, counted from 0, has behind all that the one before it had."""
-        return added(self.items[number - 1], self.items[number])
+        return find_added_items(self.items[number - 1], self.items[number])
 
 
-def codex(program: Path, folder: Path, steps: Sequence[Step], turns: Sequence[Mapping[str, str]]) -> Story:
+def codex(
+    program: Path, folder: Path, steps: Sequence[Step], turns: Sequence[Mapping[str, str]]
+) -> Story:
     """A story of Codex."""
     with ScriptedServer(steps) as server:
         agent = Codex(program, folder, server)
@@ -49,7 +62,13 @@ def codex(program: Path, folder: Path, steps: Sequence[Step], turns: Sequence[Ma
         return Story(agent, folder, server, steps, turns)
 
 
-def claude(program: Path, folder: Path, steps: Sequence[Step], turns: Sequence[Mapping[str, str]], window: int | None = None) -> Story:
+def claude(
+    program: Path,
+    folder: Path,
+    steps: Sequence[Step],
+    turns: Sequence[Mapping[str, str]],
+    window: int | None = None,
+) -> Story:
     """A story of Claude Code."""
     with ScriptedServer(steps) as server:
         agent = ClaudeCode(program, folder, server, window=window)
@@ -59,7 +78,9 @@ def claude(program: Path, folder: Path, steps: Sequence[Step], turns: Sequence[M
 
 @pytest.fixture(scope="module")
 def codex_turns(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """Five turns: the first, one without changes, one that mentions a skill, one in another folder, one by another model."""
+    """Five turns: the first, one without changes, one that mentions a skill, one in another folder,
+    one by another model.
+    """
     turns = [
         {"words": FIRST},
         {"words": SECOND},
@@ -67,18 +88,27 @@ def codex_turns(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -
         {"words": situations.ELSEWHERE, "folder": DEPOT},
         {"words": situations.OTHERWISE, "folder": DEPOT, "model": situations.CODEX_OTHER},
     ]
-    return codex(codex_program, tmp_path_factory.mktemp("codex-turns"), situations.CODEX_STEPS, turns)
+    return codex(
+        codex_program, tmp_path_factory.mktemp("codex-turns"), situations.CODEX_STEPS, turns
+    )
 
 
 @pytest.fixture(scope="module")
 def codex_full(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """Two turns; the context is full before the second, and again in the middle of it."""
-    return codex(codex_program, tmp_path_factory.mktemp("codex-full"), situations.CODEX_FULL_STEPS, [{"words": FIRST}, {"words": SECOND}])
+    return codex(
+        codex_program,
+        tmp_path_factory.mktemp("codex-full"),
+        situations.CODEX_FULL_STEPS,
+        [{"words": FIRST}, {"words": SECOND}],
+    )
 
 
 @pytest.fixture(scope="module")
 def claude_turns(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """Six turns: the first, one without changes, a skill by the model's tool and one by a command, another folder, another model."""
+    """Six turns: the first, one without changes, a skill by the model's tool and one by a command,
+    another folder, another model.
+    """
     turns = [
         {"words": FIRST},
         {"words": SECOND},
@@ -87,14 +117,21 @@ def claude_turns(claude_program: Path, tmp_path_factory: pytest.TempPathFactory)
         {"words": situations.ELSEWHERE, "folder": DEPOT},
         {"words": situations.OTHERWISE, "folder": DEPOT, "model": situations.CLAUDE_OTHER},
     ]
-    return claude(claude_program, tmp_path_factory.mktemp("claude-turns"), situations.CLAUDE_STEPS, turns)
+    return claude(
+        claude_program, tmp_path_factory.mktemp("claude-turns"), situations.CLAUDE_STEPS, turns
+    )
 
 
 @pytest.fixture(scope="module")
 def claude_by_hand(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Story:
     """Two turns, `/compact`, and one more turn."""
     turns = [{"words": words} for words in (FIRST, SECOND, situations.COMPACT, situations.AFTER)]
-    return claude(claude_program, tmp_path_factory.mktemp("claude-by-hand"), situations.CLAUDE_FULL_STEPS, turns)
+    return claude(
+        claude_program,
+        tmp_path_factory.mktemp("claude-by-hand"),
+        situations.CLAUDE_FULL_STEPS,
+        turns,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +139,9 @@ def claude_in_turn(claude_program: Path, tmp_path_factory: pytest.TempPathFactor
     """Two turns; the context is full in the middle of the second."""
     turns = [{"words": FIRST}, {"words": SECOND}]
     folder = tmp_path_factory.mktemp("claude-in-turn")
-    return claude(claude_program, folder, situations.CLAUDE_IN_TURN_STEPS, turns, situations.CLAUDE_WINDOW)
+    return claude(
+        claude_program, folder, situations.CLAUDE_IN_TURN_STEPS, turns, situations.CLAUDE_WINDOW
+    )
 
 
 def remembering(_: Request) -> Step:
@@ -111,24 +150,45 @@ def remembering(_: Request) -> Step:
 
 
 @pytest.fixture(scope="module")
-def codex_memory(codex_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Item, ...]:
+def codex_memory(
+    codex_program: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[OutlineItem, ...]:
     """The first turn with memory, developer instructions, and a model of the catalogue."""
     folder = tmp_path_factory.mktemp("codex-memory")
     with ScriptedServer(remembering) as server:
         agent = Codex(codex_program, folder, server)
         situations.furnish(folder / "project", "codex")
-        config, memory = folder / "codex" / "config.toml", folder / "codex" / "memories" / "memory_summary.md"
+        config, memory = (
+            folder / "codex" / "config.toml",
+            folder / "codex" / "memories" / "memory_summary.md",
+        )
         plain = config.read_text("utf-8").replace("[features]", "[features]\nmemories = true")
-        config.write_text(f'developer_instructions = "{situations.PLAINLY}"\n{plain}\n[memories]\nversion = "v1"\n', "utf-8")
+        config.write_text(
+            f'developer_instructions = "{situations.PLAINLY}"\n{plain}\n[memories]\nversion = '
+            f'"v1"\n',
+            "utf-8",
+        )
         memory.parent.mkdir()
         memory.write_text(situations.CODEX_MEMORY, "utf-8")
-        story = Story(agent, folder, server, remembering, [{"words": FIRST, "model": situations.CODEX_CATALOGUED}])
-    (asked,) = [items for items, body in zip(story.items, story.bodies, strict=True) if FIRST in json.dumps(body["input"][-1])]
+        story = Story(
+            agent,
+            folder,
+            server,
+            remembering,
+            [{"words": FIRST, "model": situations.CODEX_CATALOGUED}],
+        )
+    (asked,) = [
+        items
+        for items, body in zip(story.items, story.bodies, strict=True)
+        if FIRST in json.dumps(body["input"][-1])
+    ]
     return asked
 
 
 @pytest.fixture(scope="module")
-def claude_memory(claude_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Item, ...]:
+def claude_memory(
+    claude_program: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[OutlineItem, ...]:
     """The first turn with an index of its auto memory."""
     folder = tmp_path_factory.mktemp("claude-memory")
     slug = "".join(sign if sign.isalnum() else "-" for sign in str(folder / "project"))
@@ -145,9 +205,12 @@ def test_the_record_is_of_the_versions_that_are_run(client: str) -> None:
 
 
 @pytest.mark.covers("CX-1", "CX-3", "SK-2")
-def test_codex_sends_what_is_recorded(codex_turns: Story, codex_full: Story, codex_memory: tuple[Item, ...]) -> None:
-    """Roles, tags, order and shared messages: on the first turn, bare and with all that it can hold, when nothing changed, with a skill, in another
-    folder, by another model, and after both of its compactions.
+def test_codex_sends_what_is_recorded(
+    codex_turns: Story, codex_full: Story, codex_memory: tuple[OutlineItem, ...]
+) -> None:
+    """Roles, tags, order and shared messages: on the first turn, bare and with all that it can
+    hold, when nothing changed, with a skill, in another folder, by another model, and after both of
+    its compactions.
     """
     sent = {
         "first turn": codex_turns.items[0],
@@ -160,14 +223,21 @@ def test_codex_sends_what_is_recorded(codex_turns: Story, codex_full: Story, cod
         "compaction in a turn": codex_full.items[4],
     }
 
-    assert {name: [str(item) for item in items] for name, items in sent.items()} == situations.theirs("codex")
+    assert {
+        name: [str(item) for item in items] for name, items in sent.items()
+    } == situations.theirs("codex")
 
 
 @pytest.mark.covers("CX-2", "CX-3", "SK-2")
 def test_claude_code_sends_what_is_recorded(
-    claude_turns: Story, claude_by_hand: Story, claude_in_turn: Story, claude_memory: tuple[Item, ...]
+    claude_turns: Story,
+    claude_by_hand: Story,
+    claude_in_turn: Story,
+    claude_memory: tuple[OutlineItem, ...],
 ) -> None:
-    """The same of Claude Code, with a skill that the model's tool loads and one that a command calls for."""
+    """The same of Claude Code, with a skill that the model's tool loads and one that a command
+    calls for.
+    """
     sent = {
         "first turn": claude_turns.items[0],
         "first turn with memory": claude_memory,
@@ -180,27 +250,34 @@ def test_claude_code_sends_what_is_recorded(
         "compaction in a turn": claude_in_turn.items[-1],
     }
 
-    assert {name: [str(item) for item in items] for name, items in sent.items()} == situations.theirs("claude_code")
+    assert {
+        name: [str(item) for item in items] for name, items in sent.items()
+    } == situations.theirs("claude_code")
 
 
-BREAKS: dict[str, list[tuple[int, Why]]] = {
+BREAKS: dict[str, list[tuple[int, PrefixDifferenceReason]]] = {
     "codex_turns": [(5, "model")],
     "codex_full": [(2, "tools"), (3, "tools"), (4, "tools"), (5, "tools")],
     "claude_turns": [(7, "model")],
     "claude_by_hand": [(4, "system")],
     "claude_in_turn": [(4, "system")],
 }
-"""Where the clients break the prefix themselves: another model; Codex asks for a compaction without tools and has them again after it; Claude Code writes
-another line about itself into the system prompt after a compaction. What stands first in a request is named, and hides the compaction behind it.
-"""
+"""Where the clients break the prefix themselves: another model; Codex asks for a compaction without
+tools and has them again after it; Claude Code writes another line about itself into the system
+prompt after a compaction. What stands first in a request is named, and hides the compaction behind
+it. """
 
 
 @pytest.mark.parametrize("name", BREAKS)
 @pytest.mark.covers("CX-8")
-def test_the_prefix_of_a_client_grows_but_where_it_is_known_to_break(name: str, request: pytest.FixtureRequest) -> None:
-    """Every request extends the one before, a changed folder and a called skill included; what breaks it is named."""
+def test_the_prefix_of_a_client_grows_but_where_it_is_known_to_break(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """Every request extends the one before, a changed folder and a called skill included; what
+    breaks it is named.
+    """
     story: Story = request.getfixturevalue(name)
-    prefix = Prefix()
+    prefix = PrefixChecker()
 
     for body in story.bodies:
         prefix(body)
@@ -210,8 +287,12 @@ def test_the_prefix_of_a_client_grows_but_where_it_is_known_to_break(name: str, 
 
 @pytest.mark.parametrize("name", BREAKS)
 @pytest.mark.covers("CX-8")
-async def test_behind_a_client_memorist_breaks_no_prefix(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    """As long as nothing is due each request goes through as it came, so that no other break is added."""
+async def test_behind_a_client_memorist_breaks_no_prefix(
+    name: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """As long as nothing is due each request goes through as it came, so that no other break is
+    added.
+    """
     story: Story = request.getfixturevalue(name)
     spoken = "openai_responses" if name.startswith("codex") else "anthropic"
     async with Memorist(model="structural", home=tmp_path) as engine:

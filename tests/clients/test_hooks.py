@@ -1,4 +1,6 @@
-"""The real Codex and Claude Code with memorist in their settings: what the model is shown, what is kept, and that nothing stops them."""
+"""The real Codex and Claude Code with memorist in their settings: what the model is shown, what is
+kept, and that nothing stops them.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,18 @@ import pytest
 
 from clients.plugged import PluggedClaude, PluggedCodex, a_home, process_of, wait_for
 from memorist.core.messages import JsonObject, Usage
-from memorist.hooks.call.run import spawn
-from memorist.testing import Call, Say, ScriptedServer, Step
+from memorist.hooks.client import spawn_daemon
+from memorist.testing import CallTool, Say, ScriptedServer, Step
 
 pytestmark = pytest.mark.real_client
 
-TOLD = "Remember that invoices are kept in the folder ledger, one file for each year, because the old ones are needed for the tax office."
-ASKED = "Where are the old invoices of a year kept, and in which form does the tax office want them?"
+TOLD = (
+    "Remember that invoices are kept in the folder ledger, one file for each year, because "
+    "the old ones are needed for the tax office."
+)
+ASKED = (
+    "Where are the old invoices of a year kept, and in which form does the tax office want them?"
+)
 BY_HAND = """\
 ---
 name: tax-office
@@ -31,12 +38,15 @@ The tax office wants the old invoices of a year as one PDF, sorted by date, with
 """
 """A memory that the person wrote into the folder; the index does not say all of it."""
 RULE = "Which invoice in invoices.txt is the oldest? Never change that file."
-OWN: JsonObject = {"model": "claude-sonnet-4-5", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}
+OWN: JsonObject = {
+    "model": "claude-sonnet-4-5",
+    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]},
+}
 COMPACTED = Say(text="<analysis>Short.</analysis>\n<summary>Two invoices.</summary>")
 
 CLAUDE_STEPS: tuple[Step, ...] = (
     Say(text="Noted."),
-    Call(name="Bash", input={"command": "cat invoices.txt"}),
+    CallTool(name="Bash", input={"command": "cat invoices.txt"}),
     Say(text="Birch is the oldest."),
     COMPACTED,
     Say(text="Alder."),
@@ -44,7 +54,9 @@ CLAUDE_STEPS: tuple[Step, ...] = (
 )
 CODEX_STEPS: tuple[Step, ...] = (
     Say(text="Noted."),
-    Call(name="exec_command", input={"cmd": "cat invoices.txt"}, usage=Usage(input=250_000, output=9)),
+    CallTool(
+        name="exec_command", input={"cmd": "cat invoices.txt"}, usage=Usage(input=250_000, output=9)
+    ),
     Say(text="Two invoices.", usage=Usage(input=251_000, output=5)),
     Say(text="Birch is the oldest."),
     Say(text="Alder."),
@@ -56,7 +68,12 @@ class Story:
     """A session with memorist, a compaction in it, and a second session."""
 
     def __init__(
-        self, home: Path, requests: list[list[str]], restored: list[str], asked: list[str], settings: list[dict[str, bytes]]
+        self,
+        home: Path,
+        requests: list[list[str]],
+        restored: list[str],
+        asked: list[str],
+        settings: list[dict[str, bytes]],
     ) -> None:
         self.home = home
         self.requests = requests
@@ -79,7 +96,9 @@ class Story:
 
 def remembered(home: Path) -> None:
     """Wait until what was said in the first turn is a memory, and put another one beside it."""
-    (found,) = wait_for(lambda: [*home.glob("projects/*/memory/*ledger*.md")], "the memory of the first turn")
+    (found,) = wait_for(
+        lambda: [*home.glob("projects/*/memory/*ledger*.md")], "the memory of the first turn"
+    )
     found.with_name("tax-office.md").write_text(BY_HAND, "utf-8")
 
 
@@ -145,7 +164,9 @@ def test_no_hook_fails(story: Story) -> None:
 
 @pytest.mark.covers("IN-2", "AM-5")
 def test_what_the_first_session_was_told_the_second_one_is_shown(story: Story) -> None:
-    """The memory stands in the first request of another session, once; in the first session's own first request there is none."""
+    """The memory stands in the first request of another session, once; in the first session's own
+    first request there is none.
+    """
     shown = holding(story.requests[-1], "invoices are kept in the folder ledger")
 
     assert holding(story.requests[0], "ledger") == []
@@ -156,8 +177,12 @@ def test_what_the_first_session_was_told_the_second_one_is_shown(story: Story) -
 
 @pytest.mark.covers("IN-2", "RC-2")
 def test_what_bears_on_the_prompt_is_shown_beside_it(story: Story) -> None:
-    """The whole of a memory that the index only names stands in the request with the prompt that it bears on, once, and in none before."""
-    shown = [text for texts in story.requests for text in holding(texts, "as one PDF, sorted by date")]
+    """The whole of a memory that the index only names stands in the request with the prompt that it
+    bears on, once, and in none before.
+    """
+    shown = [
+        text for texts in story.requests for text in holding(texts, "as one PDF, sorted by date")
+    ]
 
     assert len(shown) == len(holding(story.requests[-1], "as one PDF, sorted by date")) == 1
     assert "may bear on the last message" in shown[0]
@@ -165,7 +190,9 @@ def test_what_bears_on_the_prompt_is_shown_beside_it(story: Story) -> None:
 
 @pytest.mark.covers("IN-2")
 def test_after_the_compaction_the_demands_are_back(story: Story) -> None:
-    """The request after the agent's own compaction holds the person's rule in memorist's notes, once, beside the index."""
+    """The request after the agent's own compaction holds the person's rule in memorist's notes,
+    once, beside the index.
+    """
     (notes,) = holding(story.restored, "Never change that file.")
 
     assert "ledger" in notes
@@ -183,7 +210,9 @@ def test_claude_code_is_asked_to_keep_the_demands(claude_story: Story) -> None:
 
 @pytest.mark.covers("IN-2", "AM-11")
 def test_only_what_the_person_asked_for_is_remembered(story: Story) -> None:
-    """One memory besides the one by hand, after two sessions, a compaction, and everything that memorist showed in them."""
+    """One memory besides the one by hand, after two sessions, a compaction, and everything that
+    memorist showed in them.
+    """
     (memory,) = story.files("projects/*/memory/*ledger*.md")
 
     assert "trust: stated" in memory
@@ -193,12 +222,18 @@ def test_only_what_the_person_asked_for_is_remembered(story: Story) -> None:
 
 @pytest.mark.covers("IN-2", "SM-11")
 def test_each_session_has_notes_and_a_transcript_without_doubles(story: Story) -> None:
-    """Each message of the agents stands once in memorist's own transcript, although every turn was a process of its own."""
+    """Each message of the agents stands once in memorist's own transcript, although every turn was
+    a process of its own.
+    """
     transcripts = [text.splitlines() for text in story.files("projects/*/*/transcript.jsonl")]
     notes = story.files("projects/*/*/session-memory/summary.md")
 
     for lines in transcripts:
-        ids = [entry["entry"]["id"] for entry in map(json.loads, lines) if entry.get("type") == "message"]
+        ids = [
+            entry["entry"]["id"]
+            for entry in map(json.loads, lines)
+            if entry.get("type") == "message"
+        ]
         assert len(ids) == len(set(ids)) > 1
     assert len(transcripts) == len(notes) == 2
     assert any("Never change that file." in text for text in notes)
@@ -216,9 +251,17 @@ def test_uninstalling_leaves_the_settings_as_they_were(story: Story) -> None:
 
 def gone(home: Path) -> None:
     """The program was removed; the settings still name it."""
-    for settings in (home.parent / "claude" / "settings.json", home.parent / "codex" / "hooks.json"):
+    for settings in (
+        home.parent / "claude" / "settings.json",
+        home.parent / "codex" / "hooks.json",
+    ):
         if settings.exists():
-            settings.write_text(settings.read_text("utf-8").replace("-m memorist", "-m gone").replace("bin/memorist", "bin/gone"), "utf-8")
+            settings.write_text(
+                settings.read_text("utf-8")
+                .replace("-m memorist", "-m gone")
+                .replace("bin/memorist", "bin/gone"),
+                "utf-8",
+            )
 
 
 def broken(home: Path) -> None:
@@ -234,10 +277,12 @@ def hangs(home: Path) -> None:
     before = Path.cwd()
     try:
         os.chdir(home / "hooks")
-        spawn(str(home))
+        spawn_daemon(str(home))
     finally:
         os.chdir(before)
-    number = wait_for(lambda: (home / "hooks" / "socket").exists() and process_of(home), "the process")
+    number = wait_for(
+        lambda: (home / "hooks" / "socket").exists() and process_of(home), "the process"
+    )
     os.kill(number, signal.SIGSTOP)
 
 
@@ -253,13 +298,21 @@ def unusable(home: Path) -> None:
 def test_hooks_that_fail_do_not_stop_the_agent(
     client: str, bad: Callable[[Path], None], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """Two turns with a tool call end as they would without memorist, and the model is shown nothing of the failure."""
+    """Two turns with a tool call end as they would without memorist, and the model is shown nothing
+    of the failure.
+    """
     steps = (CLAUDE_STEPS if client == "claude_program" else CODEX_STEPS)[0:3]
     if client == "codex_program":
-        steps = (Say(text="Noted."), Call(name="exec_command", input={"cmd": "ls"}), Say(text="Birch."))
+        steps = (
+            Say(text="Noted."),
+            CallTool(name="exec_command", input={"cmd": "ls"}),
+            Say(text="Birch."),
+        )
     program: Path = request.getfixturevalue(client)
     with a_home(tmp_path) as home, ScriptedServer(steps) as server:
-        agent = (PluggedClaude if client == "claude_program" else PluggedCodex)(program, tmp_path, server, home)
+        agent = (PluggedClaude if client == "claude_program" else PluggedCodex)(
+            program, tmp_path, server, home
+        )
         agent.install()
         (home / "hooks" / "installed.json").unlink()
         (home / "hooks").rmdir()

@@ -1,4 +1,6 @@
-"""The real Codex and Claude Code with memorist as an MCP server: what is written in one session is found in the next, and the model is shown it."""
+"""The real Codex and Claude Code with memorist as an MCP server: what is written in one session is
+found in the next, and the model is shown it.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,27 @@ from clients.agents import _run
 from clients.plugged import WAIT_SECONDS, PluggedClaude, PluggedCodex, a_home, command
 from mcp_server.test_http import TOKEN, serving
 from memorist.core.messages import JsonObject
-from memorist.testing import Call, Say, ScriptedServer, Step
+from memorist.testing import CallTool, Say, ScriptedServer, Step
 
 pytestmark = pytest.mark.real_client
 
 FACT = "The staging server is called Heron and stands in Bern."
 WRITE: JsonObject = {"text": FACT, "kind": "reference", "description": "The staging server"}
-ORDER: JsonObject = {"text": "Always run the script fetch.sh before every build.", "kind": "feedback"}
+ORDER: JsonObject = {
+    "text": "Always run the script fetch.sh before every build.",
+    "kind": "feedback",
+}
 SEARCH: JsonObject = {"query": "What is the staging server called?"}
 OFFICE = "My office is on the third floor in Bern."
-QUOTED: JsonObject = {"text": OFFICE, "kind": "user", "description": "Where the office is", "quote": OFFICE}
+QUOTED: JsonObject = {
+    "text": OFFICE,
+    "kind": "user",
+    "description": "Where the office is",
+    "quote": OFFICE,
+}
 STARTUP_SECONDS = 60
-"""Longest wait of Codex for the server; on a busy machine ten seconds, its own limit, are little."""
+"""Longest wait of Codex for the server; on a busy machine ten seconds, its own limit, are little.
+"""
 
 _CODEX_SERVER = """
 [mcp_servers.memorist]
@@ -49,17 +60,34 @@ class Claude(PluggedClaude):
         """One turn."""
         session = ["--resume" if self._begun else "--session-id", self._session]
         self._begun = True
-        options = ["--model", model or "claude-sonnet-4-5", "--allowedTools", "mcp__memorist", "--output-format", "json"]
+        options = [
+            "--model",
+            model or "claude-sonnet-4-5",
+            "--allowedTools",
+            "mcp__memorist",
+            "--output-format",
+            "json",
+        ]
         servers = self._home / "servers.json"
         options += ["--mcp-config", str(servers), "--strict-mcp-config"] if servers.exists() else []
-        _run([str(self._program), "-p", words, *session, *options], self._project / folder, self._environment)
+        _run(
+            [str(self._program), "-p", words, *session, *options],
+            self._project / folder,
+            self._environment,
+        )
 
 
 def claude(program: Path, folder: Path, server: ScriptedServer, home: Path) -> Claude:
     """With the configuration of docs/plugs/mcp.md."""
     agent = Claude(program, folder, server, home)
-    entry = {"command": sys.executable, "args": ["-m", "memorist", "mcp"], "env": {"MEMORIST_HOME": str(home)}}
-    (folder / "claude" / "servers.json").write_text(json.dumps({"mcpServers": {"memorist": entry}}), encoding="utf-8")
+    entry = {
+        "command": sys.executable,
+        "args": ["-m", "memorist", "mcp"],
+        "env": {"MEMORIST_HOME": str(home)},
+    }
+    (folder / "claude" / "servers.json").write_text(
+        json.dumps({"mcpServers": {"memorist": entry}}), encoding="utf-8"
+    )
     return agent
 
 
@@ -67,7 +95,9 @@ def codex(program: Path, folder: Path, server: ScriptedServer, home: Path) -> Pl
     """With the configuration of docs/plugs/mcp.md."""
     agent = PluggedCodex(program, folder, server, home)
     with (folder / "codex" / "config.toml").open("a", encoding="utf-8") as config:
-        config.write(_CODEX_SERVER.format(python=sys.executable, home=home, seconds=STARTUP_SECONDS))
+        config.write(
+            _CODEX_SERVER.format(python=sys.executable, home=home, seconds=STARTUP_SECONDS)
+        )
     return agent
 
 
@@ -97,12 +127,14 @@ def stands_alone(home: Path, project: Path) -> None:
 
 @pytest.mark.covers("IN-2", "SF-2")
 def test_claude_code_remembers_by_mcp(claude_program: Path, tmp_path: Path) -> None:
-    """It is told the instructions; what its model writes in one session is in the tool's result of the next; an order of its own waits."""
+    """It is told the instructions; what its model writes in one session is in the tool's result of
+    the next; an order of its own waits.
+    """
     steps: tuple[Step, ...] = (
-        Call(name="mcp__memorist__memory_write", input=WRITE),
-        Call(name="mcp__memorist__memory_write", input=ORDER),
+        CallTool(name="mcp__memorist__memory_write", input=WRITE),
+        CallTool(name="mcp__memorist__memory_write", input=ORDER),
         Say(text="Noted."),
-        Call(name="mcp__memorist__memory_search", input=SEARCH),
+        CallTool(name="mcp__memorist__memory_search", input=SEARCH),
         Say(text="Heron."),
     )
     with played(steps, tmp_path) as (server, home):
@@ -124,12 +156,14 @@ def test_claude_code_remembers_by_mcp(claude_program: Path, tmp_path: Path) -> N
 
 @pytest.mark.covers("IN-2", "SF-2")
 def test_codex_remembers_by_mcp(codex_program: Path, tmp_path: Path) -> None:
-    """What its model writes in one session is in the tool's result of the next; an order of its own waits."""
+    """What its model writes in one session is in the tool's result of the next; an order of its own
+    waits.
+    """
     steps: tuple[Step, ...] = (
-        Call(name="memory_write", namespace="mcp__memorist", input=WRITE),
-        Call(name="memory_write", namespace="mcp__memorist", input=ORDER),
+        CallTool(name="memory_write", namespace="mcp__memorist", input=WRITE),
+        CallTool(name="memory_write", namespace="mcp__memorist", input=ORDER),
         Say(text="Noted."),
-        Call(name="memory_search", namespace="mcp__memorist", input=SEARCH),
+        CallTool(name="memory_search", namespace="mcp__memorist", input=SEARCH),
         Say(text="Heron."),
     )
     with played(steps, tmp_path) as (server, home):
@@ -151,16 +185,25 @@ def test_codex_remembers_by_mcp(codex_program: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("IN-2", "AM-4", "SF-6")
-def test_claude_code_remembers_over_http(claude_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By address and token. The server was started elsewhere: what is written belongs to the project that the client names as its root."""
-    steps: tuple[Step, ...] = (Call(name="mcp__memorist__memory_write", input=WRITE), Say(text="Noted."))
+def test_claude_code_remembers_over_http(
+    claude_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By address and token. The server was started elsewhere: what is written belongs to the
+    project that the client names as its root.
+    """
+    steps: tuple[Step, ...] = (
+        CallTool(name="mcp__memorist__memory_write", input=WRITE),
+        Say(text="Noted."),
+    )
     (tmp_path / "elsewhere" / ".git").mkdir(parents=True)
     with played(steps, tmp_path) as (server, home):
         monkeypatch.setenv("MEMORIST_HOME", str(home))
         with serving(tmp_path / "elsewhere", token=TOKEN) as url:
             agent = claude(claude_program, tmp_path, server, home)
             entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {TOKEN}"}}
-            (tmp_path / "claude" / "servers.json").write_text(json.dumps({"mcpServers": {"memorist": entry}}), encoding="utf-8")
+            (tmp_path / "claude" / "servers.json").write_text(
+                json.dumps({"mcpServers": {"memorist": entry}}), encoding="utf-8"
+            )
             agent.ask("Note where the staging server stands.")
         result = shown(server.received[1].body)
 
@@ -170,16 +213,24 @@ def test_claude_code_remembers_over_http(claude_program: Path, tmp_path: Path, m
 
 
 @pytest.mark.covers("IN-2", "SF-6")
-def test_codex_remembers_over_http(codex_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codex_remembers_over_http(
+    codex_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By address and token, with the project named at the server."""
-    steps: tuple[Step, ...] = (Call(name="memory_write", namespace="mcp__memorist", input=WRITE), Say(text="Noted."))
+    steps: tuple[Step, ...] = (
+        CallTool(name="memory_write", namespace="mcp__memorist", input=WRITE),
+        Say(text="Noted."),
+    )
     with played(steps, tmp_path) as (server, home):
         monkeypatch.setenv("MEMORIST_HOME", str(home))
         agent = PluggedCodex(codex_program, tmp_path, server, home)
         agent._environment["MEMORIST_MCP_TOKEN"] = TOKEN
         with serving(tmp_path, "--project", str(tmp_path / "project"), token=TOKEN) as url:
             with (tmp_path / "codex" / "config.toml").open("a", encoding="utf-8") as config:
-                config.write(f'\n[mcp_servers.memorist]\nurl = "{url}"\nbearer_token_env_var = "MEMORIST_MCP_TOKEN"\nrequired = true\n')
+                config.write(
+                    f'\n[mcp_servers.memorist]\nurl = "{url}"\nbearer_token_env_var = '
+                    f'"MEMORIST_MCP_TOKEN"\nrequired = true\n'
+                )
             agent.ask("Note where the staging server stands.")
         result = shown(server.received[1].body)
 
@@ -190,10 +241,12 @@ def test_codex_remembers_over_http(codex_program: Path, tmp_path: Path, monkeypa
 
 @pytest.mark.covers("IN-2", "SF-2")
 def test_hooks_and_mcp_together_know_the_users_words(claude_program: Path, tmp_path: Path) -> None:
-    """As `memorist install` puts both in: the hook recorded what the user typed, so the model's quotation of it is proved, and the memory is theirs."""
+    """As `memorist install` puts both in: the hook recorded what the user typed, so the model's
+    quotation of it is proved, and the memory is theirs.
+    """
     steps: tuple[Step, ...] = (
         Say(text="Good."),
-        Call(name="mcp__memorist__memory_write", input=QUOTED),
+        CallTool(name="mcp__memorist__memory_write", input=QUOTED),
         Say(text="Noted."),
     )
     with played(steps, tmp_path) as (server, home):
@@ -209,8 +262,12 @@ def test_hooks_and_mcp_together_know_the_users_words(claude_program: Path, tmp_p
 
 
 @pytest.mark.covers("IN-2")
-def test_codex_writes_its_settings_anew_and_memorist_still_finds_its_entry(codex_program: Path, tmp_path: Path) -> None:
-    """After `codex mcp add` the server stands in another layout; installing again changes it in its place, and uninstalling leaves Codex's alone."""
+def test_codex_writes_its_settings_anew_and_memorist_still_finds_its_entry(
+    codex_program: Path, tmp_path: Path
+) -> None:
+    """After `codex mcp add` the server stands in another layout; installing again changes it in its
+    place, and uninstalling leaves Codex's alone.
+    """
     where = {"CODEX_HOME": str(tmp_path / "codex"), "HOME": str(tmp_path)}
     path = tmp_path / "codex" / "config.toml"
     home, other = str(tmp_path / "memorist"), str(tmp_path / "other")
@@ -218,7 +275,9 @@ def test_codex_writes_its_settings_anew_and_memorist_still_finds_its_entry(codex
     command(["install", "codex", "--home", home], where)
     written = path.read_text("utf-8")
     add = [str(codex_program), "mcp", "add", "calendar", "--", "true"]
-    subprocess.run(add, env={**os.environ, **where}, check=True, capture_output=True, timeout=WAIT_SECONDS)
+    subprocess.run(
+        add, env={**os.environ, **where}, check=True, capture_output=True, timeout=WAIT_SECONDS
+    )
 
     assert written not in path.read_text("utf-8")
     command(["install", "codex", "--home", other], where)
@@ -226,4 +285,6 @@ def test_codex_writes_its_settings_anew_and_memorist_still_finds_its_entry(codex
     command(["uninstall", "codex", "--home", other], where)
 
     assert moved["env"] == {"MEMORIST_HOME": other}
-    assert tomllib.loads(path.read_text("utf-8")) == {"mcp_servers": {"calendar": {"command": "true"}}}
+    assert tomllib.loads(path.read_text("utf-8")) == {
+        "mcp_servers": {"calendar": {"command": "true"}}
+    }

@@ -7,7 +7,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memorist.core.messages import Block, Image, Message, Origin, Text, Thinking, ToolResult, ToolUse
+from memorist.core.messages import (
+    Block,
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+)
 
 WORD = "abc "
 """Four bytes: one estimated token."""
@@ -21,27 +30,33 @@ class History:
         self._replies = 0
 
     def _add(self, role: Any, origin: Origin, *blocks: Block, **more: Any) -> History:
-        self.messages.append(Message(id=f"m{len(self.messages)}", role=role, blocks=blocks, origin=origin, **more))
+        self.messages.append(
+            Message(id=f"m{len(self.messages)}", role=role, blocks=blocks, origin=origin, **more)
+        )
         return self
 
     def user(self, text: str) -> History:
-        return self._add("user", Origin.USER, Text(text))
+        return self._add("user", Origin.USER, TextBlock(text))
 
     def picture(self) -> History:
-        return self._add("user", Origin.USER, Image({"type": "base64", "data": "aGk="}))
+        return self._add("user", Origin.USER, ImageBlock({"type": "base64", "data": "aGk="}))
 
     def injected(self, text: str) -> History:
-        return self._add("user", Origin.INJECTED, Text(text))
+        return self._add("user", Origin.INJECTED, TextBlock(text))
 
     def summary(self, text: str = "what came before") -> History:
-        return self._add("user", Origin.SUMMARY, Text(text))
+        return self._add("user", Origin.SUMMARY, TextBlock(text))
 
     def says(self, text: str, *, at: float | None = None) -> History:
         self._replies += 1
-        return self._add("assistant", Origin.MODEL, Text(text), reply_id=f"r{self._replies}", timestamp=at)
+        return self._add(
+            "assistant", Origin.MODEL, TextBlock(text), reply_id=f"r{self._replies}", timestamp=at
+        )
 
     def calls(self, *uses: tuple[str, str], split: bool = False) -> History:
-        """One reply with calls (id, tool); with `split`, one record for each call, as Claude Code stores it."""
+        """One reply with calls (id, tool); with `split`, one record for each call, as Claude Code
+        stores it.
+        """
         self._replies += 1
         blocks = [ToolUse(name, tool, {}) for name, tool in uses]
         for part in [[block] for block in blocks] if split else [blocks]:
@@ -49,7 +64,7 @@ class History:
         return self
 
     def results(self, *results: tuple[str, str], apart: bool = False) -> History:
-        blocks = [ToolResult(name, (Text(text),)) for name, text in results]
+        blocks = [ToolResult(name, (TextBlock(text),)) for name, text in results]
         for part in [[block] for block in blocks] if apart else [blocks]:
             self._add("user", Origin.TOOL, *part)
         return self
@@ -61,15 +76,19 @@ class History:
         """One reply whose records stand between the results of its parallel calls."""
         self._replies += 1
         for name in names:
-            self._add("assistant", Origin.MODEL, ToolUse(name, "Read", {}), reply_id=f"r{self._replies}")
+            self._add(
+                "assistant", Origin.MODEL, ToolUse(name, "Read", {}), reply_id=f"r{self._replies}"
+            )
             self.results((name, f"file of {name}"))
         return self
 
     def items(self, name: str, text: str = "out") -> History:
-        """As OpenAI Responses has it: reasoning, a call and its output, each an item, without a reply id."""
-        self._add("assistant", Origin.MODEL, Thinking("so"))
+        """As OpenAI Responses has it: reasoning, a call and its output, each an item, without a
+        reply id.
+        """
+        self._add("assistant", Origin.MODEL, ThinkingBlock("so"))
         self._add("assistant", Origin.MODEL, ToolUse(name, "shell", {}, "{}"))
-        return self._add("tool", Origin.TOOL, ToolResult(name, (Text(text),)))
+        return self._add("tool", Origin.TOOL, ToolResult(name, (TextBlock(text),)))
 
     def without_call(self, name: str) -> History:
         return self.results((name, "of a call that is gone"))
@@ -113,7 +132,9 @@ def _step(history: History, kind: str, name: str, text: str) -> None:
         case "run":
             history.runs(name, text)
         case "parallel":
-            history.calls((name + "a", "Read"), (name + "b", "Bash")).results((name + "a", text), (name + "b", ""))
+            history.calls((name + "a", "Read"), (name + "b", "Bash")).results(
+                (name + "a", text), (name + "b", "")
+            )
         case "split":
             history.calls((name + "a", "Read"), (name + "b", "Task"), split=True).results(
                 (name + "b", text), (name + "a", text), apart=True
@@ -139,7 +160,9 @@ def _odd(history: History, kind: str, name: str) -> None:
 
 
 def parted(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
-    """What a cut has parted, told by names: calls whose result is gone, results whose call is gone, replies of which a record is gone."""
+    """What a cut has parted, told by names: calls whose result is gone, results whose call is gone,
+    replies of which a record is gone.
+    """
     left = {message.id for message in after}
     problems = []
     calls: dict[str, Message] = {}

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.breaks import Break, detect, sent
+from memorist.compaction.cache_breaks import CacheBreak, detect_cache_break, fingerprint_request
 from memorist.core.messages import Usage
 
-READ, GREP = {"name": "Read", "input_schema": {"type": "object"}}, {"name": "Grep", "input_schema": {"type": "object"}}
+READ, GREP = (
+    {"name": "Read", "input_schema": {"type": "object"}},
+    {"name": "Grep", "input_schema": {"type": "object"}},
+)
 
 
 def text(said: str, ttl: str | None = None) -> dict[str, Any]:
-    return {"type": "text", "text": said} | ({"cache_control": {"type": "ephemeral", "ttl": ttl}} if ttl else {})
+    return {"type": "text", "text": said} | (
+        {"cache_control": {"type": "ephemeral", "ttl": ttl}} if ttl else {}
+    )
 
 
 def body(**changes: Any) -> dict[str, Any]:
@@ -25,12 +30,21 @@ def body(**changes: Any) -> dict[str, Any]:
         "thinking": {"type": "adaptive"},
         "tools": [READ, GREP],
         "system": [text("rules"), text("folder", "5m")],
-        "messages": [{"role": "user", "content": [text("one")]}, {"role": "assistant", "content": [text("two", "5m")]}],
+        "messages": [
+            {"role": "user", "content": [text("one")]},
+            {"role": "assistant", "content": [text("two", "5m")]},
+        ],
     } | changes
 
 
-def found(before: dict[str, Any], now: dict[str, Any], gap: float = 10.0) -> Break | None:
-    return detect(sent(before), sent(now), Usage(cache_read=50_000), Usage(cache_read=0), gap)
+def found(before: dict[str, Any], now: dict[str, Any], gap: float = 10.0) -> CacheBreak | None:
+    return detect_cache_break(
+        fingerprint_request(before),
+        fingerprint_request(now),
+        Usage(cache_read=50_000),
+        Usage(cache_read=0),
+        gap,
+    )
 
 
 @pytest.mark.covers("CP-19")
@@ -50,7 +64,9 @@ def found(before: dict[str, Any], now: dict[str, Any], gap: float = 10.0) -> Bre
         ({"messages": [{"role": "user", "content": "one"}]}, "messages", "first 1 of 2"),
     ],
 )
-def test_the_cause_is_what_the_sender_changed(change: dict[str, Any], cause: str, what: str) -> None:
+def test_the_cause_is_what_the_sender_changed(
+    change: dict[str, Any], cause: str, what: str
+) -> None:
     """Which tool, which block, which parameter, which entry."""
     broken = found(body(), body(**change))
 
@@ -80,9 +96,15 @@ def test_the_first_cause_in_order_is_named() -> None:
         (None, 301, "time", "5 min"),
     ],
 )
-def test_time_is_the_cause_when_the_lifetime_has_passed(marks: str | None, gap: float, cause: str, what: str) -> None:
-    """Five minutes explain nothing where every mark is for an hour; what nothing explains is the provider's."""
-    same = body(system=[text("rules", marks)], messages=[{"role": "user", "content": [text("one", marks)]}])
+def test_time_is_the_cause_when_the_lifetime_has_passed(
+    marks: str | None, gap: float, cause: str, what: str
+) -> None:
+    """Five minutes explain nothing where every mark is for an hour; what nothing explains is the
+    provider's.
+    """
+    same = body(
+        system=[text("rules", marks)], messages=[{"role": "user", "content": [text("one", marks)]}]
+    )
     broken = found(same, same, gap)
 
     assert broken is not None
@@ -115,23 +137,30 @@ def test_lost_marks_are_named() -> None:
 )
 def test_small_falls_are_not_flagged(before: int, now: int, *, flagged: bool) -> None:
     """More than 5 % and more than 2,000 tokens (claude-code.md section 3.3)."""
-    one = sent(body())
+    one = fingerprint_request(body())
 
-    assert (detect(one, one, Usage(cache_read=before), Usage(cache_read=now), 1.0) is not None) is flagged
+    assert (
+        detect_cache_break(one, one, Usage(cache_read=before), Usage(cache_read=now), 1.0)
+        is not None
+    ) is flagged
 
 
 @pytest.mark.covers("CP-19")
 def test_a_fall_that_we_caused_is_expected() -> None:
     """After a compaction of ours, and with nothing to compare with, nothing is flagged."""
-    one, cut = sent(body()), sent(body(messages=[]))
+    one, cut = fingerprint_request(body()), fingerprint_request(body(messages=[]))
 
-    assert detect(one, cut, Usage(cache_read=50_000), Usage(), 1.0, expected=True) is None
-    assert detect(one, cut, None, Usage(), 1.0) is None
+    assert (
+        detect_cache_break(one, cut, Usage(cache_read=50_000), Usage(), 1.0, expected=True) is None
+    )
+    assert detect_cache_break(one, cut, None, Usage(), 1.0) is None
 
 
 @pytest.mark.covers("CP-19")
 def test_moving_marks_and_a_growing_history_are_no_change() -> None:
-    """Marks move every turn and a string is the same as its one block; then only the provider is left."""
+    """Marks move every turn and a string is the same as its one block; then only the provider is
+    left.
+    """
     moved = body(
         system=[text("rules"), text("folder", "5m")],
         messages=[
@@ -155,26 +184,41 @@ def test_the_other_formats_are_read_too() -> None:
         "input": [{"role": "user", "content": "one"}],
         "tools": [{"type": "function", "name": "f"}],
     }
-    chat = {"model": "m", "messages": [{"role": "system", "content": "rules"}], "tools": [{"type": "function", "function": {"name": "f"}}]}
+    chat = {
+        "model": "m",
+        "messages": [{"role": "system", "content": "rules"}],
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+    }
 
     changes: list[dict[str, Any]] = [{"instructions": "x"}, {"reasoning": {}}, {"input": "y"}]
-    causes = [broken.cause for change in changes if (broken := found(responses, responses | change))]
+    causes = [
+        broken.cause for change in changes if (broken := found(responses, responses | change))
+    ]
     assert causes == ["system", "params", "messages"]
     broken = found(chat, chat | {"tools": []})
     assert broken is not None
     assert broken.what == "removed: f"
 
 
-MESSAGES = st.lists(st.text("abc", min_size=1, max_size=4).map(lambda said: {"role": "user", "content": said}), max_size=8)
+MESSAGES = st.lists(
+    st.text("abc", min_size=1, max_size=4).map(lambda said: {"role": "user", "content": said}),
+    max_size=8,
+)
 
 
 @pytest.mark.covers("CP-19")
 @given(MESSAGES, MESSAGES)
 @settings(max_examples=60, deadline=None)
-def test_hashes_taken_over_are_those_that_would_be_made(history: list[dict[str, Any]], more: list[dict[str, Any]]) -> None:
-    """For any history that grows, reusing what is known gives the same as starting anew; no text stays in it."""
-    before = sent(body(messages=history))
+def test_hashes_taken_over_are_those_that_would_be_made(
+    history: list[dict[str, Any]], more: list[dict[str, Any]]
+) -> None:
+    """For any history that grows, reusing what is known gives the same as starting anew; no text
+    stays in it.
+    """
+    before = fingerprint_request(body(messages=history))
     grown = body(messages=[*history, *more])
 
-    assert sent(grown, before=before, same=len(history)) == sent(grown)
+    assert fingerprint_request(
+        grown, before=before, unchanged_entries=len(history)
+    ) == fingerprint_request(grown)
     assert "rules" not in repr(before)

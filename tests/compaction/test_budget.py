@@ -7,32 +7,55 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, told
-from memorist.compaction.budget import Budgeted, Decisions, apply_budget, as_shown, file_name, preview
-from memorist.compaction.settings import CompactionSettings
-from memorist.core.messages import Image, Message, Text, ToolResult
+from memorist.compaction.tool_results import (
+    BudgetedMessages,
+    OffloadDecisions,
+    apply_result_budget,
+    cut_preview,
+    keep_all_shown,
+    result_file_name,
+)
+from memorist.core.messages import ImageBlock, Message, TextBlock, ToolResult
+from memorist.settings import CompactionSettings
 
 pytestmark = pytest.mark.covers("CP-4")
 
 SETTINGS = CompactionSettings()
-SMALL = CompactionSettings(result_characters=3_000, message_result_characters=8_000, preview_bytes=200)
+SMALL = CompactionSettings(
+    result_characters=3_000, message_result_characters=8_000, preview_bytes=200
+)
 
 
-def budget(messages: list[Message], decisions: Decisions | None = None, own: CompactionSettings = SETTINGS) -> Budgeted:
-    return apply_budget(messages, decisions or Decisions(), own, folder="/s/tool-results")
+def budget(
+    messages: list[Message],
+    decisions: OffloadDecisions | None = None,
+    own: CompactionSettings = SETTINGS,
+) -> BudgetedMessages:
+    return apply_result_budget(
+        messages, decisions or OffloadDecisions(), own, folder="/s/tool-results"
+    )
 
 
-def shown(made: Budgeted) -> dict[str, str]:
-    return {result.tool_use_id: result.text for message in made.messages for result in message.tool_results}
+def shown(made: BudgetedMessages) -> dict[str, str]:
+    return {
+        result.tool_use_id: result.text
+        for message in made.messages
+        for result in message.tool_results
+    }
 
 
 def test_a_result_over_the_limit_goes_to_disk_with_a_preview() -> None:
-    """50,001 characters go, 50,000 stay; in view are the id, the size, the path and the first lines."""
+    """50,001 characters go, 50,000 stay; in view are the id, the size, the path and the first
+    lines.
+    """
     text = "line of forty characters, more or less\n" * 2_000
     made = budget(History().runs("a", text).runs("b", "x" * 50_000).messages)
 
-    assert [(payload.id, payload.name, payload.text) for payload in made.payloads] == [("a", "a.txt", text)]
+    assert [(payload.id, payload.name, payload.text) for payload in made.payloads] == [
+        ("a", "a.txt", text)
+    ]
     assert 'id="a" characters="78000" path="/s/tool-results/a.txt"' in shown(made)["a"]
-    assert preview(text, 2_000) in shown(made)["a"]
+    assert cut_preview(text, 2_000) in shown(made)["a"]
     assert len(shown(made)["a"]) < 2_400
     assert shown(made)["b"] == "x" * 50_000
     assert [(cut.id, cut.tokens > 18_000) for cut in made.cut] == [("a", True)]
@@ -52,7 +75,10 @@ def test_the_largest_results_of_a_message_go_until_it_fits() -> None:
 def test_an_empty_result_becomes_a_short_remark() -> None:
     """Nothing and white space alone are named after the tool; a picture is not nothing."""
     history = History().runs("a", "").runs("b", " \n", tool="Grep").calls(("c", "Read"))
-    picture = replace(history.results(("c", "")).messages[-1], blocks=(ToolResult("c", (Image({"data": "x"}),)),))
+    picture = replace(
+        history.results(("c", "")).messages[-1],
+        blocks=(ToolResult("c", (ImageBlock({"data": "x"}),)),),
+    )
 
     made = budget([*history.messages[:-1], picture])
 
@@ -63,17 +89,24 @@ def test_an_empty_result_becomes_a_short_remark() -> None:
 
 def test_a_file_reader_limits_itself() -> None:
     """A read of 60,000 characters stays; one that is larger than a whole message may be goes."""
-    made = budget(History().runs("a", "x" * 60_000, tool="Read").runs("b", "x" * 200_001, tool="Read").messages)
+    made = budget(
+        History()
+        .runs("a", "x" * 60_000, tool="Read")
+        .runs("b", "x" * 200_001, tool="Read")
+        .messages
+    )
 
     assert [payload.id for payload in made.payloads] == ["b"]
 
 
 def test_a_decision_holds_for_ever() -> None:
-    """Once shown, always shown, though the limits fall; once replaced, the same text, though the folder moves."""
+    """Once shown, always shown, though the limits fall; once replaced, the same text, though the
+    folder moves.
+    """
     messages = History().runs("a", "x" * 60_000).runs("b", "y" * 40_000).messages
     first = budget(messages)
 
-    again = apply_budget(messages, first.decisions, SMALL, folder="/elsewhere")
+    again = apply_result_budget(messages, first.decisions, SMALL, folder="/elsewhere")
 
     assert again.messages == first.messages
     assert not again.payloads
@@ -85,21 +118,26 @@ def test_what_was_shown_before_memorist_came_stays_shown() -> None:
     """A conversation that is under way keeps its prefix."""
     messages = History().runs("a", "x" * 60_000).messages
 
-    made = budget(messages, as_shown(messages))
+    made = budget(messages, keep_all_shown(messages))
 
     assert made.messages[1] is messages[1]
 
 
 def test_a_repeated_id_never_gets_another_results_text() -> None:
     """Some models number calls anew in each turn."""
-    made = budget(History().runs("call_0", "x" * 60_000).user("next").runs("call_0", "short").messages)
+    made = budget(
+        History().runs("call_0", "x" * 60_000).user("next").runs("call_0", "short").messages
+    )
 
     assert made.messages[-1].tool_results[0].text == "short"
 
 
 def test_an_id_cannot_lead_out_of_the_folder() -> None:
     """Whatever a model calls its calls, the file's name is plain."""
-    names = [file_name(name) for name in ("../../etc/passwd", "a/b", "", "x" * 300, "toolu_01AbC-9")]
+    names = [
+        result_file_name(name)
+        for name in ("../../etc/passwd", "a/b", "", "x" * 300, "toolu_01AbC-9")
+    ]
 
     assert names[-1] == "toolu_01AbC-9.txt"
     assert all(name.removesuffix(".txt").isalnum() for name in names[:-1])
@@ -108,16 +146,20 @@ def test_an_id_cannot_lead_out_of_the_folder() -> None:
 
 def test_a_preview_ends_at_a_line_in_its_second_half() -> None:
     """Else on a character; never more bytes than allowed."""
-    assert preview("a" * 60 + "\n" + "b" * 60, 100) == "a" * 60
-    assert preview("a" * 10 + "\n" + "b" * 200, 100) == "a" * 10 + "\n" + "b" * 89
-    assert preview("ü" * 100, 101) == "ü" * 50
-    assert preview("short", 100) == "short"
+    assert cut_preview("a" * 60 + "\n" + "b" * 60, 100) == "a" * 60
+    assert cut_preview("a" * 10 + "\n" + "b" * 200, 100) == "a" * 10 + "\n" + "b" * 89
+    assert cut_preview("ü" * 100, 101) == "ü" * 50
+    assert cut_preview("short", 100) == "short"
 
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
-def test_the_budget_changes_nothing_twice_and_keeps_every_prefix(steps: list[tuple[str, int]]) -> None:
-    """Applied again it does nothing; a longer history begins as the shorter one did, when it was cut after a round."""
+def test_the_budget_changes_nothing_twice_and_keeps_every_prefix(
+    steps: list[tuple[str, int]],
+) -> None:
+    """Applied again it does nothing; a longer history begins as the shorter one did, when it was
+    cut after a round.
+    """
     messages = told(steps)
     once = budget(messages, own=SMALL)
     twice = budget(list(once.messages), once.decisions, SMALL)
@@ -131,13 +173,23 @@ def test_the_budget_changes_nothing_twice_and_keeps_every_prefix(steps: list[tup
     assert [message.id for message in once.messages] == [message.id for message in messages]
     assert all(new is old for new, old in zip(once.messages, messages, strict=True) if new == old)
     for payload in once.payloads:
-        assert payload.text in {result.text for message in messages for result in message.tool_results}
+        assert payload.text in {
+            result.text for message in messages for result in message.tool_results
+        }
 
 
 def test_pictures_beside_a_large_text_stay() -> None:
     """The text goes to disk, the picture cannot."""
-    message = replace(History().runs("a").messages[1], blocks=(ToolResult("a", (Text("x" * 60_000), Image({"data": "x"})), plain=False),))
+    message = replace(
+        History().runs("a").messages[1],
+        blocks=(
+            ToolResult("a", (TextBlock("x" * 60_000), ImageBlock({"data": "x"})), plain=False),
+        ),
+    )
 
     made = budget([History().runs("a").messages[0], message])
 
-    assert [type(part) for part in made.messages[1].tool_results[0].content] == [Text, Image]
+    assert [type(part) for part in made.messages[1].tool_results[0].content] == [
+        TextBlock,
+        ImageBlock,
+    ]

@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, parted, told
-from memorist.compaction.digest import digest
-from memorist.core.messages import Image, Message, Origin, Text, ToolResult, ToolUse
-from memorist.core.tokens import estimate_message
+from memorist.compaction.extractive import build_extractive_summary
+from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.tokens import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 
-FILLER = "\n".join(f"line {number} of a long listing that nobody asks for again" for number in range(400))
+FILLER = "\n".join(
+    f"line {number} of a long listing that nobody asks for again" for number in range(400)
+)
 CONVENTION = "Use tabs, and never touch the generated folder."
 CORRECTION = "No, not the parser: fix the lexer instead."
 
@@ -28,19 +30,23 @@ class Session:
         self.messages: list[Message] = []
 
     def _add(self, role: Any, origin: Origin, *blocks: Any) -> Session:
-        self.messages.append(Message(id=f"m{len(self.messages)}", role=role, blocks=blocks, origin=origin))
+        self.messages.append(
+            Message(id=f"m{len(self.messages)}", role=role, blocks=blocks, origin=origin)
+        )
         return self
 
     def user(self, text: str) -> Session:
-        return self._add("user", Origin.USER, Text(text))
+        return self._add("user", Origin.USER, TextBlock(text))
 
     def says(self, text: str) -> Session:
-        return self._add("assistant", Origin.MODEL, Text(text))
+        return self._add("assistant", Origin.MODEL, TextBlock(text))
 
-    def calls(self, name: str, given: dict[str, Any], answer: str, *, error: bool = False) -> Session:
+    def calls(
+        self, name: str, given: dict[str, Any], answer: str, *, error: bool = False
+    ) -> Session:
         use = f"c{len(self.messages)}"
         self._add("assistant", Origin.MODEL, ToolUse(use, name, given))
-        return self._add("user", Origin.TOOL, ToolResult(use, (Text(answer),), is_error=error))
+        return self._add("user", Origin.TOOL, ToolResult(use, (TextBlock(answer),), is_error=error))
 
     def listing(self, times: int = 1) -> Session:
         for number in range(times):
@@ -51,15 +57,31 @@ class Session:
 def long_session() -> Session:
     """About 40,000 tokens, most of them listings."""
     session = Session().user(f"Make the lexer faster. {CONVENTION}")
-    session.calls("Read", {"file_path": "/repo/src/lexer.py"}, "     1\tdef scan(text):\n     2\t    return list(slow_tokens(text))")
+    session.calls(
+        "Read",
+        {"file_path": "/repo/src/lexer.py"},
+        "     1\tdef scan(text):\n     2\t    return list(slow_tokens(text))",
+    )
     session.listing(2)
-    session.calls("Bash", {"command": "pytest tests/test_lexer.py"}, "E   ValueError: bad offset 17\n1 failed", error=True)
+    session.calls(
+        "Bash",
+        {"command": "pytest tests/test_lexer.py"},
+        "E   ValueError: bad offset 17\n1 failed",
+        error=True,
+    )
     session.user(CORRECTION)
-    tasks = [{"content": "Rewrite scan", "status": "in_progress"}, {"content": "Measure the gain", "status": "pending"}]
+    tasks = [
+        {"content": "Rewrite scan", "status": "in_progress"},
+        {"content": "Measure the gain", "status": "pending"},
+    ]
     session.calls("TodoWrite", {"todos": tasks}, "ok")
     session.calls(
         "Edit",
-        {"file_path": "/repo/src/lexer.py", "old_string": "list(slow_tokens(text))", "new_string": "[*quick_tokens(text, start_offset=0)]"},
+        {
+            "file_path": "/repo/src/lexer.py",
+            "old_string": "list(slow_tokens(text))",
+            "new_string": "[*quick_tokens(text, start_offset=0)]",
+        },
         "The file /repo/src/lexer.py has been updated.",
     )
     session.calls("Bash", {"command": "pytest tests/test_lexer.py"}, "1 passed")
@@ -67,13 +89,16 @@ def long_session() -> Session:
 
 
 def text_of(messages: tuple[Message, ...]) -> str:
-    return "\n".join([message.text for message in messages] + [result.text for message in messages for result in message.tool_results])
+    return "\n".join(
+        [message.text for message in messages]
+        + [result.text for message in messages for result in message.tool_results]
+    )
 
 
 @pytest.mark.parametrize("budget", [2_000, 8_000])
 def test_the_users_limits_corrections_and_last_request_stay_word_for_word(budget: int) -> None:
     """What the user said is copied, not told again."""
-    made = digest(long_session().messages, budget)
+    made = build_extractive_summary(long_session().messages, budget)
 
     assert made.tokens_after <= budget
     for words in (CONVENTION, CORRECTION, "Now write the notes for the release."):
@@ -82,7 +107,7 @@ def test_the_users_limits_corrections_and_last_request_stay_word_for_word(budget
 
 def test_failed_attempts_stay_with_what_mended_them() -> None:
     """The same mistake need not be made twice."""
-    text = text_of(digest(long_session().messages, 2_000).messages)
+    text = text_of(build_extractive_summary(long_session().messages, 2_000).messages)
 
     assert "ValueError: bad offset 17" in text
     assert re.search(r"`pytest tests/test_lexer\.py` failed.*mended", text)
@@ -90,7 +115,7 @@ def test_failed_attempts_stay_with_what_mended_them() -> None:
 
 def test_open_tasks_and_the_files_stay() -> None:
     """What is to be done, and where."""
-    text = text_of(digest(long_session().messages, 2_000).messages)
+    text = text_of(build_extractive_summary(long_session().messages, 2_000).messages)
 
     assert "Rewrite scan (in_progress)" in text
     assert "Measure the gain (pending)" in text
@@ -98,8 +123,10 @@ def test_open_tasks_and_the_files_stay() -> None:
 
 
 def test_what_was_read_and_changed_stays_before_long_listings() -> None:
-    """Extracts are chosen by what may be needed again: code that was changed, not what a command printed."""
-    text = text_of(digest(long_session().messages, 2_000).messages)
+    """Extracts are chosen by what may be needed again: code that was changed, not what a command
+    printed.
+    """
+    text = text_of(build_extractive_summary(long_session().messages, 2_000).messages)
 
     assert "[*quick_tokens(text, start_offset=0)]" in text
     assert "def scan(text):" in text
@@ -108,7 +135,9 @@ def test_what_was_read_and_changed_stays_before_long_listings() -> None:
 
 def test_the_way_to_the_full_transcript_is_shown() -> None:
     """Exact details can be looked up."""
-    made = digest(long_session().messages, 2_000, transcript="/home/dev/session.jsonl")
+    made = build_extractive_summary(
+        long_session().messages, 2_000, transcript="/home/dev/session.jsonl"
+    )
 
     assert "/home/dev/session.jsonl" in made.messages[0].text
     assert made.messages[0].origin is Origin.SUMMARY
@@ -118,10 +147,13 @@ def test_a_newer_version_of_a_region_is_kept_once() -> None:
     """Reading a file three times does not fill the digest three times."""
     session = Session().user("look")
     names = ("alpha", "beta", "gamma", "delta", "epsilon")
-    code = "\n".join(f"     {at}\t{name}_value = compute_the_{name}_value(mode='strict')" for at, name in enumerate(names, 1))
+    code = "\n".join(
+        f"     {at}\t{name}_value = compute_the_{name}_value(mode='strict')"
+        for at, name in enumerate(names, 1)
+    )
     for _ in range(3):
         session.calls("Read", {"file_path": "/repo/values.py"}, code).listing()
-    text = text_of(digest(session.says("done").messages, 6_000).messages)
+    text = text_of(build_extractive_summary(session.says("done").messages, 6_000).messages)
 
     assert text.count("gamma_value = compute_the_gamma_value(mode='strict')") == 1
     assert "from /repo/values.py lines" in text or "from values.py lines" in text
@@ -130,7 +162,7 @@ def test_a_newer_version_of_a_region_is_kept_once() -> None:
 def test_a_new_request_stays_a_message_of_the_user() -> None:
     """The message that is about to be answered is the very same object."""
     messages = long_session().user("One more thing: bump the version.").messages
-    made = digest(messages, 3_000)
+    made = build_extractive_summary(messages, 3_000)
 
     assert made.messages[-1] is messages[-1]
 
@@ -138,7 +170,7 @@ def test_a_new_request_stays_a_message_of_the_user() -> None:
 def test_what_is_gone_is_listed_by_id() -> None:
     """Every message that does not stay can be fetched back."""
     messages = long_session().messages
-    made = digest(messages, 4_000)
+    made = build_extractive_summary(messages, 4_000)
     left = {message.id for message in made.messages}
 
     assert {cut.id for cut in made.cut} == {message.id for message in messages} - left
@@ -147,9 +179,11 @@ def test_what_is_gone_is_listed_by_id() -> None:
 
 def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
     """Nothing to quote is no error."""
-    picture = Image({"type": "base64", "data": "aGk="})
-    messages = [Message(id=f"p{at}", role="user", blocks=(picture,), origin=Origin.USER) for at in range(5)]
-    made = digest(messages, 4_000)
+    picture = ImageBlock({"type": "base64", "data": "aGk="})
+    messages = [
+        Message(id=f"p{at}", role="user", blocks=(picture,), origin=Origin.USER) for at in range(5)
+    ]
+    made = build_extractive_summary(messages, 4_000)
 
     assert made.tokens_after <= 4_000
     assert made.messages[-1] is messages[-1]
@@ -158,8 +192,12 @@ def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
 def test_a_request_larger_than_the_budget_is_not_cut() -> None:
     """The user's message is never lost, whatever it costs."""
     request = "please read this: " + "word " * 9_000
-    in_front = digest(Session().user("hello").listing(2).user(request).messages, 3_000)
-    before = digest(Session().user(request).listing(2).messages, 3_000, transcript="t.jsonl")
+    in_front = build_extractive_summary(
+        Session().user("hello").listing(2).user(request).messages, 3_000
+    )
+    before = build_extractive_summary(
+        Session().user(request).listing(2).messages, 3_000, transcript="t.jsonl"
+    )
 
     assert request in in_front.messages[-1].text
     assert request.strip() in text_of(before.messages)
@@ -171,8 +209,8 @@ def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() 
     session = Session().user("go")
     uses = (ToolUse("a", "Bash", {"command": "x"}), ToolUse("b", "Bash", {"command": "y"}))
     session._add("assistant", Origin.MODEL, *uses)
-    session._add("user", Origin.TOOL, ToolResult("a", (Text(FILLER * 3),)))
-    made = digest(session.messages, 3_000)
+    session._add("user", Origin.TOOL, ToolResult("a", (TextBlock(FILLER * 3),)))
+    made = build_extractive_summary(session.messages, 3_000)
 
     assert made.tokens_after <= 3_000
     assert [use.id for message in made.messages for use in message.tool_uses] == ["a", "b"]
@@ -181,15 +219,32 @@ def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() 
 @settings(max_examples=60, deadline=None)
 @given(STEPS, st.sampled_from([60, 500, 3_000, 20_000]), st.sampled_from([1.0, 1.72]))
 @pytest.mark.covers("CP-10")
-def test_no_pair_is_parted_and_the_budget_holds(steps: list[tuple[str, int]], budget: int, factor: float) -> None:
-    """Over histories of every shape: a valid history within the budget, unless the last request or waiting calls are larger alone."""
+def test_no_pair_is_parted_and_the_budget_holds(
+    steps: list[tuple[str, int]], budget: int, factor: float
+) -> None:
+    """Over histories of every shape: a valid history within the budget, unless the last request or
+    waiting calls are larger alone.
+    """
     messages = told(steps)
-    made = digest(messages, budget, factor=factor, transcript="t.jsonl")
+    made = build_extractive_summary(messages, budget, factor=factor, transcript="t.jsonl")
 
     assert not parted(messages, made.messages)
-    assert made.tokens_after == sum(estimate_message(message, factor) for message in made.messages)
-    must = max((estimate_message(message, factor) for message in messages if message.origin is Origin.USER), default=0)
-    waiting = sum(estimate_message(message, factor) for message in made.messages[1:]) if made.messages[1:] else 0
+    assert made.tokens_after == sum(
+        estimate_message_tokens(message, factor) for message in made.messages
+    )
+    must = max(
+        (
+            estimate_message_tokens(message, factor)
+            for message in messages
+            if message.origin is Origin.USER
+        ),
+        default=0,
+    )
+    waiting = (
+        sum(estimate_message_tokens(message, factor) for message in made.messages[1:])
+        if made.messages[1:]
+        else 0
+    )
     assert made.tokens_after <= budget or must + waiting + 150 * factor > budget
 
 
@@ -198,8 +253,8 @@ def test_no_pair_is_parted_and_the_budget_holds(steps: list[tuple[str, int]], bu
 def test_a_history_that_fits_comes_back_as_it_is(steps: list[tuple[str, int]]) -> None:
     """A digest of a digest that fits is itself."""
     messages = told(steps)
-    once = digest(messages, 8_000)
-    again = digest(once.messages, max(8_000, once.tokens_after))
+    once = build_extractive_summary(messages, 8_000)
+    again = build_extractive_summary(once.messages, max(8_000, once.tokens_after))
 
     assert again.messages == once.messages
     assert not again.cut
@@ -218,24 +273,63 @@ OURS = frozenset(
     )
 )
 WORDS = st.lists(
-    st.sampled_from(["parser", "src/a.py", "Tenant", "error:", "fails", "12", "ünïcode", "\n", "- ", "```", "read_all"]), max_size=30
+    st.sampled_from(
+        [
+            "parser",
+            "src/a.py",
+            "Tenant",
+            "error:",
+            "fails",
+            "12",
+            "ünïcode",
+            "\n",
+            "- ",
+            "```",
+            "read_all",
+        ]
+    ),
+    max_size=30,
 )
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(["user", "says", "Bash", "Read", "Edit", "odd"]), WORDS.map(" ".join)), min_size=1, max_size=20))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["user", "says", "Bash", "Read", "Edit", "odd"]), WORDS.map(" ".join)
+        ),
+        min_size=1,
+        max_size=20,
+    )
+)
 def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[str, str]]) -> None:
-    """Only the labels are ours; every other word stands in the history; the list of failures is the ledger's own."""
+    """Only the labels are ours; every other word stands in the history; the list of failures is the
+    ledger's own.
+    """
     session = Session()
     for kind, text in steps:
-        given_ = {"command": text} if kind == "Bash" else {"file_path": f"/w/{text}", "old_string": text, "new_string": text}
+        given_ = (
+            {"command": text}
+            if kind == "Bash"
+            else {"file_path": f"/w/{text}", "old_string": text, "new_string": text}
+        )
         if kind in ("user", "says"):
             getattr(session, kind)(f"{text} " * 8)
         else:
-            session.calls(kind, given_ if kind != "odd" else {"x": [text, {"y": None}]}, f"{text} " * 12, error=len(text) % 3 == 0)
+            session.calls(
+                kind,
+                given_ if kind != "odd" else {"x": [text, {"y": None}]},
+                f"{text} " * 12,
+                error=len(text) % 3 == 0,
+            )
     heard = " ".join(text for _, text in steps).lower() + " odd edit read bash /w/"
 
-    text = re.sub(r"\n## What failed\n.*?(?=\n## |\Z)", "", text_of(digest(session.messages, 300).messages), flags=re.DOTALL)
+    text = re.sub(
+        r"\n## What failed\n.*?(?=\n## |\Z)",
+        "",
+        text_of(build_extractive_summary(session.messages, 300).messages),
+        flags=re.DOTALL,
+    )
 
     for word in re.findall(r"[^\W\d_]+", text):
         assert word.lower() in OURS or word.lower() in heard, word
@@ -258,8 +352,11 @@ def test_hostile_texts_do_no_harm(text: str) -> None:
     """Odd signs, unclosed tags and endless words neither raise nor break the budget."""
     given_text = text.replace("\ud800", "")
     session = (
-        Session().user("check").calls("Read", {"file_path": given_text[:500], "n": 1}, text).calls("Bash", {"command": given_text}, text)
+        Session()
+        .user("check")
+        .calls("Read", {"file_path": given_text[:500], "n": 1}, text)
+        .calls("Bash", {"command": given_text}, text)
     )
-    made = digest(session.says(text).listing(2).messages, 2_000)
+    made = build_extractive_summary(session.says(text).listing(2).messages, 2_000)
 
     assert made.tokens_after <= 2_000

@@ -9,16 +9,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.economics import CacheState, Edit, Rates, Rest, choose, expected_rest, price, price_together, rates_of
-from memorist.models.prices import Price, lookup, shipped
+from memorist.compaction.economics import (
+    ExpectedRest,
+    HistoryEdit,
+    RequestCacheState,
+    TokenRates,
+    choose_edits,
+    expected_rest,
+    price_edit,
+    price_edits,
+    token_rates,
+)
+from memorist.models.pricing import ModelPrice, lookup_price, shipped_prices
 
-# Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain input 10.
-RATES = Rates(plain=10.0, read=1.0, write=12.0)
-STEADY = Rest(20.0, 0.0, 20.0)
+# Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain
+# input 10.
+RATES = TokenRates(plain=10.0, read=1.0, write=12.0)
+STEADY = ExpectedRest(20.0, 0.0, 20.0)
 
 
-def state(*, context: int = 1_000, cached: int = 1_000, age: float = 10.0, ttl: float = 300.0) -> CacheState:
-    return CacheState(context_tokens=context, cached_tokens=cached, age_seconds=age, ttl_seconds=ttl)
+def state(
+    *, context: int = 1_000, cached: int = 1_000, age: float = 10.0, ttl: float = 300.0
+) -> RequestCacheState:
+    return RequestCacheState(
+        context_tokens=context, cached_tokens=cached, age_seconds=age, ttl_seconds=ttl
+    )
 
 
 def clear(
@@ -30,8 +45,8 @@ def clear(
     loss_usd: float = 0.0,
     carried: int | None = None,
     only_forced: bool = False,
-) -> Edit:
-    return Edit(
+) -> HistoryEdit:
+    return HistoryEdit(
         kind="clear",
         first_changed_token=first,
         end_token=first + freed if end is None else end,
@@ -45,8 +60,10 @@ def clear(
 
 @pytest.mark.covers("CP-18")
 def test_the_price_of_an_edit_is_what_is_written_again() -> None:
-    """By hand: 400 tokens behind the change, 300 of them freed: 100 are written at 12 instead of 400 read at 1; then 300 fewer for 20 calls."""
-    verdict = price(clear(600, 300), state(), STEADY, RATES)
+    """By hand: 400 tokens behind the change, 300 of them freed: 100 are written at 12 instead of
+    400 read at 1; then 300 fewer for 20 calls.
+    """
+    verdict = price_edit(clear(600, 300), state(), STEADY, RATES)
 
     assert verdict.cost_usd == pytest.approx(100 * 12 - 400 * 1)
     assert verdict.saved_usd == pytest.approx(300 * 20)
@@ -55,20 +72,24 @@ def test_the_price_of_an_edit_is_what_is_written_again() -> None:
 
 @pytest.mark.covers("CP-18")
 def test_an_edit_far_ahead_of_a_large_rest_does_not_pay() -> None:
-    """By hand: freeing 50 tokens at the start means writing 950 again: 11,400 against 1,000, for 1,000 saved."""
-    verdict = price(clear(0, 50), state(), STEADY, RATES)
+    """By hand: freeing 50 tokens at the start means writing 950 again: 11,400 against 1,000, for
+    1,000 saved.
+    """
+    verdict = price_edit(clear(0, 50), state(), STEADY, RATES)
 
     assert verdict.cost_usd == pytest.approx(950 * 12 - 1_000)
     assert verdict.saved_usd == pytest.approx(50 * 20)
     assert not verdict.pays
-    assert choose([clear(0, 50)], state(), STEADY, RATES, limit=2_000).edits == ()
+    assert choose_edits([clear(0, 50)], state(), STEADY, RATES, limit=2_000).edits == ()
 
 
 @pytest.mark.covers("CP-18")
 @pytest.mark.parametrize(("age", "pays"), [(300.0, False), (301.0, True)])
 def test_clearing_is_free_once_the_cache_is_cold(age: float, *, pays: bool) -> None:
-    """Past the lifetime everything is written again in any case; the same edit that did not pay a second earlier pays now."""
-    verdict = price(clear(0, 50), state(age=age), STEADY, RATES)
+    """Past the lifetime everything is written again in any case; the same edit that did not pay a
+    second earlier pays now.
+    """
+    verdict = price_edit(clear(0, 50), state(age=age), STEADY, RATES)
 
     assert verdict.pays is pays
     assert (verdict.cost_usd == 0) is pays
@@ -77,13 +98,13 @@ def test_clearing_is_free_once_the_cache_is_cold(age: float, *, pays: bool) -> N
 @pytest.mark.covers("CP-18")
 def test_a_cold_cache_does_not_make_lost_content_free() -> None:
     """What the model will have to fetch again still counts."""
-    assert not price(clear(0, 50, loss_usd=5_000.0), state(age=9_999), STEADY, RATES).pays
+    assert not price_edit(clear(0, 50, loss_usd=5_000.0), state(age=9_999), STEADY, RATES).pays
 
 
 @pytest.mark.covers("CP-18")
 def test_tokens_that_were_never_cached_are_edited_for_nothing() -> None:
     """A result that has not been sent yet can be shortened at no cost."""
-    verdict = price(clear(1_000, 200), state(context=1_300, cached=1_000), STEADY, RATES)
+    verdict = price_edit(clear(1_000, 200), state(context=1_300, cached=1_000), STEADY, RATES)
 
     assert verdict.cost_usd == 0
     assert verdict.saved_usd == pytest.approx(200 * 12 + 200 * 20)
@@ -93,24 +114,28 @@ def test_tokens_that_were_never_cached_are_edited_for_nothing() -> None:
 def test_several_edits_share_one_reset() -> None:
     """Neither of two pays alone; together the rest is written again only once, and they pay."""
     first, second = clear(400, 250), clear(700, 200)
-    rest = Rest(6.0, 0.0, 6.0)
+    rest = ExpectedRest(6.0, 0.0, 6.0)
 
-    assert not price(first, state(), rest, RATES).pays
-    assert not choose([second], state(), Rest(3.0, 0.0, 3.0), RATES, limit=2_000).edits
-    together = price_together((first, second), state(), rest, RATES)
+    assert not price_edit(first, state(), rest, RATES).pays
+    assert not choose_edits(
+        [second], state(), ExpectedRest(3.0, 0.0, 3.0), RATES, limit=2_000
+    ).edits
+    together = price_edits((first, second), state(), rest, RATES)
     assert together.cost_usd == pytest.approx(150 * 12 - 600)
     assert together.pays
-    assert choose([second, first], state(), rest, RATES, limit=2_000).edits == (first, second)
+    assert choose_edits([second, first], state(), rest, RATES, limit=2_000).edits == (first, second)
 
 
 @pytest.mark.covers("CP-18")
 def test_tokens_are_expected_to_stay_no_longer_than_they_have_stayed() -> None:
-    """Renting or buying: what has been carried for a call is not cleared for the sake of twenty to come."""
+    """Renting or buying: what has been carried for a call is not cleared for the sake of twenty to
+    come.
+    """
     young = clear(600, 300, carried=300)
 
-    assert price(young, state(), STEADY, RATES).saved_usd == pytest.approx(300)
-    assert not price(young, state(), STEADY, RATES).pays
-    assert price(clear(600, 300, carried=3_000), state(), STEADY, RATES).pays
+    assert price_edit(young, state(), STEADY, RATES).saved_usd == pytest.approx(300)
+    assert not price_edit(young, state(), STEADY, RATES).pays
+    assert price_edit(clear(600, 300, carried=3_000), state(), STEADY, RATES).pays
 
 
 @pytest.mark.covers("CP-18")
@@ -118,8 +143,8 @@ def test_a_summary_call_must_pay_for_itself() -> None:
     """The edit's own cost goes on top of the reset."""
     free, dear = clear(600, 300), clear(600, 300, cost_usd=5_500.0)
 
-    assert choose([free], state(), STEADY, RATES, limit=2_000).edits == (free,)
-    assert choose([dear], state(), STEADY, RATES, limit=2_000).edits == ()
+    assert choose_edits([free], state(), STEADY, RATES, limit=2_000).edits == (free,)
+    assert choose_edits([dear], state(), STEADY, RATES, limit=2_000).edits == ()
 
 
 @pytest.mark.covers("CP-18")
@@ -127,20 +152,22 @@ def test_what_loses_talk_waits_until_the_window_demands_it() -> None:
     """An edit that is only for need is not made because it would pay."""
     cut = clear(100, 800, only_forced=True)
 
-    assert price(cut, state(), STEADY, RATES).pays
-    assert choose([cut], state(), STEADY, RATES, limit=2_000).edits == ()
-    forced = choose([cut], state(), STEADY, RATES, limit=900)
+    assert price_edit(cut, state(), STEADY, RATES).pays
+    assert choose_edits([cut], state(), STEADY, RATES, limit=2_000).edits == ()
+    forced = choose_edits([cut], state(), STEADY, RATES, limit=900)
     assert forced.forced
     assert forced.edits == (cut,)
 
 
 @pytest.mark.covers("CP-18")
 def test_the_window_forces_the_cheapest_edit_that_fits() -> None:
-    """Too large by 200: clearing 100 is not enough; of a free digest and a summary that costs a call, the digest is taken."""
+    """Too large by 200: clearing 100 is not enough; of a free digest and a summary that costs a
+    call, the digest is taken.
+    """
     small = clear(900, 100)
-    digest = Edit(kind="structural", first_changed_token=100, tokens_freed=600)
-    summary = Edit(kind="full", first_changed_token=100, tokens_freed=600, cost_usd=4_000.0)
-    chosen = choose([small, summary, digest], state(), STEADY, RATES, limit=800)
+    digest = HistoryEdit(kind="structural", first_changed_token=100, tokens_freed=600)
+    summary = HistoryEdit(kind="full", first_changed_token=100, tokens_freed=600, cost_usd=4_000.0)
+    chosen = choose_edits([small, summary, digest], state(), STEADY, RATES, limit=800)
 
     assert [edit.kind for edit in chosen.edits] == ["structural"]
     assert "200 tokens too large" in chosen.verdict.why
@@ -149,17 +176,24 @@ def test_the_window_forces_the_cheapest_edit_that_fits() -> None:
 @pytest.mark.covers("CP-18")
 def test_where_nothing_fits_what_frees_most_is_taken() -> None:
     """Better too large by less than not at all."""
-    small, large = clear(900, 50), Edit(kind="full", first_changed_token=100, tokens_freed=300)
+    small, large = (
+        clear(900, 50),
+        HistoryEdit(kind="full", first_changed_token=100, tokens_freed=300),
+    )
 
-    assert choose([small, large], state(), STEADY, RATES, limit=100).edits == (large,)
-    assert choose([], state(), STEADY, RATES, limit=100).edits == ()
+    assert choose_edits([small, large], state(), STEADY, RATES, limit=100).edits == (large,)
+    assert choose_edits([], state(), STEADY, RATES, limit=100).edits == ()
 
 
 @pytest.mark.covers("CP-18")
 def test_the_rest_is_as_long_as_the_past_but_ends_at_the_window() -> None:
     """Forty calls, each adding 2,000: forty more; with room for 20,000, ten."""
-    assert expected_rest(calls=40, context=100_000, start=20_000, limit=1_000_000) == Rest(40.0, 2_000.0, 40.0)
-    assert expected_rest(calls=40, context=100_000, start=20_000, limit=120_000).calls == pytest.approx(10)
+    assert expected_rest(calls=40, context=100_000, start=20_000, limit=1_000_000) == ExpectedRest(
+        40.0, 2_000.0, 40.0
+    )
+    assert expected_rest(
+        calls=40, context=100_000, start=20_000, limit=120_000
+    ).calls == pytest.approx(10)
     assert expected_rest(calls=40, context=100_000, start=20_000, limit=90_000).calls == 0
     assert expected_rest(calls=0, context=100, start=100, limit=1_000).calls == 1
 
@@ -167,37 +201,44 @@ def test_the_rest_is_as_long_as_the_past_but_ends_at_the_window() -> None:
 @pytest.mark.covers("CP-18")
 def test_prices_come_from_the_price_table() -> None:
     """Opus 4.6 of the shipped table, a model without cache prices, and one that is not known."""
-    opus = rates_of(lookup("claude-opus-4-6", shipped()))
-    hour = rates_of(lookup("claude-opus-4-6", shipped()), ttl_seconds=3_600)
+    opus = token_rates(lookup_price("claude-opus-4-6", shipped_prices()))
+    hour = token_rates(lookup_price("claude-opus-4-6", shipped_prices()), ttl_seconds=3_600)
 
     assert opus is not None
     assert hour is not None
     assert (opus.plain, opus.read, opus.write) == pytest.approx((5e-6, 0.5e-6, 6.25e-6))
     assert hour.write == pytest.approx(10e-6)
-    assert rates_of(Price(input=2.0)) == Rates(plain=2e-6, read=2e-6, write=2e-6)
-    assert rates_of(None) is None
-    assert rates_of(Price(output=1.0)) is None
+    assert token_rates(ModelPrice(input=2.0)) == TokenRates(plain=2e-6, read=2e-6, write=2e-6)
+    assert token_rates(None) is None
+    assert token_rates(ModelPrice(output=1.0)) is None
 
 
 @pytest.mark.covers("CP-18")
 def test_staying_below_a_dearer_tier_counts() -> None:
-    """Above 1,000 tokens everything costs five times as much: by hand, the calls to come are 1,200 × 5 against 900 × 1 each."""
-    tiered = Rates(plain=10.0, read=1.0, write=12.0, long_from=1_000, long_factor=5.0)
-    verdict = price(clear(1_150, 300, end=1_200), state(context=1_200, cached=1_200), Rest(10.0, 0.0, 10.0), tiered)
+    """Above 1,000 tokens everything costs five times as much: by hand, the calls to come are 1,200
+    × 5 against 900 × 1 each.
+    """
+    tiered = TokenRates(plain=10.0, read=1.0, write=12.0, long_from=1_000, long_factor=5.0)
+    verdict = price_edit(
+        clear(1_150, 300, end=1_200),
+        state(context=1_200, cached=1_200),
+        ExpectedRest(10.0, 0.0, 10.0),
+        tiered,
+    )
 
     assert verdict.saved_usd >= 10 * (1_200 * 5 - 900)
     assert verdict.pays
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> tuple[list[Edit], CacheState, Rest, int]:
+def situations(draw: st.DrawFn) -> tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int]:
     context = draw(st.integers(100, 100_000))
     edits = []
     for _ in range(draw(st.integers(0, 6))):
         first = draw(st.integers(0, context - 1))
         end = draw(st.integers(first + 1, context))
         edits.append(
-            Edit(
+            HistoryEdit(
                 kind="clear",
                 first_changed_token=first,
                 end_token=end,
@@ -208,8 +249,12 @@ def situations(draw: st.DrawFn) -> tuple[list[Edit], CacheState, Rest, int]:
                 only_forced=draw(st.booleans()),
             )
         )
-    now = state(context=context, cached=draw(st.integers(0, context)), age=draw(st.sampled_from([5.0, 5_000.0])))
-    rest = Rest(draw(st.floats(0, 100)), draw(st.floats(0, 5_000)), 50.0)
+    now = state(
+        context=context,
+        cached=draw(st.integers(0, context)),
+        age=draw(st.sampled_from([5.0, 5_000.0])),
+    )
+    rest = ExpectedRest(draw(st.floats(0, 100)), draw(st.floats(0, 5_000)), 50.0)
     return edits, now, rest, draw(st.integers(100, 120_000))
 
 
@@ -217,13 +262,17 @@ def situations(draw: st.DrawFn) -> tuple[list[Edit], CacheState, Rest, int]:
 @given(situations())
 @settings(max_examples=60, deadline=None)
 def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands_it(
-    situation: tuple[list[Edit], CacheState, Rest, int],
+    situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int],
 ) -> None:
-    """For any edits: not forced means it pays, nothing for need only is done, and no two edits touch the same part."""
+    """For any edits: not forced means it pays, nothing for need only is done, and no two edits
+    touch the same part.
+    """
     edits, now, rest, limit = situation
-    chosen = choose(edits, now, rest, RATES, limit=limit)
+    chosen = choose_edits(edits, now, rest, RATES, limit=limit)
 
-    assert chosen.forced is (now.context_tokens > limit and any(edit.tokens_freed > 0 for edit in edits))
+    assert chosen.forced is (
+        now.context_tokens > limit and any(edit.tokens_freed > 0 for edit in edits)
+    )
     if chosen.edits and not chosen.forced:
         assert chosen.verdict.saved_usd > chosen.verdict.cost_usd
         assert not any(edit.only_forced for edit in chosen.edits)
@@ -234,10 +283,16 @@ def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands
 @pytest.mark.covers("CP-18")
 @given(situations())
 @settings(max_examples=60, deadline=None)
-def test_no_single_edit_would_have_paid_better(situation: tuple[list[Edit], CacheState, Rest, int]) -> None:
+def test_no_single_edit_would_have_paid_better(
+    situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int],
+) -> None:
     """What is chosen freely is worth at least as much as the best edit alone."""
     edits, now, rest, _ = situation
-    chosen = choose(edits, now, rest, RATES, limit=1_000_000)
-    alone = [price(edit, now, rest, RATES).gain for edit in edits if not edit.only_forced and edit.tokens_freed > 0]
+    chosen = choose_edits(edits, now, rest, RATES, limit=1_000_000)
+    alone = [
+        price_edit(edit, now, rest, RATES).gain
+        for edit in edits
+        if not edit.only_forced and edit.tokens_freed > 0
+    ]
 
     assert chosen.verdict.gain >= max([0.0, *alone]) - 1e-6

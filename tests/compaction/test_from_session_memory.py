@@ -7,26 +7,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.conversation import conversation, last_summary
-from memorist.compaction.from_session_memory import Notes, compact, keep_index, shown_notes
-from memorist.compaction.full import SUMMARY_ID, Terms
-from memorist.compaction.restore import Facts, ReadFile
-from memorist.compaction.result import Compacted, Unchanged
-from memorist.compaction.settings import CompactionSettings
-from memorist.compaction.texts import shipped
+from memorist.compaction.full import MODEL_SUMMARY_ID, RewriteOptions
+from memorist.compaction.history import (
+    CompactedHistory,
+    UnchangedHistory,
+    find_last_summary,
+    load_compaction_prompts,
+    measure_conversation,
+)
+from memorist.compaction.restore import RestorableContent, RestorableFile
+from memorist.compaction.session_memory import (
+    SessionNotes,
+    compact_with_notes,
+    find_keep_index,
+    render_notes,
+)
+from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
-from memorist.core.tokens import estimate_message
-from memorist.prompts.load import load
+from memorist.core.tokens import estimate_message_tokens
+from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
-TEXTS = shipped()
-TERMS = Terms(texts=TEXTS, settings=SETTINGS, limit=100_000)
-TEMPLATE = load("session_memory/template")
+TEXTS = load_compaction_prompts()
+TERMS = RewriteOptions(texts=TEXTS, settings=SETTINGS, limit=100_000)
+TEMPLATE = load_prompt("session_memory/template")
 NOTES = TEMPLATE + "- step one\n"
 
 
-def notes(last: str | None, text: str = NOTES) -> Notes:
-    return Notes(text=text, path="/n/summary.md", template=TEMPLATE, last_summarised=last)
+def notes(last: str | None, text: str = NOTES) -> SessionNotes:
+    return SessionNotes(text=text, path="/n/summary.md", template=TEMPLATE, last_summarised=last)
 
 
 def talk(*tokens: int) -> list[Message]:
@@ -56,9 +65,11 @@ def talk(*tokens: int) -> list[Message]:
         ([], None, 0),
     ],
 )
-def test_what_is_kept_follows_the_three_limits(sizes: list[int], last: str | None, expected: int) -> None:
+def test_what_is_kept_follows_the_three_limits(
+    sizes: list[int], last: str | None, expected: int
+) -> None:
     """10,000 tokens and 5 messages with text, and no more than 40,000."""
-    assert keep_index(conversation(talk(*sizes)), last, SETTINGS) == expected
+    assert find_keep_index(measure_conversation(talk(*sizes)), last, SETTINGS) == expected
 
 
 @pytest.mark.covers("CP-9")
@@ -68,7 +79,7 @@ def test_messages_without_text_count_for_tokens_only() -> None:
     for number in range(8):
         history.says("look").runs(f"c{number}", WORD * 3_000)
 
-    assert keep_index(conversation(history.messages), None, SETTINGS) == 9
+    assert find_keep_index(measure_conversation(history.messages), None, SETTINGS) == 9
 
 
 @pytest.mark.covers("CP-9", "CP-10")
@@ -76,33 +87,47 @@ def test_the_cut_goes_back_to_the_call_and_to_the_first_record_of_its_reply() ->
     """The last summarised message stands in the middle of a reply."""
     messages = History().user("go").interleaved("a", "b").user("next").messages
 
-    assert keep_index(conversation(messages), "m3", CompactionSettings(keep_minimum_tokens=0, keep_minimum_texts=0)) == 1
+    assert (
+        find_keep_index(
+            measure_conversation(messages),
+            "m3",
+            CompactionSettings(keep_minimum_tokens=0, keep_minimum_texts=0),
+        )
+        == 1
+    )
 
 
 @pytest.mark.covers("CP-9")
 def test_nothing_from_before_the_last_summary_is_kept() -> None:
     """Neither its messages nor the summary itself; notes older than it are refused."""
     messages = [*talk(50, 50), *History().summary().user("on").says("yes").messages]
-    messages = [Message(id=f"n{index}", role=m.role, blocks=m.blocks, origin=m.origin) for index, m in enumerate(messages)]
+    messages = [
+        Message(id=f"n{index}", role=m.role, blocks=m.blocks, origin=m.origin)
+        for index, m in enumerate(messages)
+    ]
 
-    assert keep_index(conversation(messages), None, SETTINGS) == 3
-    assert keep_index(conversation(messages), "n2", SETTINGS) == 3
-    assert isinstance(keep_index(conversation(messages), "n0", SETTINGS), Unchanged)
+    assert find_keep_index(measure_conversation(messages), None, SETTINGS) == 3
+    assert find_keep_index(measure_conversation(messages), "n2", SETTINGS) == 3
+    assert isinstance(
+        find_keep_index(measure_conversation(messages), "n0", SETTINGS), UnchangedHistory
+    )
 
 
 @pytest.mark.covers("CP-9")
 def test_a_cursor_that_is_gone_leaves_it_to_the_full_compaction() -> None:
     """Set but not found."""
-    assert isinstance(keep_index(conversation(talk(5, 5)), "gone", SETTINGS), Unchanged)
+    assert isinstance(
+        find_keep_index(measure_conversation(talk(5, 5)), "gone", SETTINGS), UnchangedHistory
+    )
 
 
 @pytest.mark.covers("CP-9")
 def test_empty_notes_are_no_notes() -> None:
     """The template alone, and nothing at all."""
-    held = conversation(talk(*[3_000] * 20))
+    held = measure_conversation(talk(*[3_000] * 20))
 
-    assert isinstance(compact(held, notes(None, TEMPLATE), TERMS), Unchanged)
-    assert isinstance(compact(held, notes(None, ""), TERMS), Unchanged)
+    assert isinstance(compact_with_notes(held, notes(None, TEMPLATE), TERMS), UnchangedHistory)
+    assert isinstance(compact_with_notes(held, notes(None, ""), TERMS), UnchangedHistory)
 
 
 @pytest.mark.covers("CP-9")
@@ -110,62 +135,101 @@ def test_a_long_section_is_cut_at_a_line_and_names_the_whole_file() -> None:
     """2,000 tokens of a section are shown; short notes name no file."""
     long = TEMPLATE + "- a line of the log\n" * 2_000
 
-    shown = shown_notes(notes(None, long), TEXTS)
+    shown = render_notes(notes(None, long), TEXTS)
 
     assert "/n/summary.md" in shown
     assert "tokens cut" in shown
     assert len(shown) < 2_000 * 4 + 300
-    assert all(line in {"- a line of the log", "# Worklog", ""} for line in shown.split("\n")[:-3] if "cut" not in line)
-    assert "/n/summary.md" not in shown_notes(notes(None), TEXTS)
-    assert "_One short line" not in shown_notes(notes(None), TEXTS)
+    assert all(
+        line in {"- a line of the log", "# Worklog", ""}
+        for line in shown.split("\n")[:-3]
+        if "cut" not in line
+    )
+    assert "/n/summary.md" not in render_notes(notes(None), TEXTS)
+    assert "_One short line" not in render_notes(notes(None), TEXTS)
 
 
 @pytest.mark.covers("CP-9", "CP-14")
 def test_a_result_that_would_fill_the_window_again_falls_through() -> None:
-    """What is not in the notes is larger than the limit; or the conversation is smaller than the notes."""
-    big = conversation(talk(*[15_000] * 10))
+    """What is not in the notes is larger than the limit; or the conversation is smaller than the
+    notes.
+    """
+    big = measure_conversation(talk(*[15_000] * 10))
 
-    assert isinstance(compact(big, notes("m1"), TERMS), Unchanged)
-    assert isinstance(compact(conversation(talk(5, 5)), notes("m1"), TERMS), Unchanged)
+    assert isinstance(compact_with_notes(big, notes("m1"), TERMS), UnchangedHistory)
+    assert isinstance(
+        compact_with_notes(measure_conversation(talk(5, 5)), notes("m1"), TERMS), UnchangedHistory
+    )
 
 
 @pytest.mark.covers("CP-9", "CP-16")
 def test_the_notes_stand_first_with_the_transcript_s_path_and_the_user_s_words() -> None:
     """Then the kept messages, the very same objects; files do not come back, the plan does."""
     messages = talk(*[3_000] * 20)
-    held = conversation(messages, said=["never touch the vault", *(m.text for m in messages if m.role == "user")], transcript="/t.jsonl")
-    facts = Facts(files=(ReadFile("/a.py", "x", 1.0),), plan=("/plan.md", "1. parse"))
+    held = measure_conversation(
+        messages,
+        user_texts=["never touch the vault", *(m.text for m in messages if m.role == "user")],
+        transcript="/t.jsonl",
+    )
+    facts = RestorableContent(
+        files=(RestorableFile("/a.py", "x", 1.0),), plan=("/plan.md", "1. parse")
+    )
 
-    found = compact(held, notes("m17"), Terms(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=facts))
+    found = compact_with_notes(
+        held,
+        notes("m17"),
+        RewriteOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=facts),
+    )
 
-    assert isinstance(found, Compacted)
+    assert isinstance(found, CompactedHistory)
     first = found.messages[0]
-    assert (first.id, first.role, first.origin, first.wire) == (SUMMARY_ID, "user", Origin.SUMMARY, None)
+    assert (first.id, first.role, first.origin, first.wire) == (
+        MODEL_SUMMARY_ID,
+        "user",
+        Origin.SUMMARY,
+        None,
+    )
     assert "step one" in first.text
     assert "/t.jsonl" in first.text
     assert "1. parse" in found.messages[-1].text
-    assert all(kept is messages[index] for kept, index in zip(found.messages[1:-1], range(15, 20), strict=True))
+    assert all(
+        kept is messages[index]
+        for kept, index in zip(found.messages[1:-1], range(15, 20), strict=True)
+    )
     assert [cut.id for cut in found.cut] == [f"m{index}" for index in range(15)]
     assert found.tokens_after < found.tokens_before == sum(held.sizes)
 
 
 @pytest.mark.covers("CP-9", "CP-10")
 @settings(max_examples=60, deadline=None)
-@given(STEPS, st.none() | st.integers(0, 30), st.sampled_from([2_000, 20_000, 100_000]), st.sampled_from([1.0, 1.72]))
-def test_no_pair_is_parted_and_no_budget_passed(steps: list[tuple[str, int]], last: int | None, limit: int, factor: float) -> None:
+@given(
+    STEPS,
+    st.none() | st.integers(0, 30),
+    st.sampled_from([2_000, 20_000, 100_000]),
+    st.sampled_from([1.0, 1.72]),
+)
+def test_no_pair_is_parted_and_no_budget_passed(
+    steps: list[tuple[str, int]], last: int | None, limit: int, factor: float
+) -> None:
     """Over histories of all shapes, with one message larger than the window among them."""
     messages = told(steps)
-    held = conversation(messages, factor=factor)
+    held = measure_conversation(messages, factor=factor)
     cursor = None if last is None else f"m{last}"
-    found = compact(held, notes(cursor), Terms(texts=TEXTS, settings=SETTINGS, limit=limit))
-    if isinstance(found, Unchanged):
+    found = compact_with_notes(
+        held, notes(cursor), RewriteOptions(texts=TEXTS, settings=SETTINGS, limit=limit)
+    )
+    if isinstance(found, UnchangedHistory):
         return
 
-    kept = [message for message in found.messages if message.id != SUMMARY_ID]
-    start = keep_index(held, cursor, SETTINGS)
+    kept = [message for message in found.messages if message.id != MODEL_SUMMARY_ID]
+    start = find_keep_index(held, cursor, SETTINGS)
     assert kept == messages[len(messages) - len(kept) :]
     assert len(messages) - len(kept) == start
-    assert start > last_summary(messages)
+    assert start > find_last_summary(messages)
     assert last is None or start <= last + 1
     assert not parted(messages, kept)
-    assert found.tokens_after == sum(estimate_message(message, factor) for message in found.messages) < min(limit, found.tokens_before)
+    assert (
+        found.tokens_after
+        == sum(estimate_message_tokens(message, factor) for message in found.messages)
+        < min(limit, found.tokens_before)
+    )

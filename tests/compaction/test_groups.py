@@ -7,27 +7,38 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
-from memorist.compaction.groups import MARKER_ID, Shortened, drop_oldest, rounds
-from memorist.compaction.result import Unchanged
-from memorist.core.tokens import estimate_message
+from memorist.compaction.history import (
+    MARKER_ID,
+    ShortenedHistory,
+    UnchangedHistory,
+    drop_oldest_rounds,
+    find_rounds,
+)
+from memorist.core.tokens import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-7", "CP-10")
 
 
 def test_a_new_round_begins_at_a_new_reply() -> None:
-    """Records of one reply, with results between them, are one round; what the user says belongs to the round before."""
-    messages = History().user("go").interleaved("a", "b").user("more").runs("c").says("done").messages
+    """Records of one reply, with results between them, are one round; what the user says belongs to
+    the round before.
+    """
+    messages = (
+        History().user("go").interleaved("a", "b").user("more").runs("c").says("done").messages
+    )
 
-    assert rounds(messages) == ((0, 1), (1, 6), (6, 8), (8, 9))
+    assert find_rounds(messages) == ((0, 1), (1, 6), (6, 8), (8, 9))
 
 
 def test_the_oldest_rounds_go_until_the_excess_is_covered() -> None:
-    """Three tokens over: the first two rounds go, and a user message says that something is missing."""
+    """Three tokens over: the first two rounds go, and a user message says that something is
+    missing.
+    """
     messages = History().user("go").runs("a").runs("b").says("done").messages
 
-    found = drop_oldest(messages, [2, 1, 1, 5, 5, 1], excess=3, marker="cut")
+    found = drop_oldest_rounds(messages, [2, 1, 1, 5, 5, 1], excess=3, marker="cut")
 
-    assert isinstance(found, Shortened)
+    assert isinstance(found, ShortenedHistory)
     assert [message.id for message in found.messages] == [MARKER_ID, "m3", "m4", "m5"]
     assert found.messages[0].role == "user"
     assert found.messages[0].text == "cut"
@@ -39,11 +50,11 @@ def test_a_fifth_of_the_rounds_goes_when_the_excess_is_not_known() -> None:
     for number in range(9):
         history.runs(f"c{number}")
 
-    first = drop_oldest(history.messages, [1] * 19, excess=None, marker="cut")
-    assert isinstance(first, Shortened)
-    second = drop_oldest(first.messages, first.sizes, excess=None, marker="cut")
+    first = drop_oldest_rounds(history.messages, [1] * 19, excess=None, marker="cut")
+    assert isinstance(first, ShortenedHistory)
+    second = drop_oldest_rounds(first.messages, first.sizes, excess=None, marker="cut")
 
-    assert isinstance(second, Shortened)
+    assert isinstance(second, ShortenedHistory)
     assert [message.id for message in first.messages][:2] == [MARKER_ID, "m3"]
     assert [message.id for message in second.messages][:2] == [MARKER_ID, "m5"]
     assert sum(message.id == MARKER_ID for message in second.messages) == 1
@@ -51,32 +62,41 @@ def test_a_fifth_of_the_rounds_goes_when_the_excess_is_not_known() -> None:
 
 def test_one_round_is_always_kept() -> None:
     """An excess that nothing can cover leaves the newest round."""
-    found = drop_oldest(History().user("go").runs("a").says("x").messages, [9, 9, 9, 9], excess=1_000, marker="cut")
+    found = drop_oldest_rounds(
+        History().user("go").runs("a").says("x").messages, [9, 9, 9, 9], excess=1_000, marker="cut"
+    )
 
-    assert isinstance(found, Shortened)
+    assert isinstance(found, ShortenedHistory)
     assert [message.id for message in found.messages] == [MARKER_ID, "m3"]
 
 
 def test_a_single_round_cannot_be_shortened() -> None:
     """It says so instead of parting what belongs together."""
-    assert isinstance(drop_oldest(History().user("go").messages, [9], excess=5, marker="cut"), Unchanged)
-    assert isinstance(drop_oldest([], [], excess=5, marker="cut"), Unchanged)
+    assert isinstance(
+        drop_oldest_rounds(History().user("go").messages, [9], excess=5, marker="cut"),
+        UnchangedHistory,
+    )
+    assert isinstance(drop_oldest_rounds([], [], excess=5, marker="cut"), UnchangedHistory)
 
 
 @settings(max_examples=60, deadline=None)
 @given(STEPS, st.none() | st.integers(1, 60_000))
-def test_dropping_parts_nothing_and_always_ends(steps: list[tuple[str, int]], excess: int | None) -> None:
-    """Whatever the history: pairs and replies stay whole, the request begins with a user, and repeating comes to an end."""
+def test_dropping_parts_nothing_and_always_ends(
+    steps: list[tuple[str, int]], excess: int | None
+) -> None:
+    """Whatever the history: pairs and replies stay whole, the request begins with a user, and
+    repeating comes to an end.
+    """
     messages = told(steps)
-    sizes = [estimate_message(message) for message in messages]
-    found = drop_oldest(messages, sizes, excess=excess, marker="cut")
+    sizes = [estimate_message_tokens(message) for message in messages]
+    found = drop_oldest_rounds(messages, sizes, excess=excess, marker="cut")
     tries = 0
 
-    while isinstance(found, Shortened):
+    while isinstance(found, ShortenedHistory):
         tries += 1
         assert tries <= len(messages)
         assert len(found.messages) == len(found.sizes) > 0
         assert found.messages[0].role != "assistant"
         assert not parted(messages, found.messages)
         assert found.dropped > 0
-        found = drop_oldest(found.messages, found.sizes, excess=excess, marker="cut")
+        found = drop_oldest_rounds(found.messages, found.sizes, excess=excess, marker="cut")

@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.marks import MARKS, STRIDE, mark, minimum_tokens
-from memorist.testing.cache import CacheState, account, anthropic_blocks, mark_of
-from memorist.testing.strict import check
+from memorist.compaction.cache_breakpoints import (
+    LOOKBACK_BLOCKS,
+    MAX_BREAKPOINTS,
+    add_breakpoints,
+    minimum_cacheable_tokens,
+)
+from memorist.testing.prompt_cache import (
+    PromptCacheState,
+    account_request,
+    mark_lifetime,
+    split_anthropic_blocks,
+)
+from memorist.testing.request_checks import find_problem
 
 LONG = "word " * 6_000
 MODEL = "claude-opus-4-6"
@@ -20,11 +30,16 @@ CONTROL = {"type": "ephemeral"}
 
 
 def text(said: str, ttl: str | None = None) -> dict[str, Any]:
-    return {"type": "text", "text": said} | ({"cache_control": CONTROL | {"ttl": ttl}} if ttl else {})
+    return {"type": "text", "text": said} | (
+        {"cache_control": CONTROL | {"ttl": ttl}} if ttl else {}
+    )
 
 
 def said(*blocks: dict[str, Any] | str, role: str = "user") -> dict[str, Any]:
-    return {"role": role, "content": blocks[0] if len(blocks) == 1 and isinstance(blocks[0], str) else list(blocks)}
+    return {
+        "role": role,
+        "content": blocks[0] if len(blocks) == 1 and isinstance(blocks[0], str) else list(blocks),
+    }
 
 
 def body(*messages: dict[str, Any], system: Any = LONG, **more: Any) -> dict[str, Any]:
@@ -36,15 +51,17 @@ def places(request: dict[str, Any]) -> list[tuple[int, int]]:
     return [
         (entry, index)
         for entry, message in enumerate(request["messages"])
-        for index, block in enumerate(message["content"] if isinstance(message["content"], list) else [])
-        if mark_of(block)
+        for index, block in enumerate(
+            message["content"] if isinstance(message["content"], list) else []
+        )
+        if mark_lifetime(block)
     ]
 
 
 @pytest.mark.covers("CP-18")
 def test_the_system_prompt_and_the_last_message_are_marked() -> None:
     """Two marks, as the file-native client sets them; texts become blocks to carry them."""
-    marked = mark(body(said("hello")))
+    marked = add_breakpoints(body(said("hello")))
 
     assert marked["system"] == [{"type": "text", "text": LONG, "cache_control": CONTROL}]
     assert marked["messages"] == [said({"type": "text", "text": "hello", "cache_control": CONTROL})]
@@ -54,37 +71,60 @@ def test_the_system_prompt_and_the_last_message_are_marked() -> None:
 def test_reasoning_and_empty_text_carry_no_mark() -> None:
     """The mark goes on the last block that is neither."""
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
-    marked = mark(body(said("go"), said(text("one"), text("two"), text(""), thinking, role="assistant")))
+    marked = add_breakpoints(
+        body(said("go"), said(text("one"), text("two"), text(""), thinking, role="assistant"))
+    )
 
     assert places(marked) == [(1, 1)]
 
 
 @pytest.mark.covers("CP-18")
 def test_a_long_turn_gets_a_mark_where_the_last_request_ended() -> None:
-    """With more than 15 new blocks the provider's look-back might not reach back; a mark between makes it a hit."""
+    """With more than 15 new blocks the provider's look-back might not reach back; a mark between
+    makes it a hit.
+    """
     start = [said("go"), said(text("ok"), role="assistant"), said("on")]
-    few = [said(*[text(f"r{index}") for index in range(STRIDE)])]
+    few = [said(*[text(f"r{index}") for index in range(LOOKBACK_BLOCKS)])]
     many = [said(*[text(f"r{index}") for index in range(40)])]
 
-    assert places(mark(body(*start, *few), same=3)) == [(3, STRIDE - 1)]
-    assert places(mark(body(*start, *many), same=3)) == [(2, 0), (3, 39)]
-    assert places(mark(body(*start, *many))) == [(3, 39)]
+    assert places(add_breakpoints(body(*start, *few), unchanged_entries=3)) == [
+        (3, LOOKBACK_BLOCKS - 1)
+    ]
+    assert places(add_breakpoints(body(*start, *many), unchanged_entries=3)) == [(2, 0), (3, 39)]
+    assert places(add_breakpoints(body(*start, *many))) == [(3, 39)]
 
 
 @pytest.mark.covers("CP-18")
 def test_after_an_edit_the_unchanged_beginning_is_still_read() -> None:
-    """An old result is cleared far back: with the mark at the end of what is unchanged, all before the edit is read from the cache."""
-    history = [said(text(f"step {index} " * 200), role="user" if index % 2 == 0 else "assistant") for index in range(61)]
-    state = CacheState()
+    """An old result is cleared far back: with the mark at the end of what is unchanged, all before
+    the edit is read from the cache.
+    """
+    history = [
+        said(text(f"step {index} " * 200), role="user" if index % 2 == 0 else "assistant")
+        for index in range(61)
+    ]
+    state = PromptCacheState()
     for end in range(1, 62, 2):
-        state, _ = account(state, "anthropic", mark(body(*history[:end]), same=max(0, end - 2)))
-    edited = [*history[:30], said(text("cleared")), *history[31:], said(text("next"), role="assistant"), said("on")]
+        state, _ = account_request(
+            state,
+            "anthropic",
+            add_breakpoints(body(*history[:end]), unchanged_entries=max(0, end - 2)),
+        )
+    edited = [
+        *history[:30],
+        said(text("cleared")),
+        *history[31:],
+        said(text("next"), role="assistant"),
+        said("on"),
+    ]
 
-    told = account(state, "anthropic", mark(body(*edited), same=30))[1]
-    untold = account(state, "anthropic", mark(body(*edited)))[1]
+    told = account_request(
+        state, "anthropic", add_breakpoints(body(*edited), unchanged_entries=30)
+    )[1]
+    untold = account_request(state, "anthropic", add_breakpoints(body(*edited)))[1]
 
-    unchanged = anthropic_blocks(body(*edited[:30]))[-1].tokens
-    system = anthropic_blocks(body())[-1].tokens
+    unchanged = split_anthropic_blocks(body(*edited[:30]))[-1].tokens
+    system = split_anthropic_blocks(body())[-1].tokens
     assert untold.cache_read == system
     assert unchanged - 1_500 < told.cache_read <= unchanged
 
@@ -100,29 +140,29 @@ def test_the_marks_of_the_host_stay_as_they_are() -> None:
         system=[text(LONG, "5m"), text("more")],
         tools=tools,
     )
-    marked = mark(own)
+    marked = add_breakpoints(own)
 
     assert marked["tools"] == tools
     assert marked["system"] == own["system"]
     assert places(marked) == [(0, 0), (0, 1)]
-    assert places(mark(body(said(text("a", "5m")), said("d")))) == [(0, 0), (1, 0)]
+    assert places(add_breakpoints(body(said(text("a", "5m")), said("d")))) == [(0, 0), (1, 0)]
 
 
 @pytest.mark.covers("CP-18")
 def test_longer_lifetimes_stand_before_shorter_ones() -> None:
     """Before a host's mark for an hour ours is for an hour; after one for five minutes ours is too."""
-    hour_later = mark(body(said(text("a", "1h")), said("b")))
-    five_before = mark(body(said("b"), system=[text(LONG, "5m")]), ttl="1h")
+    hour_later = add_breakpoints(body(said(text("a", "1h")), said("b")))
+    five_before = add_breakpoints(body(said("b"), system=[text(LONG, "5m")]), ttl="1h")
 
     assert hour_later["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     assert five_before["messages"][0]["content"][0]["cache_control"] == CONTROL
-    assert mark(body(said("b")), ttl="1h")["system"][0]["cache_control"]["ttl"] == "1h"
+    assert add_breakpoints(body(said("b")), ttl="1h")["system"][0]["cache_control"]["ttl"] == "1h"
 
 
 @pytest.mark.covers("CP-18")
 def test_the_automatic_mark_counts() -> None:
     """Where the host asks for automatic caching, the last block is marked already."""
-    marked = mark(body(said("a"), cache_control=CONTROL))
+    marked = add_breakpoints(body(said("a"), cache_control=CONTROL))
 
     assert places(marked) == []
     assert marked["system"][0]["cache_control"] == CONTROL
@@ -144,8 +184,8 @@ def test_what_is_too_short_to_be_cached_is_not_marked(model: str, tokens: int) -
     """The least prefix by model (claude-code.md section 3.1); a short request keeps its shape."""
     short = body(said("hello"), system="rules") | {"model": model}
 
-    assert minimum_tokens(model) == tokens
-    assert mark(short) is short
+    assert minimum_cacheable_tokens(model) == tokens
+    assert add_breakpoints(short) is short
 
 
 BLOCKS = st.lists(
@@ -156,7 +196,10 @@ BLOCKS = st.lists(
     ),
     max_size=12,
 )
-MESSAGES = st.lists(st.one_of(BLOCKS.map(lambda blocks: said(*blocks)), st.text("ab", max_size=3).map(said)), max_size=8)
+MESSAGES = st.lists(
+    st.one_of(BLOCKS.map(lambda blocks: said(*blocks)), st.text("ab", max_size=3).map(said)),
+    max_size=8,
+)
 
 
 def bare(value: Any) -> Any:
@@ -171,21 +214,34 @@ def bare(value: Any) -> Any:
 
 
 @pytest.mark.covers("CP-18")
-@given(MESSAGES, st.sampled_from([LONG, [text(LONG)], [text(LONG), text("x", "1h")], []]), st.integers(0, 8), st.sampled_from(["5m", "1h"]))
+@given(
+    MESSAGES,
+    st.sampled_from([LONG, [text(LONG)], [text(LONG), text("x", "1h")], []]),
+    st.integers(0, 8),
+    st.sampled_from(["5m", "1h"]),
+)
 @settings(max_examples=60, deadline=None)
-def test_marks_change_nothing_but_marks(messages: list[dict[str, Any]], system: Any, same: int, ttl: Any) -> None:
-    """For any request: never more than four where the host had no more, the same text, the given objects untouched, the unmarked entries shared."""
+def test_marks_change_nothing_but_marks(
+    messages: list[dict[str, Any]], system: Any, same: int, ttl: Any
+) -> None:
+    """For any request: never more than four where the host had no more, the same text, the given
+    objects untouched, the unmarked entries shared.
+    """
     given_body = body(*messages, system=system)
     before = copy.deepcopy(given_body)
-    host = [block.ttl for block in anthropic_blocks(given_body) if block.ttl]
-    marked = mark(given_body, same=same, ttl=ttl)
-    after = [block.ttl for block in anthropic_blocks(marked) if block.ttl]
+    host = [block.ttl for block in split_anthropic_blocks(given_body) if block.ttl]
+    marked = add_breakpoints(given_body, unchanged_entries=same, ttl=ttl)
+    after = [block.ttl for block in split_anthropic_blocks(marked) if block.ttl]
 
     assert given_body == before
-    assert len(after) <= max(MARKS, len(host))
+    assert len(after) <= max(MAX_BREAKPOINTS, len(host))
     assert msgspec.json.encode(bare(marked)) == msgspec.json.encode(bare(given_body))
-    assert [block.key for block in anthropic_blocks(marked)] == [block.key for block in anthropic_blocks(given_body)]
-    assert all(old is new or new != old for old, new in zip(messages, marked["messages"], strict=True))
+    assert [block.key for block in split_anthropic_blocks(marked)] == [
+        block.key for block in split_anthropic_blocks(given_body)
+    ]
+    assert all(
+        old is new or new != old for old, new in zip(messages, marked["messages"], strict=True)
+    )
     assert sum(old is not new for old, new in zip(messages, marked["messages"], strict=True)) <= 2
     if host == sorted(host):  # "1h" sorts before "5m": the host's own order is legal
         assert after == sorted(after)
@@ -194,17 +250,33 @@ def test_marks_change_nothing_but_marks(messages: list[dict[str, Any]], system: 
 @pytest.mark.covers("CP-18")
 def test_a_strict_provider_takes_the_marked_request() -> None:
     """The loopback server's own check of marks finds nothing wrong."""
-    history = [said("go"), said(text("ok"), role="assistant"), said(*[text(f"r{index}") for index in range(40)])]
+    history = [
+        said("go"),
+        said(text("ok"), role="assistant"),
+        said(*[text(f"r{index}") for index in range(40)]),
+    ]
 
-    assert check("anthropic", mark(body(*history), same=1), window=200_000, tokens=10_000) is None
+    assert (
+        find_problem(
+            "anthropic",
+            add_breakpoints(body(*history), unchanged_entries=1),
+            window=200_000,
+            tokens=10_000,
+        )
+        is None
+    )
 
 
 def test_what_is_known_to_be_long_is_not_measured_again() -> None:
-    """A mark stood at the end of the unchanged beginning, so one may stand at any later message; a system prompt is measured still."""
+    """A mark stood at the end of the unchanged beginning, so one may stand at any later message; a
+    system prompt is measured still.
+    """
     history = [said(text("a")), said(text("b"), role="assistant"), said(text("c"))]
 
-    assert places(mark(body(*history, system="Short."), same=1)) == []
-    settled = mark(body(*history, system="Short."), same=1, settled=True)
+    assert places(add_breakpoints(body(*history, system="Short."), unchanged_entries=1)) == []
+    settled = add_breakpoints(
+        body(*history, system="Short."), unchanged_entries=1, known_cacheable=True
+    )
     assert places(settled) == [(2, 0)]
     assert settled["system"] == "Short."
 
@@ -213,7 +285,7 @@ def test_the_callers_copy_of_the_messages_gets_the_marks() -> None:
     """A caller that has a copy already need not make another."""
     request = body(said(text(LONG)))
     ready = list(request["messages"])
-    marked = mark(request, copied=lambda _: ready)
+    marked = add_breakpoints(request, copy_list=lambda _: ready)
 
     assert marked["messages"] is ready
     assert places(marked) == [(0, 0)]

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given, settings
 
 from compaction.histories import STEPS, History, told
-from memorist.compaction.micro import (
-    CLEARED,
-    MicroBoundary,
-    Pinned,
-    by_time,
-    cached,
-    clearing_edit,
-    confirmed,
-    forget,
+from memorist.compaction.history import CompactedHistory, UnchangedHistory
+from memorist.compaction.tool_results import (
+    CLEARED_TEXT,
+    ClearingBoundary,
+    PinnedResults,
+    add_clearing_edit,
+    build_clearing_edit,
+    clear_when_idle,
+    confirm_clearing,
+    drop_stale_pins,
+    find_old_results,
     is_compactable,
-    old_results,
-    pin,
+    pin_old_results,
 )
-from memorist.compaction.result import Compacted, Unchanged
-from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import ToolUse
+from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()
 HOUR = 3_600.0
@@ -42,75 +42,125 @@ def test_after_an_hour_all_but_the_newest_five_results_are_cleared() -> None:
     """The others get one fixed text; nothing else of the messages changes."""
     history = work(8).says("done", at=1_000.0)
 
-    found = by_time(history.messages, now=1_000.0 + HOUR, settings=SETTINGS)
+    found = clear_when_idle(history.messages, now=1_000.0 + HOUR, settings=SETTINGS)
 
-    assert isinstance(found, Compacted)
+    assert isinstance(found, CompactedHistory)
     texts = [result.text for message in found.messages for result in message.tool_results]
-    assert texts == [CLEARED] * 3 + [LONG] * 5
+    assert texts == [CLEARED_TEXT] * 3 + [LONG] * 5
     assert [cut.id for cut in found.cut] == ["c0", "c1", "c2"]
     assert found.tokens_after < found.tokens_before
     assert found.messages[0] is history.messages[0]
 
 
 @pytest.mark.covers("CP-5")
-@pytest.mark.parametrize(("at", "now"), [(1_000.0, 1_000.0 + HOUR - 1), (None, 9e9), (float("nan"), 9e9), (1_000.0, float("inf"))])
-def test_before_the_hour_or_without_a_known_time_nothing_happens(at: float | None, now: float) -> None:
+@pytest.mark.parametrize(
+    ("at", "now"),
+    [(1_000.0, 1_000.0 + HOUR - 1), (None, 9e9), (float("nan"), 9e9), (1_000.0, float("inf"))],
+)
+def test_before_the_hour_or_without_a_known_time_nothing_happens(
+    at: float | None, now: float
+) -> None:
     """59 minutes and 59 seconds; no timestamp; not a number."""
-    assert isinstance(by_time(work(8).says("done", at=at).messages, now=now, settings=SETTINGS), Unchanged)
+    assert isinstance(
+        clear_when_idle(work(8).says("done", at=at).messages, now=now, settings=SETTINGS),
+        UnchangedHistory,
+    )
 
 
 @pytest.mark.covers("CP-5")
 def test_nothing_is_done_where_nothing_is_saved() -> None:
-    """Five results, results as short as the text, results cleared before, tools that are not compactable."""
+    """Five results, results as short as the text, results cleared before, tools that are not
+    compactable.
+    """
     short = History()
     for number in range(8):
         short.runs(f"c{number}", "ok")
-    done = by_time(work(8).messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
-    assert isinstance(done, Compacted)
+    done = clear_when_idle(work(8).messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    assert isinstance(done, CompactedHistory)
 
-    for messages in (work(5).messages, short.messages, done.messages, work(8, "mcp__db__read").messages, work(8, "Task").messages):
-        assert isinstance(by_time(messages, now=HOUR, last_reply=0.0, settings=SETTINGS), Unchanged)
+    for messages in (
+        work(5).messages,
+        short.messages,
+        done.messages,
+        work(8, "mcp__db__read").messages,
+        work(8, "Task").messages,
+    ):
+        assert isinstance(
+            clear_when_idle(messages, now=HOUR, last_reply=0.0, settings=SETTINGS), UnchangedHistory
+        )
 
 
 @pytest.mark.covers("CP-5")
 def test_one_result_is_kept_whatever_the_setting_says() -> None:
     """Zero means one."""
-    found = by_time(work(3).messages, now=HOUR, last_reply=0.0, settings=CompactionSettings(micro_keep=0))
+    found = clear_when_idle(
+        work(3).messages, now=HOUR, last_reply=0.0, settings=CompactionSettings(micro_keep=0)
+    )
 
-    assert isinstance(found, Compacted)
+    assert isinstance(found, CompactedHistory)
     assert [cut.id for cut in found.cut] == ["c0", "c1"]
 
 
 @pytest.mark.covers("CP-5")
 def test_the_tools_of_both_families_are_compactable() -> None:
     """Read, shell, search, web, edit and write; not agents, not MCP."""
-    names = ["Read", "Bash", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write", "shell", "exec_command", "apply_patch", "web_search"]
+    names = [
+        "Read",
+        "Bash",
+        "Grep",
+        "Glob",
+        "WebSearch",
+        "WebFetch",
+        "Edit",
+        "Write",
+        "shell",
+        "exec_command",
+        "apply_patch",
+        "web_search",
+    ]
 
     assert all(map(is_compactable, names))
-    assert not any(map(is_compactable, ["Task", "Agent", "mcp__files__read", "spawn_agent", "update_plan"]))
+    assert not any(
+        map(is_compactable, ["Task", "Agent", "mcp__files__read", "spawn_agent", "update_plan"])
+    )
 
 
 @pytest.mark.covers("CP-5", "CP-10")
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_clearing_keeps_every_pair_and_is_done_once(steps: list[tuple[str, int]]) -> None:
-    """Over all shapes: ids, order and the newest results stay; a second time there is nothing left to do."""
+    """Over all shapes: ids, order and the newest results stay; a second time there is nothing left
+    to do.
+    """
     messages = told(steps)
-    found = by_time(messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
-    if isinstance(found, Unchanged):
+    found = clear_when_idle(messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    if isinstance(found, UnchangedHistory):
         return
 
-    keys = [[(type(block), getattr(block, "tool_use_id", "")) for block in message.blocks] for message in messages]
-    assert [[(type(block), getattr(block, "tool_use_id", "")) for block in message.blocks] for message in found.messages] == keys
+    keys = [
+        [(type(block), getattr(block, "tool_use_id", "")) for block in message.blocks]
+        for message in messages
+    ]
+    assert [
+        [(type(block), getattr(block, "tool_use_id", "")) for block in message.blocks]
+        for message in found.messages
+    ] == keys
     assert found.tokens_after < found.tokens_before
-    assert isinstance(by_time(found.messages, now=HOUR, last_reply=0.0, settings=SETTINGS), Unchanged)
+    assert isinstance(
+        clear_when_idle(found.messages, now=HOUR, last_reply=0.0, settings=SETTINGS),
+        UnchangedHistory,
+    )
 
 
 def cleared_by_api(messages: History, edit: dict[str, Any], *, counts_excluded: bool) -> set[str]:
     """What the API clears for an edit, under either reading of what `keep` counts."""
     uses = [use for message in messages.messages for use in message.tool_uses]
     open_to_it = [use for use in uses if use.name not in edit.get("exclude_tools", [])]
-    kept = (uses if counts_excluded else open_to_it)[-edit["keep"]["value"] :] if edit["keep"]["value"] else []
+    kept = (
+        (uses if counts_excluded else open_to_it)[-edit["keep"]["value"] :]
+        if edit["keep"]["value"]
+        else []
+    )
     ids = {use.id for use in kept}
     return {use.id for use in open_to_it if use.id not in ids}
 
@@ -118,15 +168,17 @@ def cleared_by_api(messages: History, edit: dict[str, Any], *, counts_excluded: 
 @pytest.mark.covers("CP-6")
 @pytest.mark.parametrize("counts_excluded", [True, False])
 def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excluded: bool) -> None:
-    """With tools between that are never cleared, under both readings of the API, and still so when the conversation has grown."""
+    """With tools between that are never cleared, under both readings of the API, and still so when
+    the conversation has grown.
+    """
     history = work(4).runs("t1", LONG, "Task")
     for number in range(4, 8):
         history.runs(f"c{number}", LONG)
-    pinned = pin(Pinned(), history.messages, 5)
+    pinned = pin_old_results(PinnedResults(), history.messages, 5)
     assert pinned.ids == ("c0", "c1", "c2")
 
     for _ in range(3):
-        edit = clearing_edit(pinned, history.messages)
+        edit = build_clearing_edit(pinned, history.messages)
         assert edit is not None
         assert edit["exclude_tools"] == ["Task"]
         gone = cleared_by_api(history, edit, counts_excluded=counts_excluded)
@@ -137,53 +189,68 @@ def test_the_edit_clears_the_wanted_results_and_never_a_newer_one(*, counts_excl
 
 @pytest.mark.covers("CP-6")
 def test_the_local_messages_stay_and_the_host_s_own_edits_hold() -> None:
-    """Only the request gains the edit, last in the list; a host that clears on its own is left alone."""
+    """Only the request gains the edit, last in the list; a host that clears on its own is left
+    alone.
+    """
     history = work(8)
-    pinned = pin(Pinned(), history.messages, 5)
+    pinned = pin_old_results(PinnedResults(), history.messages, 5)
     thinking = {"type": "clear_thinking_20251015", "keep": "all"}
-    body: dict[str, Any] = {"model": "m", "messages": [1], "context_management": {"edits": [thinking], "x": 1}}
+    body: dict[str, Any] = {
+        "model": "m",
+        "messages": [1],
+        "context_management": {"edits": [thinking], "x": 1},
+    }
     own = {"context_management": {"edits": [{"type": "clear_tool_uses_20250919"}]}}
 
-    change = cached(body, pinned, history.messages)
+    change = add_clearing_edit(body, pinned, history.messages)
 
     assert change.body["messages"] is body["messages"]
-    assert [edit["type"] for edit in change.body["context_management"]["edits"]] == ["clear_thinking_20251015", "clear_tool_uses_20250919"]
+    assert [edit["type"] for edit in change.body["context_management"]["edits"]] == [
+        "clear_thinking_20251015",
+        "clear_tool_uses_20250919",
+    ]
     assert change.body["context_management"]["x"] == 1
     assert change.betas == ("context-management-2025-06-27",)
     assert body["context_management"]["edits"] == [thinking]
-    assert cached(own, pinned, history.messages).body is own
-    assert cached(body, Pinned(), history.messages).body is body
+    assert add_clearing_edit(own, pinned, history.messages).body is own
+    assert add_clearing_edit(body, PinnedResults(), history.messages).body is body
 
 
 @pytest.mark.covers("CP-6")
 def test_the_boundary_comes_with_the_reply_that_confirms() -> None:
-    """Nothing before, nothing for an empty list, the difference to the running total after, and nothing twice."""
-    pinned = pin(Pinned(), work(8).messages, 5)
+    """Nothing before, nothing for an empty list, the difference to the running total after, and
+    nothing twice.
+    """
+    pinned = pin_old_results(PinnedResults(), work(8).messages, 5)
 
     def reply(tokens: int) -> dict[str, Any]:
-        edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": tokens, "cleared_tool_uses": 3}
+        edit = {
+            "type": "clear_tool_uses_20250919",
+            "cleared_input_tokens": tokens,
+            "cleared_tool_uses": 3,
+        }
         return {"context_management": {"applied_edits": [edit]}}
 
-    assert confirmed(pinned, {}) == (pinned, None)
-    assert confirmed(pinned, {"context_management": {"applied_edits": []}}) == (pinned, None)
-    first, boundary = confirmed(pinned, reply(700))
-    assert boundary == MicroBoundary(("c0", "c1", "c2"), 700)
-    assert confirmed(first, reply(700)) == (first, None)
-    more = pin(first, work(10).messages, 5)
+    assert confirm_clearing(pinned, {}) == (pinned, None)
+    assert confirm_clearing(pinned, {"context_management": {"applied_edits": []}}) == (pinned, None)
+    first, boundary = confirm_clearing(pinned, reply(700))
+    assert boundary == ClearingBoundary(("c0", "c1", "c2"), 700)
+    assert confirm_clearing(first, reply(700)) == (first, None)
+    more = pin_old_results(first, work(10).messages, 5)
     assert more.waiting == ("c3", "c4")
-    assert confirmed(more, reply(1_100))[1] == MicroBoundary(("c3", "c4"), 400)
+    assert confirm_clearing(more, reply(1_100))[1] == ClearingBoundary(("c3", "c4"), 400)
 
 
 @pytest.mark.covers("CP-6")
 def test_a_new_history_forgets_the_pins_that_have_no_object() -> None:
     """After clearing by time the provider has nothing left to clear."""
     history = work(8)
-    pinned = pin(Pinned(), history.messages, 5)
-    done = by_time(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
-    assert isinstance(done, Compacted)
+    pinned = pin_old_results(PinnedResults(), history.messages, 5)
+    done = clear_when_idle(history.messages, now=HOUR, last_reply=0.0, settings=SETTINGS)
+    assert isinstance(done, CompactedHistory)
 
-    assert forget(pinned, done.messages) == Pinned()
-    assert forget(pinned, history.messages[3:]).ids == ("c1", "c2")
+    assert drop_stale_pins(pinned, done.messages) == PinnedResults()
+    assert drop_stale_pins(pinned, history.messages[3:]).ids == ("c1", "c2")
 
 
 @pytest.mark.covers("CP-5")
@@ -191,5 +258,5 @@ def test_a_call_that_waits_is_not_among_the_newest() -> None:
     """It has no result to keep."""
     history = work(6).calls(("open", "Bash"))
 
-    assert old_results(history.messages, 5) == ("c0",)
+    assert find_old_results(history.messages, 5) == ("c0",)
     assert isinstance(history.messages[-1].blocks[0], ToolUse)

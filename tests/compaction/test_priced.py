@@ -1,4 +1,6 @@
-"""What is done for money's sake: old results go, or the notes take over, when that saves more than it costs."""
+"""What is done for money's sake: old results go, or the notes take over, when that saves more than
+it costs.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +9,71 @@ from typing import Any
 
 import pytest
 
-from memorist.compaction.conversation import Conversation, conversation
-from memorist.compaction.economics import Rates
-from memorist.compaction.priced import Money, Paying, Talk, what_pays
-from memorist.compaction.settings import CompactionSettings
-from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
-from memorist.engine.memorist import Memorist
+from memorist.compaction.economics import (
+    CostState,
+    ProfitableEdit,
+    ReplaceableHistory,
+    TokenRates,
+    find_profitable_edit,
+)
+from memorist.compaction.history import MeasuredConversation, measure_conversation
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.engine.engine import Memorist
 from memorist.events import ConversationCompacted, Event
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
-from memorist.settings import Settings
-from memorist.testing.clock import FrozenClock
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing.memory import FrozenClock
 
 SETTINGS = CompactionSettings()
-RATES = Rates(plain=5e-6, read=0.5e-6, write=6.25e-6)
+RATES = TokenRates(plain=5e-6, read=0.5e-6, write=6.25e-6)
 
 
-def history(reads: int, size: int = 4_000) -> Conversation:
+def history(reads: int, size: int = 4_000) -> MeasuredConversation:
     """A question, and so many reads of so many bytes, each seen by a reply."""
-    messages = [Message(id="q", role="user", blocks=(Text("Look."),), origin=Origin.USER)]
+    messages = [Message(id="q", role="user", blocks=(TextBlock("Look."),), origin=Origin.USER)]
     for number in range(reads):
         use = ToolUse(f"c{number}", "Read", {"file_path": f"f{number}"})
-        messages.append(Message(id=f"a{number}", role="assistant", blocks=(use,), origin=Origin.MODEL, reply_id=f"r{number}"))
-        result = ToolResult(f"c{number}", (Text("x" * size),))
+        messages.append(
+            Message(
+                id=f"a{number}",
+                role="assistant",
+                blocks=(use,),
+                origin=Origin.MODEL,
+                reply_id=f"r{number}",
+            )
+        )
+        result = ToolResult(f"c{number}", (TextBlock("x" * size),))
         messages.append(Message(id=f"u{number}", role="user", blocks=(result,), origin=Origin.TOOL))
-    messages.append(Message(id="end", role="assistant", blocks=(Text("Seen."),), origin=Origin.MODEL, reply_id="end"))
-    return conversation(messages)
+    messages.append(
+        Message(
+            id="end",
+            role="assistant",
+            blocks=(TextBlock("Seen."),),
+            origin=Origin.MODEL,
+            reply_id="end",
+        )
+    )
+    return measure_conversation(messages)
 
 
-def money(**more: Any) -> Money:
-    return Money(**{"rates": RATES, "output": 25e-6, "cached": 30_000, "age_seconds": 10.0, "calls": 40, "first": 1_000, **more})
+def money(**more: Any) -> CostState:
+    return CostState(
+        **{
+            "rates": RATES,
+            "output": 25e-6,
+            "cached": 30_000,
+            "age_seconds": 10.0,
+            "calls": 40,
+            "first": 1_000,
+            **more,
+        }
+    )
 
 
-def pays(held: Conversation, limit: int, **more: Any) -> Paying | None:
-    return what_pays(held, money(**more), used=held.tokens, limit=limit, settings=SETTINGS)
+def pays(held: MeasuredConversation, limit: int, **more: Any) -> ProfitableEdit | None:
+    return find_profitable_edit(
+        held, money(**more), used=held.tokens, limit=limit, settings=SETTINGS
+    )
 
 
 @pytest.mark.covers("CP-18")
@@ -53,7 +86,9 @@ def test_with_room_left_nothing_is_cleared_for_money() -> None:
 
 @pytest.mark.covers("CP-18")
 def test_a_cold_cache_makes_clearing_pay() -> None:
-    """Everything is written again anyway, so what is gone is not written; the newest five results stay."""
+    """Everything is written again anyway, so what is gone is not written; the newest five results
+    stay.
+    """
     held = history(40)
     found = pays(held, limit=round(held.tokens * 1.5), age_seconds=4_000.0)
 
@@ -75,10 +110,24 @@ def test_a_warm_cache_near_the_end_of_the_window_is_left_alone() -> None:
 def test_the_notes_take_over_where_that_pays_more_than_clearing() -> None:
     """Offered from half the threshold on; never below it."""
     held = history(60, size=8_000)
-    talk = Talk(start=len(held.messages) - 12, tokens=1_500)
-    with_talk = what_pays(held, money(age_seconds=4_000.0), used=held.tokens, limit=held.tokens + 50_000, settings=SETTINGS, talk=talk)
+    talk = ReplaceableHistory(start=len(held.messages) - 12, tokens=1_500)
+    with_talk = find_profitable_edit(
+        held,
+        money(age_seconds=4_000.0),
+        used=held.tokens,
+        limit=held.tokens + 50_000,
+        settings=SETTINGS,
+        replaceable=talk,
+    )
     later = CompactionSettings(talk_from=1.0)
-    without = what_pays(held, money(age_seconds=4_000.0), used=held.tokens, limit=held.tokens + 50_000, settings=later, talk=talk)
+    without = find_profitable_edit(
+        held,
+        money(age_seconds=4_000.0),
+        used=held.tokens,
+        limit=held.tokens + 50_000,
+        settings=later,
+        replaceable=talk,
+    )
 
     assert with_talk is not None
     assert with_talk.notes
@@ -90,28 +139,61 @@ def test_the_notes_take_over_where_that_pays_more_than_clearing() -> None:
 async def test_a_live_session_clears_for_money_only_where_a_price_is_known(tmp_path: Path) -> None:
     """The same conversation, with a price and without: the second is left as it is."""
     told: dict[str, list[Event]] = {"priced": [], "unpriced": []}
-    known = Price(window=60_000, max_output=500, input=5.0, output=25.0, cache_read=0.5, cache_write=6.25)
-    for name, price in (("priced", known), ("unpriced", Price(window=60_000, max_output=500))):
+    known = ModelPrice(
+        window=60_000, max_output=500, input=5.0, output=25.0, cache_read=0.5, cache_write=6.25
+    )
+    for name, price in (("priced", known), ("unpriced", ModelPrice(window=60_000, max_output=500))):
         table = {"m": price}
-        settings = Settings(models=ModelSettings(prices=table), compaction=CompactionSettings(talk_from=1.0))
+        settings = Settings(
+            models=ModelSettings(prices=table), compaction=CompactionSettings(talk_from=1.0)
+        )
         clock = FrozenClock()
-        async with Memorist(model="structural", home=tmp_path / name, settings=settings, clock=clock) as engine:
+        async with Memorist(
+            model="structural", home=tmp_path / name, settings=settings, clock=clock
+        ) as engine:
             session = await engine.open("s", listener=told[name].append)
             messages: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
             for number in range(28):
-                clock.advance(600 if number == 25 else 5)  # a pause longer than the cache lives, and shorter than an hour
+                clock.advance(
+                    600 if number == 25 else 5
+                )  # a pause longer than the cache lives, and shorter than an hour
                 await session.prepare({"model": "m", "max_tokens": 500, "messages": messages})
-                content = [{"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {"file_path": f"f{number}"}}]
+                content = [
+                    {
+                        "type": "tool_use",
+                        "id": f"c{number}",
+                        "name": "Read",
+                        "input": {"file_path": f"f{number}"},
+                    }
+                ]
                 tokens = 2_000 + 1_200 * number
-                usage = {"input_tokens": 1_200, "cache_read_input_tokens": tokens - 1_200, "output_tokens": 20}
+                usage = {
+                    "input_tokens": 1_200,
+                    "cache_read_input_tokens": tokens - 1_200,
+                    "output_tokens": 20,
+                }
                 await session.observe(
-                    {"id": f"m{number}", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
+                    {
+                        "id": f"m{number}",
+                        "type": "message",
+                        "role": "assistant",
+                        "model": "m",
+                        "content": content,
+                        "usage": usage,
+                    }
                 )
                 messages.append({"role": "assistant", "content": content})
-                result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "y" * 4_000}
+                result = {
+                    "type": "tool_result",
+                    "tool_use_id": f"c{number}",
+                    "content": "y" * 4_000,
+                }
                 messages.append({"role": "user", "content": [result]})
 
-    compactions = {name: [event for event in events if isinstance(event, ConversationCompacted)] for name, events in told.items()}
+    compactions = {
+        name: [event for event in events if isinstance(event, ConversationCompacted)]
+        for name, events in told.items()
+    }
     assert not compactions["unpriced"]
     assert compactions["priced"]
     assert all(event.tokens_after < event.tokens_before for event in compactions["priced"])

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from memorist.compaction.provider import (
-    Applied,
+    AppliedEdit,
     ProviderSummary,
-    anthropic_compaction,
-    applied_edits,
-    compacted_input,
-    from_newest_compaction,
-    iterations_usage,
-    openai_compact_request,
-    openai_compaction,
+    build_openai_compact_request,
+    cut_to_newest_compaction,
     read_anthropic_compaction,
+    read_applied_edits,
+    read_compacted_input,
     read_openai_compaction,
+    request_anthropic_compaction,
+    request_openai_compaction,
+    sum_iterations_usage,
 )
-from memorist.compaction.summary import Unusable
+from memorist.compaction.summary import UnusableSummary
 from memorist.core.messages import Usage
 
 pytestmark = pytest.mark.covers("CP-13")
@@ -31,7 +31,9 @@ def test_anthropic_is_told_when_to_compact_and_how() -> None:
     """The trigger is never below what the API takes; the request itself is not changed."""
     body: dict[str, Any] = {"model": "m", "messages": []}
 
-    change = anthropic_compaction(body, trigger=10_000, instructions="keep the schema", pause=True)
+    change = request_anthropic_compaction(
+        body, trigger=10_000, instructions="keep the schema", pause=True
+    )
 
     assert change.body["context_management"] == {
         "edits": [
@@ -45,7 +47,7 @@ def test_anthropic_is_told_when_to_compact_and_how() -> None:
     }
     assert change.betas == ("compact-2026-01-12",)
     assert "context_management" not in body
-    assert anthropic_compaction(change.body, trigger=160_000).body is change.body
+    assert request_anthropic_compaction(change.body, trigger=160_000).body is change.body
 
 
 def test_the_compaction_block_of_a_reply_is_read() -> None:
@@ -53,10 +55,13 @@ def test_the_compaction_block_of_a_reply_is_read() -> None:
     block = {"type": "compaction", "content": "so far", "signature": "s", "later": 1}
 
     assert read_anthropic_compaction({"content": [{"type": "text", "text": "x"}]}) is None
-    assert isinstance(read_anthropic_compaction({"content": [{"type": "compaction", "content": None}]}), Unusable)
-    assert read_anthropic_compaction({"content": [block], "stop_reason": "compaction"}) == ProviderSummary(
-        item=block, summary="so far", paused=True
+    assert isinstance(
+        read_anthropic_compaction({"content": [{"type": "compaction", "content": None}]}),
+        UnusableSummary,
     )
+    assert read_anthropic_compaction(
+        {"content": [block], "stop_reason": "compaction"}
+    ) == ProviderSummary(item=block, summary="so far", paused=True)
 
 
 def test_usage_of_all_passes_is_counted() -> None:
@@ -68,19 +73,26 @@ def test_usage_of_all_passes_is_counted() -> None:
         "cache_read_input_tokens": 5,
         "cache_creation_input_tokens": 0,
     }
-    message = {"type": "message", "input_tokens": 23_000, "output_tokens": 1_000, "cache_creation_input_tokens": 7}
+    message = {
+        "type": "message",
+        "input_tokens": 23_000,
+        "output_tokens": 1_000,
+        "cache_creation_input_tokens": 7,
+    }
 
-    assert iterations_usage({"usage": {"iterations": [compaction, message]}}) == Usage(
+    assert sum_iterations_usage({"usage": {"iterations": [compaction, message]}}) == Usage(
         input=203_000, cache_read=5, cache_write=7, output=4_500
     )
-    assert iterations_usage({"usage": {"input_tokens": 1}}) is None
+    assert sum_iterations_usage({"usage": {"input_tokens": 1}}) is None
 
 
 def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
     """Whatever a reply holds there, reading does not fail."""
     edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 50, "cleared_tool_uses": 2}
 
-    assert applied_edits({"context_management": {"applied_edits": [edit, 7]}}) == (Applied("clear_tool_uses_20250919", 50, 2),)
+    assert read_applied_edits({"context_management": {"applied_edits": [edit, 7]}}) == (
+        AppliedEdit("clear_tool_uses_20250919", 50, 2),
+    )
     nonsense: list[dict[str, Any]] = [
         {},
         {"context_management": None},
@@ -88,25 +100,35 @@ def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
         {"context_management": []},
     ]
     for odd in nonsense:
-        assert applied_edits(odd) == ()
+        assert read_applied_edits(odd) == ()
 
 
 def test_openai_is_told_its_threshold() -> None:
     """Beside what the host set; a host's own compaction entry holds."""
     body: dict[str, Any] = {"model": "m", "input": [], "context_management": [{"type": "other"}]}
 
-    change = openai_compaction(body, threshold=200_000)
+    change = request_openai_compaction(body, threshold=200_000)
 
-    assert change.body["context_management"] == [{"type": "other"}, {"type": "compaction", "compact_threshold": 200_000}]
-    assert openai_compaction(change.body, threshold=5).body == change.body
+    assert change.body["context_management"] == [
+        {"type": "other"},
+        {"type": "compaction", "compact_threshold": 200_000},
+    ]
+    assert request_openai_compaction(change.body, threshold=5).body == change.body
     assert body["context_management"] == [{"type": "other"}]
 
 
 def test_the_compact_endpoint_gets_only_the_keys_it_takes() -> None:
     """Tools and streaming are not among them."""
-    body = {"model": "m", "input": [1], "instructions": "i", "tools": [2], "stream": True, "prompt_cache_key": "k"}
+    body = {
+        "model": "m",
+        "input": [1],
+        "instructions": "i",
+        "tools": [2],
+        "stream": True,
+        "prompt_cache_key": "k",
+    }
 
-    change = openai_compact_request(body)
+    change = build_openai_compact_request(body)
 
     assert change.path == "/responses/compact"
     assert change.body == {"model": "m", "input": [1], "instructions": "i", "prompt_cache_key": "k"}
@@ -115,21 +137,27 @@ def test_the_compact_endpoint_gets_only_the_keys_it_takes() -> None:
 def test_exactly_one_compaction_item_is_taken() -> None:
     """None in an ordinary reply; none, two, or an empty one after asking for it is unusable."""
     assert read_openai_compaction({"object": "response", "output": []}) is None
-    assert read_openai_compaction({"output": [{"type": "message"}, ITEM]}) == ProviderSummary(item=ITEM, summary="")
+    assert read_openai_compaction({"output": [{"type": "message"}, ITEM]}) == ProviderSummary(
+        item=ITEM, summary=""
+    )
     for odd in (
         {"object": "response.compaction", "output": []},
         {"output": [ITEM, ITEM]},
         {"output": [{"type": "compaction", "encrypted_content": ""}]},
     ):
-        assert isinstance(read_openai_compaction(odd), Unusable)
+        assert isinstance(read_openai_compaction(odd), UnusableSummary)
 
 
 def test_the_next_input_is_talk_and_the_item() -> None:
-    """Instructions, calls, outputs and reasoning of the old history are dropped; what stands before the newest item need not be sent."""
+    """Instructions, calls, outputs and reasoning of the old history are dropped; what stands before
+    the newest item need not be sent.
+    """
     user = {"type": "message", "role": "user", "content": "hi"}
     developer = {"type": "message", "role": "developer", "content": "rules"}
     call = {"type": "function_call", "call_id": "c"}
 
-    assert compacted_input({"output": [developer, user, call, {"type": "reasoning"}, ITEM]}) == [user, ITEM]
-    assert from_newest_compaction([user, ITEM, user, ITEM, call]) == [ITEM, call]
-    assert from_newest_compaction([user]) == [user]
+    assert read_compacted_input(
+        {"output": [developer, user, call, {"type": "reasoning"}, ITEM]}
+    ) == [user, ITEM]
+    assert cut_to_newest_compaction([user, ITEM, user, ITEM, call]) == [ITEM, call]
+    assert cut_to_newest_compaction([user]) == [user]

@@ -1,4 +1,6 @@
-"""What the model sees after each way of compaction, compared with tests/shapes line by line, and taken by every provider."""
+"""What the model sees after each way of compaction, compared with tests/shapes line by line, and
+taken by every provider.
+"""
 
 from __future__ import annotations
 
@@ -9,129 +11,214 @@ from typing import Any
 import pytest
 
 from compaction.histories import WORD, History
-from memorist.compaction import from_session_memory, full, inline
-from memorist.compaction.budget import Decisions, apply_budget
-from memorist.compaction.conversation import conversation
-from memorist.compaction.full import Terms
+from memorist.compaction import full, inline
+from memorist.compaction import session_memory as from_session_memory
+from memorist.compaction.full import RewriteOptions
+from memorist.compaction.history import (
+    CompactedHistory,
+    CompactionResult,
+    load_compaction_prompts,
+    measure_conversation,
+)
 from memorist.compaction.inline import HandOver
-from memorist.compaction.micro import by_time
-from memorist.compaction.restore import Facts, InvokedSkill, ReadFile
-from memorist.compaction.result import Compacted, Outcome
-from memorist.compaction.settings import CompactionSettings
-from memorist.compaction.texts import shipped
-from memorist.compaction.thresholds import BeforeTurn, Manual, MidTurn, ModelSwitch, Moment, Rival, inline_due, inline_limit
-from memorist.core.messages import Image, Message, Origin, Text, Thinking, ToolResult
-from memorist.formats.registry import codec
-from memorist.prompts.load import load
-from memorist.testing.shapes import shape
-from memorist.testing.strict import check
+from memorist.compaction.policy import (
+    BeforeTurnCheck,
+    InlineCheck,
+    ManualRequest,
+    MidTurnCheck,
+    ModelSwitchCheck,
+    SwitchedModel,
+    compute_inline_limit,
+    find_inline_trigger,
+)
+from memorist.compaction.restore import InvokedSkill, RestorableContent, RestorableFile
+from memorist.compaction.tool_results import OffloadDecisions, apply_result_budget, clear_when_idle
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ThinkingBlock, ToolResult
+from memorist.formats.registry import find_codec
+from memorist.settings import CompactionSettings
+from memorist.testing.assertions import render_shape
+from memorist.testing.request_checks import find_problem
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 SETTINGS = CompactionSettings()
-TEXTS = shipped()
-FACTS = Facts(
-    files=(ReadFile("/w/parser.py", "def parse(): ...", 2.0), ReadFile("/w/CLAUDE.md", "rules", 3.0)),
+TEXTS = load_compaction_prompts()
+FACTS = RestorableContent(
+    files=(
+        RestorableFile("/w/parser.py", "def parse(): ...", 2.0),
+        RestorableFile("/w/CLAUDE.md", "rules", 3.0),
+    ),
     skills=(InvokedSkill("release", "/s/release.md", "tag, build, push", 1.0),),
     plan=("/w/plan.md", "1. parse\n2. test"),
     tasks="- [x] parse\n- [ ] test",
 )
-TERMS = Terms(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=FACTS)
+TERMS = RewriteOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=FACTS)
 INITIAL = (
-    Message(id="i1", role="developer", blocks=(Text("The permissions and skills of this session."),), origin=Origin.INJECTED),
-    Message(id="i2", role="user", blocks=(Text("<environment_context>cwd</environment_context>"),), origin=Origin.INJECTED),
+    Message(
+        id="i1",
+        role="developer",
+        blocks=(TextBlock("The permissions and skills of this session."),),
+        origin=Origin.INJECTED,
+    ),
+    Message(
+        id="i2",
+        role="user",
+        blocks=(TextBlock("<environment_context>cwd</environment_context>"),),
+        origin=Origin.INJECTED,
+    ),
 )
-EDGE = inline_limit(272_000)
+EDGE = compute_inline_limit(272_000)
 
 
 def session() -> History:
     """Two turns of work on a parser, with parallel calls, a split reply and a picture."""
-    history = History().injected("<system-reminder>rules of the project</system-reminder>").user("Build a parser for the log format.")
+    history = (
+        History()
+        .injected("<system-reminder>rules of the project</system-reminder>")
+        .user("Build a parser for the log format.")
+    )
     history.calls(("c1", "Read"), ("c2", "Bash")).results(("c1", WORD * 2_000), ("c2", "ok"))
     history.says("The parser stands.").user("Good. Now make it fast and keep the tests green.")
     history.interleaved("c3", "c4").runs("c5", WORD * 4_000).runs("c6", WORD * 1_500)
     return history
 
 
-def made(outcome: Outcome) -> tuple[Message, ...]:
-    assert isinstance(outcome, Compacted), outcome
+def made(outcome: CompactionResult) -> tuple[Message, ...]:
+    assert isinstance(outcome, CompactedHistory), outcome
     return outcome.messages
 
 
-def phase(moment: Moment, used: int) -> Sequence[Message]:
+def phase(moment: InlineCheck, used: int) -> Sequence[Message]:
     """The initial context that a trigger brings along."""
-    trigger = inline_due(moment, used, EDGE)
+    trigger = find_inline_trigger(moment, used, EDGE)
     assert trigger is not None
     return INITIAL if trigger.initial_context == "before_last_user" else ()
 
 
 def full_compact() -> tuple[Message, ...]:
-    return made(full.compact(conversation(session().messages), "1. Request and intent: a parser", TERMS))
+    return made(
+        full.compact_with_summary(
+            measure_conversation(session().messages), "1. Request and intent: a parser", TERMS
+        )
+    )
 
 
 def full_before_turn() -> tuple[Message, ...]:
     return made(
-        full.compact(conversation(session().says("Done.").user("And write the manual.").messages), "1. Request and intent: a parser", TERMS)
+        full.compact_with_summary(
+            measure_conversation(session().says("Done.").user("And write the manual.").messages),
+            "1. Request and intent: a parser",
+            TERMS,
+        )
     )
 
 
 def session_memory() -> tuple[Message, ...]:
-    template = load("session_memory/template")
-    notes = from_session_memory.Notes(text=template + "- parsed\n", path="/n/summary.md", template=template, last_summarised="m9")
-    held = conversation(session().messages)
-    terms = Terms(texts=TEXTS, settings=CompactionSettings(keep_minimum_tokens=3_000, keep_minimum_texts=0), limit=100_000, facts=FACTS)
-    return made(from_session_memory.compact(held, notes, terms))
+    template = load_prompt("session_memory/template")
+    notes = from_session_memory.SessionNotes(
+        text=template + "- parsed\n", path="/n/summary.md", template=template, last_summarised="m9"
+    )
+    held = measure_conversation(session().messages)
+    terms = RewriteOptions(
+        texts=TEXTS,
+        settings=CompactionSettings(keep_minimum_tokens=3_000, keep_minimum_texts=0),
+        limit=100_000,
+        facts=FACTS,
+    )
+    return made(from_session_memory.compact_with_notes(held, notes, terms))
 
 
 def inline_manual() -> tuple[Message, ...]:
-    return made(inline.compact(conversation(session().messages), HandOver(summary="- parsed", initial=phase(Manual(), 9)), TERMS))
+    return made(
+        inline.compact_inline(
+            measure_conversation(session().messages),
+            HandOver(summary="- parsed", initial=phase(ManualRequest(), 9)),
+            TERMS,
+        )
+    )
 
 
 def inline_pre_turn() -> tuple[Message, ...]:
-    over = HandOver(summary="- parsed", initial=phase(BeforeTurn(50), 244_790))
-    incoming = Message(id="new", role="user", blocks=(Text("And write the manual."),), origin=Origin.USER)
-    return (*made(inline.compact(conversation(session().messages), over, TERMS)), *INITIAL, incoming)
+    over = HandOver(summary="- parsed", initial=phase(BeforeTurnCheck(50), 244_790))
+    incoming = Message(
+        id="new", role="user", blocks=(TextBlock("And write the manual."),), origin=Origin.USER
+    )
+    return (
+        *made(inline.compact_inline(measure_conversation(session().messages), over, TERMS)),
+        *INITIAL,
+        incoming,
+    )
 
 
 def inline_mid_turn() -> tuple[Message, ...]:
-    over = HandOver(summary="- parsed", initial=phase(MidTurn(goes_on=True), 244_800))
-    return made(inline.compact(conversation(session().messages), over, TERMS))
+    over = HandOver(summary="- parsed", initial=phase(MidTurnCheck(goes_on=True), 244_800))
+    return made(inline.compact_inline(measure_conversation(session().messages), over, TERMS))
 
 
 def inline_model_switch() -> tuple[Message, ...]:
-    switch = ModelSwitch(Rival("large", 400_000, inline_limit(400_000)), Rival("small", 272_000, EDGE))
+    switch = ModelSwitchCheck(
+        SwitchedModel("large", 400_000, compute_inline_limit(400_000)),
+        SwitchedModel("small", 272_000, EDGE),
+    )
     over = HandOver(summary="- parsed", initial=phase(switch, 250_000))
     long = session().user("Old and long. " + WORD * 19_990).user("Use the small model from now on.")
-    return made(inline.compact(conversation(long.messages), over, TERMS))
+    return made(inline.compact_inline(measure_conversation(long.messages), over, TERMS))
 
 
 def micro() -> tuple[Message, ...]:
     own = CompactionSettings(micro_keep=2)
-    return made(by_time(session().messages, now=7_200.0, last_reply=0.0, settings=own))
+    return made(clear_when_idle(session().messages, now=7_200.0, last_reply=0.0, settings=own))
 
 
 def budget() -> tuple[Message, ...]:
-    history = History().user("Show me the logs.").calls(("c1", "Bash"), ("c2", "Grep")).results(("c1", "x" * 60_000), ("c2", ""))
-    return apply_budget(history.messages, Decisions(), SETTINGS, folder="/s/tool-results").messages
+    history = (
+        History()
+        .user("Show me the logs.")
+        .calls(("c1", "Bash"), ("c2", "Grep"))
+        .results(("c1", "x" * 60_000), ("c2", ""))
+    )
+    return apply_result_budget(
+        history.messages, OffloadDecisions(), SETTINGS, folder="/s/tool-results"
+    ).messages
 
 
 SCENARIOS: dict[str, tuple[str, Any]] = {
-    "full": ("Full compaction in the middle of a turn: the summary, then what comes back; the instruction file does not.", full_compact),
-    "full_before_turn": ("Full compaction when the user has just spoken: the new message stays as it was.", full_before_turn),
+    "full": (
+        "Full compaction in the middle of a turn: the summary, then what comes back; the "
+        "instruction file does not.",
+        full_compact,
+    ),
+    "full_before_turn": (
+        "Full compaction when the user has just spoken: the new message stays as it was.",
+        full_before_turn,
+    ),
     "session_memory": (
-        "Session memory compaction: the notes, the newest messages from a whole reply on, the plan and the tasks.",
+        "Session memory compaction: the notes, the newest messages from a whole reply on, the "
+        "plan and the tasks.",
         session_memory,
     ),
-    "inline_manual": ("Inline compaction by the user: the user's messages, the hand-over last.", inline_manual),
-    "inline_pre_turn": ("Inline compaction before a turn: the initial context comes fresh with the new message.", inline_pre_turn),
+    "inline_manual": (
+        "Inline compaction by the user: the user's messages, the hand-over last.",
+        inline_manual,
+    ),
+    "inline_pre_turn": (
+        "Inline compaction before a turn: the initial context comes fresh with the new message.",
+        inline_pre_turn,
+    ),
     "inline_mid_turn": (
-        "Inline compaction in a turn: the initial context before the last user message, the hand-over last.",
+        "Inline compaction in a turn: the initial context before the last user message, the "
+        "hand-over last.",
         inline_mid_turn,
     ),
     "inline_model_switch": (
-        "Inline compaction on a switch to a smaller model: the long message is cut, older ones are left out.",
+        "Inline compaction on a switch to a smaller model: the long message is cut, older ones "
+        "are left out.",
         inline_model_switch,
     ),
-    "micro": ("Microcompact after an hour: all but the two newest results hold one fixed text.", micro),
+    "micro": (
+        "Microcompact after an hour: all but the two newest results hold one fixed text.",
+        micro,
+    ),
     "budget": ("The tool result budget: a large result is on disk, an empty one says so.", budget),
 }
 
@@ -142,7 +229,7 @@ def test_the_model_sees_what_the_shape_says(name: str) -> None:
     """One line a block, compared exactly; each file of the folder belongs to a scenario."""
     sentence, build = SCENARIOS[name]
 
-    assert f"{sentence}\n\n{shape(build())}" == (SHAPES / f"{name}.txt").read_text("utf-8")
+    assert f"{sentence}\n\n{render_shape(build())}" == (SHAPES / f"{name}.txt").read_text("utf-8")
 
 
 def test_no_shape_is_left_without_a_scenario() -> None:
@@ -155,20 +242,30 @@ def test_no_shape_is_left_without_a_scenario() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_provider_takes_the_new_history(name: str, wire: str) -> None:
     """The strict checks of the loopback server: pairs, roles, nothing empty."""
-    form = codec(wire)
-    messages = [message for message in SCENARIOS[name][1]() if wire != "anthropic" or message.role != "developer"]
-    body: dict[str, Any] = {"model": "m", "max_tokens": 9, form.history_key(): form.encode_messages(messages)}
+    form = find_codec(wire)
+    messages = [
+        message
+        for message in SCENARIOS[name][1]()
+        if wire != "anthropic" or message.role != "developer"
+    ]
+    body: dict[str, Any] = {
+        "model": "m",
+        "max_tokens": 9,
+        form.history_key(): form.encode_messages(messages),
+    }
 
-    assert check(wire, body, window=1_000_000, tokens=1) is None
+    assert find_problem(wire, body, window=1_000_000, tokens=1) is None
 
 
 def test_a_shape_names_every_kind_of_block() -> None:
     """Text by its origin, calls and results by their ids, media and reasoning by their kind."""
-    history = History().user("one two three four five six seven").summary().picture().calls(("a", "Read"))
-    blocks = (Thinking("so it goes"), ToolResult("a", (Text("ok"), Image({}))))
+    history = (
+        History().user("one two three four five six seven").summary().picture().calls(("a", "Read"))
+    )
+    blocks = (ThinkingBlock("so it goes"), ToolResult("a", (TextBlock("ok"), ImageBlock({}))))
     other = Message(id="x", role="assistant", blocks=blocks, origin=Origin.MODEL)
 
-    assert shape([*history.messages, other]).splitlines() == [
+    assert render_shape([*history.messages, other]).splitlines() == [
         'user      text         <USER "one two three four five six …">',
         "user      text         <SUMMARY>",
         "user      <image>",

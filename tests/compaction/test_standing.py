@@ -10,15 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, told
-from memorist.compaction.conversation import conversation
-from memorist.compaction.recorded import recorded_at
-from memorist.compaction.result import Compacted, Strategy, Unchanged
-from memorist.compaction.standing import CONTEXT_ID, parted, stood
-from memorist.compaction.tail import tail
-from memorist.core.messages import Message, Origin, Text
-from memorist.engine.memorist import Memorist
-from memorist.formats import memorist_jsonl
-from memorist.store.lines import LineFile
+from memorist.compaction.history import (
+    CompactedHistory,
+    CompactionStrategy,
+    UnchangedHistory,
+    keep_tail,
+    measure_conversation,
+)
+from memorist.compaction.offline import read_recorded_window
+from memorist.compaction.standing import PREAMBLE_ID, reattach_preamble, split_preamble
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.engine.engine import Memorist
+from memorist.formats import transcript as transcript_format
+from memorist.store.transcript import LineFile
 from memorist.testing import Say, ScriptedModel
 
 LONG = WORD * 8_000
@@ -28,7 +32,7 @@ RULES, FOLDER, NEWER = (
     "<environment_context>\ndepot\n</environment_context>",
 )
 REMINDER = "<system-reminder>\nAmounts have two decimals.\n</system-reminder>"
-WAYS: tuple[Strategy, ...] = ("full", "inline", "structural", "tail")
+WAYS: tuple[CompactionStrategy, ...] = ("full", "inline", "structural", "tail")
 
 CHAT: dict[str, Any] = {
     "model": "gpt-5",
@@ -42,13 +46,33 @@ CHAT: dict[str, Any] = {
 RESPONSES: dict[str, Any] = {
     "model": "gpt-5",
     "input": [
-        {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": RULES}]},
+        {
+            "type": "message",
+            "role": "developer",
+            "content": [{"type": "input_text", "text": RULES}],
+        },
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": FOLDER}]},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Mend it."}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": LONG}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "Mend it."}],
+        },
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": LONG}],
+        },
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": NEWER}]},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Look here."}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": LONG}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "Look here."}],
+        },
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": LONG}],
+        },
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on."}]},
     ],
 }
@@ -56,16 +80,23 @@ ANTHROPIC: dict[str, Any] = {
     "model": "claude-sonnet-4-5",
     "max_tokens": 100,
     "messages": [
-        {"role": "user", "content": [{"type": "text", "text": REMINDER}, {"type": "text", "text": "Mend it."}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": REMINDER}, {"type": "text", "text": "Mend it."}],
+        },
         {"role": "assistant", "content": LONG},
         {"role": "user", "content": "Go on."},
     ],
 }
 
 
-async def compacted(body: dict[str, Any], spoken: str, way: Strategy, home: Path) -> tuple[list[Any], Path]:
+async def compacted(
+    body: dict[str, Any], spoken: str, way: CompactionStrategy, home: Path
+) -> tuple[list[Any], Path]:
     """The history that the engine sends after a compaction by this way, and its transcript."""
-    async with Memorist(model=ScriptedModel([Say(text="<summary>The totals are mended.</summary>")]), home=home) as engine:
+    async with Memorist(
+        model=ScriptedModel([Say(text="<summary>The totals are mended.</summary>")]), home=home
+    ) as engine:
         session = await engine.open("s", format=spoken, folder=home / "session")
         await session.prepare(body)
         done = await session.compact(strategy=way)
@@ -76,8 +107,12 @@ async def compacted(body: dict[str, Any], spoken: str, way: Strategy, home: Path
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.covers("CP-8", "CX-1")
-async def test_a_system_prompt_in_the_history_survives(way: Strategy, tmp_path: Path) -> None:
-    """In Chat Completions it is the first message, and it is so after every compaction, byte for byte."""
+async def test_a_system_prompt_in_the_history_survives(
+    way: CompactionStrategy, tmp_path: Path
+) -> None:
+    """In Chat Completions it is the first message, and it is so after every compaction, byte for
+    byte.
+    """
     sent, _ = await compacted(CHAT, "openai_chat", way, tmp_path)
 
     assert sent[0] == CHAT["messages"][0]
@@ -86,8 +121,12 @@ async def test_a_system_prompt_in_the_history_survives(way: Strategy, tmp_path: 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.covers("CP-8", "CX-1")
-async def test_instructions_and_environment_survive_and_a_newer_folder_with_them(way: Strategy, tmp_path: Path) -> None:
-    """The items at the front stay as the host wrote them; what was told later of the same thing stands behind them, once."""
+async def test_instructions_and_environment_survive_and_a_newer_folder_with_them(
+    way: CompactionStrategy, tmp_path: Path
+) -> None:
+    """The items at the front stay as the host wrote them; what was told later of the same thing
+    stands behind them, once.
+    """
     sent, _ = await compacted(RESPONSES, "openai_responses", way, tmp_path)
 
     assert sent[:2] == RESPONSES["input"][:2]
@@ -97,8 +136,12 @@ async def test_instructions_and_environment_survive_and_a_newer_folder_with_them
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.covers("CP-8", "CX-2")
-async def test_what_stands_beside_the_first_words_survives_without_them(way: Strategy, tmp_path: Path) -> None:
-    """Instruction files that a host puts into the user's first message come back in front of what replaces it."""
+async def test_what_stands_beside_the_first_words_survives_without_them(
+    way: CompactionStrategy, tmp_path: Path
+) -> None:
+    """Instruction files that a host puts into the user's first message come back in front of what
+    replaces it.
+    """
     sent, _ = await compacted(ANTHROPIC, "anthropic", way, tmp_path)
 
     assert sent[0]["role"] == "user"
@@ -109,11 +152,13 @@ async def test_what_stands_beside_the_first_words_survives_without_them(way: Str
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.covers("CP-8")
-async def test_the_transcript_tells_the_same_history(way: Strategy, tmp_path: Path) -> None:
+async def test_the_transcript_tells_the_same_history(
+    way: CompactionStrategy, tmp_path: Path
+) -> None:
     """What is read back at the end of the transcript begins with what the model was shown in front."""
     _, transcript = await compacted(RESPONSES, "openai_responses", way, tmp_path)
 
-    read = recorded_at(memorist_jsonl.read(LineFile(transcript))).messages
+    read = read_recorded_window(transcript_format.read_session(LineFile(transcript))).messages
 
     assert [message.text for message in read[:2]] == [RULES, FOLDER]
 
@@ -121,42 +166,66 @@ async def test_the_transcript_tells_the_same_history(way: Strategy, tmp_path: Pa
 @pytest.mark.covers("CP-8")
 def test_what_stood_once_stands_after_the_next_compaction_too() -> None:
     """The message that was made of the first one's reminders is one of the host's from then on."""
-    first = Message(id="a", role="user", blocks=(Text(REMINDER, Origin.INJECTED), Text("Mend it.")), origin=Origin.USER)
-    held = conversation([first, *History().says(LONG).user("Go on.").messages])
-    apart = parted(held, 100_000)
-    made = stood(tail(apart.rest.messages, 100), apart)
-    assert isinstance(made, Compacted)
+    first = Message(
+        id="a",
+        role="user",
+        blocks=(TextBlock(REMINDER, Origin.INJECTED), TextBlock("Mend it.")),
+        origin=Origin.USER,
+    )
+    held = measure_conversation([first, *History().says(LONG).user("Go on.").messages])
+    apart = split_preamble(held, 100_000)
+    made = reattach_preamble(keep_tail(apart.rest.messages, 100), apart)
+    assert isinstance(made, CompactedHistory)
 
-    again = parted(conversation(made.messages), 100_000)
+    again = split_preamble(measure_conversation(made.messages), 100_000)
 
-    assert made.messages[0].id == CONTEXT_ID
-    assert again.lead == made.messages[:1]
+    assert made.messages[0].id == PREAMBLE_ID
+    assert again.preamble == made.messages[:1]
     assert again.states == ()
 
 
 @pytest.mark.covers("CP-8", "CP-14")
 def test_something_huge_in_front_does_not_stand() -> None:
-    """A paste on the user's side that takes more than a quarter of the limit is compacted like anything else; the instructions always stand."""
-    rules = Message(id="r", role="system", blocks=(Text(LONG),), origin=Origin.INJECTED)
-    held = conversation([rules, *History().injected(f"<system-reminder>\n{LONG}\n</system-reminder>").user("Mend it.").messages])
+    """A paste on the user's side that takes more than a quarter of the limit is compacted like
+    anything else; the instructions always stand.
+    """
+    rules = Message(id="r", role="system", blocks=(TextBlock(LONG),), origin=Origin.INJECTED)
+    held = measure_conversation(
+        [
+            rules,
+            *History()
+            .injected(f"<system-reminder>\n{LONG}\n</system-reminder>")
+            .user("Mend it.")
+            .messages,
+        ]
+    )
 
-    apart = parted(held, 12_000)
+    apart = split_preamble(held, 12_000)
 
-    assert apart.lead == (rules,)
+    assert apart.preamble == (rules,)
     assert len(apart.rest.messages) == 2
 
 
 @pytest.mark.covers("CP-8", "CP-14")
 def test_a_huge_state_does_not_stand_either() -> None:
-    """Neither in front nor told later; of two of one kind only the newer counts, and one that fits stands."""
+    """Neither in front nor told later; of two of one kind only the newer counts, and one that fits
+    stands.
+    """
     huge = f"<environment_context>\n{LONG}\n</environment_context>"
     before = History().injected(huge).user("Mend it.").says("Done.")
-    again = before.injected(FOLDER).user("And here?").says("Done.").injected(NEWER).user("And there?")
+    again = (
+        before.injected(FOLDER).user("And here?").says("Done.").injected(NEWER).user("And there?")
+    )
 
-    apart = parted(conversation(again.messages), 12_000)
-    late = parted(conversation(History().user("Mend it.").says("Done.").injected(huge).user("Go on.").messages), 12_000)
+    apart = split_preamble(measure_conversation(again.messages), 12_000)
+    late = split_preamble(
+        measure_conversation(
+            History().user("Mend it.").says("Done.").injected(huge).user("Go on.").messages
+        ),
+        12_000,
+    )
 
-    assert apart.lead == ()
+    assert apart.preamble == ()
     assert [message.text for message in apart.states] == [NEWER]
     assert late.states == ()
 
@@ -164,17 +233,28 @@ def test_a_huge_state_does_not_stand_either() -> None:
 @settings(max_examples=150)
 @given(STEPS, st.integers(min_value=1, max_value=60_000))
 @pytest.mark.covers("CP-8", "CP-14")
-def test_nothing_is_shown_twice_and_the_result_is_smaller(steps: list[tuple[str, int]], limit: int) -> None:
-    """Over any history: no message stands twice, the counts add up, and a compaction that only adds is none."""
-    held = conversation([Message(id="r", role="developer", blocks=(Text(RULES),), origin=Origin.INJECTED), *told(steps)])
-    apart = parted(held, limit)
+def test_nothing_is_shown_twice_and_the_result_is_smaller(
+    steps: list[tuple[str, int]], limit: int
+) -> None:
+    """Over any history: no message stands twice, the counts add up, and a compaction that only adds
+    is none.
+    """
+    held = measure_conversation(
+        [
+            Message(id="r", role="developer", blocks=(TextBlock(RULES),), origin=Origin.INJECTED),
+            *told(steps),
+        ]
+    )
+    apart = split_preamble(held, limit)
 
-    made = stood(tail(apart.rest.messages, limit), apart)
+    made = reattach_preamble(keep_tail(apart.rest.messages, limit), apart)
 
-    assert not {id(message) for message in apart.lead} & {id(message) for message in apart.rest.messages}
-    assert apart.lead[0] is held.messages[0]
-    if isinstance(made, Unchanged):
+    assert not {id(message) for message in apart.preamble} & {
+        id(message) for message in apart.rest.messages
+    }
+    assert apart.preamble[0] is held.messages[0]
+    if isinstance(made, UnchangedHistory):
         return
     assert len({message.id for message in made.messages}) == len(made.messages)
     assert made.tokens_before == held.tokens
-    assert made.tokens_after == conversation(made.messages).tokens <= held.tokens
+    assert made.tokens_after == measure_conversation(made.messages).tokens <= held.tokens

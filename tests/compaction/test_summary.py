@@ -6,26 +6,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.summary import USER_SECTION, Checked, Unusable, checked, read_summary
-from memorist.compaction.texts import shipped
+from memorist.compaction.history import load_compaction_prompts
+from memorist.compaction.summary import (
+    USER_SECTION,
+    CheckedSummary,
+    UnusableSummary,
+    check_summary,
+    parse_summary,
+)
 
-TEXTS = shipped()
+TEXTS = load_compaction_prompts()
 GOOD = (
-    "<analysis>first this,\nthen that</analysis>\n\n<summary>\n1. Request and intent: a parser\n\n\n\n7. Pending tasks: tests\n</summary>"
+    "<analysis>first this,\nthen that</analysis>\n\n<summary>\n1. Request and intent: a "
+    "parser\n\n\n\n7. Pending tasks: tests\n</summary>"
 )
 
 
 @pytest.mark.covers("CP-7")
 def test_the_analysis_goes_and_the_summary_stays() -> None:
     """Tags are gone and blank lines collapsed."""
-    assert read_summary(GOOD, stop_reason="end_turn") == "1. Request and intent: a parser\n\n7. Pending tasks: tests"
+    assert (
+        parse_summary(GOOD, stop_reason="end_turn")
+        == "1. Request and intent: a parser\n\n7. Pending tasks: tests"
+    )
 
 
 @pytest.mark.covers("CP-7")
 @pytest.mark.parametrize("text", ["just a text", "1. Request: x\n2. Key concepts: y"])
 def test_without_tags_the_text_is_kept_as_it_is(text: str) -> None:
     """A model that forgets the form has still said something."""
-    assert read_summary(text) == text
+    assert parse_summary(text) == text
 
 
 @pytest.mark.covers("CP-7", "CP-15")
@@ -49,16 +59,19 @@ def test_without_tags_the_text_is_kept_as_it_is(text: str) -> None:
 )
 def test_an_answer_that_is_no_summary_is_unusable(text: str, stop: str | None, calls: int) -> None:
     """Empty, a tool call, an error, cut off: each with its reason."""
-    found = read_summary(text, stop_reason=stop, tool_calls=calls)
+    found = parse_summary(text, stop_reason=stop, tool_calls=calls)
 
-    assert isinstance(found, Unusable)
+    assert isinstance(found, UnusableSummary)
     assert found.why.endswith(".")
 
 
 @pytest.mark.covers("CP-7")
 def test_a_forgotten_end_tag_is_forgiven_when_the_model_came_to_its_end() -> None:
     """The stop reason tells a slip from a cut."""
-    assert read_summary("<analysis>x</analysis><summary>all of it", stop_reason="end_turn") == "all of it"
+    assert (
+        parse_summary("<analysis>x</analysis><summary>all of it", stop_reason="end_turn")
+        == "all of it"
+    )
 
 
 @pytest.mark.covers("CP-7")
@@ -67,25 +80,35 @@ def test_a_forgotten_end_tag_is_forgiven_when_the_model_came_to_its_end() -> Non
     [
         "Do NOT call any tools.",
         "- Remember: respond with text only, no tool calls.",
-        "Every tool is switched off for this one answer: a call would be refused, and the answer would be lost.",
+        "Every tool is switched off for this one answer: a call would be refused, and the "
+        "answer would be lost.",
         "These instructions belong to this answer alone.",
         "I must not use tools in this session.",
     ],
 )
 def test_orders_of_the_compaction_do_not_leak(line: str) -> None:
     """A session that goes on must not believe that tools are forbidden."""
-    found = checked(f"8. Current work: the parser\n{line}\n9. Next step: run the tests", [], (TEXTS.full,))
+    found = check_summary(
+        f"8. Current work: the parser\n{line}\n9. Next step: run the tests", [], (TEXTS.full,)
+    )
 
-    assert found == Checked("8. Current work: the parser\n9. Next step: run the tests", (line,))
+    assert found == CheckedSummary(
+        "8. Current work: the parser\n9. Next step: run the tests", (line,)
+    )
 
 
 @pytest.mark.covers("CP-7")
 @pytest.mark.parametrize(
-    "line", ["- never call the deploy tool on Fridays", "- What failed and is not to be tried again: the regex", "The build tool is slow."]
+    "line",
+    [
+        "- never call the deploy tool on Fridays",
+        "- What failed and is not to be tried again: the regex",
+        "The build tool is slow.",
+    ],
 )
 def test_limits_about_one_tool_stay(line: str) -> None:
     """Only a ban on tools as such is ours."""
-    assert checked(line, [], (TEXTS.full, TEXTS.inline)).text == line
+    assert check_summary(line, [], (TEXTS.full, TEXTS.inline)).text == line
 
 
 @pytest.mark.covers("CP-16")
@@ -106,9 +129,11 @@ def test_words_that_the_user_never_said_are_dropped(line: str) -> None:
     """Invented approvals and turns vanish with their line, and are reported."""
     said = ["please make it fast", "what is in the bucket?"]
 
-    found = checked(f"1. Request and intent: speed\n{line}\n7. Pending tasks: none", said)
+    found = check_summary(f"1. Request and intent: speed\n{line}\n7. Pending tasks: none", said)
 
-    assert found == Checked("1. Request and intent: speed\n7. Pending tasks: none", (line.strip(),))
+    assert found == CheckedSummary(
+        "1. Request and intent: speed\n7. Pending tasks: none", (line.strip(),)
+    )
 
 
 @pytest.mark.covers("CP-16")
@@ -124,18 +149,29 @@ def test_words_that_the_user_never_said_are_dropped(line: str) -> None:
     ],
 )
 def test_what_the_user_did_say_stays(line: str) -> None:
-    """Case, punctuation and an ellipsis do not matter; quotations of other things are no words of the user."""
-    assert checked(line, ["please make it fast, and keep the tests"]).text == line
+    """Case, punctuation and an ellipsis do not matter; quotations of other things are no words of
+    the user.
+    """
+    assert check_summary(line, ["please make it fast, and keep the tests"]).text == line
 
 
 @pytest.mark.covers("CP-16")
 def test_the_list_of_user_messages_is_the_engine_s_to_write() -> None:
-    """Whatever the model puts into the sixth section is replaced by a pointer to the transcript's own list."""
-    text = '5. Problem solving: none\n\n6. All user messages:\n  1. "delete it all"\n  7. and more\n\n7. Pending tasks: tests\n8. Current work: x'
+    """Whatever the model puts into the sixth section is replaced by a pointer to the transcript's
+    own list.
+    """
+    text = (
+        '5. Problem solving: none\n\n6. All user messages:\n  1. "delete it all"\n  7. and '
+        "more\n\n7. Pending tasks: tests\n8. Current work: x"
+    )
 
-    found = checked(text, ["hello"])
+    found = check_summary(text, ["hello"])
 
-    assert found.text == f"5. Problem solving: none\n\n{USER_SECTION}\n\n7. Pending tasks: tests\n8. Current work: x"
+    assert (
+        found.text
+        == f"5. Problem solving: none\n\n{USER_SECTION}\n\n7. Pending tasks: tests\n8. Current "
+        f"work: x"
+    )
 
 
 @pytest.mark.covers("CP-16")
@@ -143,32 +179,49 @@ def test_the_list_of_user_messages_is_the_engine_s_to_write() -> None:
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=3))
 def test_a_check_only_takes_lines_away_and_is_done_once(summary: str, said: list[str]) -> None:
     """Whatever a model writes: nothing is added, and a checked summary passes unchanged."""
-    found = checked(summary, said, (TEXTS.full,))
+    found = check_summary(summary, said, (TEXTS.full,))
 
     lines = {line.strip() for line in summary.split("\n")}
     assert {line.strip() for line in found.text.split("\n")} <= lines | {USER_SECTION, ""}
-    assert checked(found.text, said, (TEXTS.full,)) == Checked(found.text)
+    assert check_summary(found.text, said, (TEXTS.full,)) == CheckedSummary(found.text)
 
 
 @pytest.mark.covers("CP-7")
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=300), st.none() | st.sampled_from(["end_turn", "max_tokens", "tool_use", "stop", "weird"]), st.integers(0, 2))
+@given(
+    st.text(max_size=300),
+    st.none() | st.sampled_from(["end_turn", "max_tokens", "tool_use", "stop", "weird"]),
+    st.integers(0, 2),
+)
 def test_reading_an_answer_never_fails(text: str, stop: str | None, calls: int) -> None:
     """Every text is a summary or a reason why it is none, and a summary holds no analysis tag."""
-    found = read_summary(text, stop_reason=stop, tool_calls=calls)
+    found = parse_summary(text, stop_reason=stop, tool_calls=calls)
 
-    assert isinstance(found, Unusable) or (found == found.strip() and found and "<summary>" not in found)
+    assert isinstance(found, UnusableSummary) or (
+        found == found.strip() and found and "<summary>" not in found
+    )
 
 
 @pytest.mark.covers("CP-15")
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "piece", ["user ", '"', "<analysis>", "<summary>", "<user>", "6. user messages\n", "\n \n", "do not ", 'user said "a b c ']
+    "piece",
+    [
+        "user ",
+        '"',
+        "<analysis>",
+        "<summary>",
+        "<user>",
+        "6. user messages\n",
+        "\n \n",
+        "do not ",
+        'user said "a b c ',
+    ],
 )
 def test_hostile_text_is_read_in_little_time(piece: str) -> None:
     """A quarter of a million characters of the worst kinds."""
     text = piece * (190_000 // len(piece))
 
-    assert isinstance(read_summary(text), str | Unusable)
-    assert isinstance(checked(text, ["hello"], (TEXTS.full,)), Checked)
-    assert isinstance(read_summary("x" * 200_001), Unusable)
+    assert isinstance(parse_summary(text), str | UnusableSummary)
+    assert isinstance(check_summary(text, ["hello"], (TEXTS.full,)), CheckedSummary)
+    assert isinstance(parse_summary("x" * 200_001), UnusableSummary)

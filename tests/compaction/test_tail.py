@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.carryover import CLEARED_RESULT, clear_and_tail, clear_oldest_results
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.clearing import CLEARED, clear, clear_and_tail
-from memorist.compaction.tail import tail
-from memorist.core.tokens import estimate_message
+from memorist.compaction.history import keep_tail
+from memorist.core.tokens import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-10")
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.covers("CP-10")
 def test_the_newest_messages_that_fit_are_kept_whole() -> None:
     """A window of whole messages, the very same objects."""
     messages = History().user(WORD * 100).says(WORD * 100).user(WORD * 100).messages
-    made = tail(messages, 250)
+    made = keep_tail(messages, 250)
 
     assert made.messages == tuple(messages[1:])
     assert made.messages[0] is messages[1]
@@ -28,7 +28,7 @@ def test_a_result_without_room_for_its_call_is_left_out_with_it() -> None:
     """A pair goes as one."""
     messages = History().runs("c1", WORD * 400).says("done").messages
 
-    assert [message.text for message in tail(messages, 300).messages] == ["done"]
+    assert [message.text for message in keep_tail(messages, 300).messages] == ["done"]
 
 
 def test_clearing_keeps_the_newest_results_and_names_the_emptied_ones() -> None:
@@ -39,7 +39,15 @@ def test_clearing_keeps_the_newest_results_and_names_the_emptied_ones() -> None:
     made = clear_and_tail(history.messages, 1_200)
     results = [result for message in made.messages for result in message.tool_results]
 
-    assert [result.text == CLEARED for result in results] == [True, True, False, False, False, False, False]
+    assert [result.text == CLEARED_RESULT for result in results] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
     assert {cut.id for cut in made.cut} == {"c0", "c1"}
     assert made.tokens_after <= 1_200
 
@@ -49,7 +57,7 @@ def test_what_fits_is_not_cleared() -> None:
     messages = History().runs("c1", WORD * 50).messages
 
     assert clear_and_tail(messages, 1_000).messages == tuple(messages)
-    assert clear(messages) == tuple(messages)
+    assert clear_oldest_results(messages) == tuple(messages)
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,6 +65,6 @@ def test_what_fits_is_not_cleared() -> None:
 def test_no_pair_is_parted_and_the_budget_holds(steps: list[tuple[str, int]], budget: int) -> None:
     """Over histories of every shape, both ways."""
     messages = told(steps)
-    for made in (tail(messages, budget), clear_and_tail(messages, budget)):
+    for made in (keep_tail(messages, budget), clear_and_tail(messages, budget)):
         assert not parted(messages, made.messages)
-        assert made.tokens_after == sum(map(estimate_message, made.messages)) <= budget
+        assert made.tokens_after == sum(map(estimate_message_tokens, made.messages)) <= budget

@@ -8,24 +8,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.settings import CompactionSettings
-from memorist.compaction.thresholds import (
-    BeforeTurn,
+from memorist.compaction.policy import (
+    BeforeTurnCheck,
+    InlineCheck,
     InlineLimit,
     InlineTrigger,
-    Manual,
-    MidTurn,
-    ModelSwitch,
-    Moment,
-    Rival,
-    inline_due,
-    inline_limit,
-    percent_left,
-    thresholds,
+    ManualRequest,
+    MidTurnCheck,
+    ModelSwitchCheck,
+    SwitchedModel,
+    compute_inline_limit,
+    compute_percent_left,
+    compute_thresholds,
+    find_inline_trigger,
 )
+from memorist.settings import CompactionSettings
 
 VECTORS = [
-    # window, output, settings, effective, auto, warning, blocking (claude-code.md sections 6.1 and 17 item 4)
+    # window, output, settings, effective, auto, warning, blocking (claude-code.md sections 6.1 and
+    # 17 item 4)
     (200_000, 32_000, {}, 180_000, 167_000, 147_000, 177_000),
     (200_000, 32_000, {"enabled": False}, 180_000, 167_000, 160_000, 177_000),
     (200_000, 8_000, {}, 192_000, 179_000, 159_000, 189_000),
@@ -40,23 +41,37 @@ VECTORS = [
 
 
 @pytest.mark.covers("CP-1")
-@pytest.mark.parametrize(("window", "output", "given", "effective", "auto", "warning", "blocking"), VECTORS)
+@pytest.mark.parametrize(
+    ("window", "output", "given", "effective", "auto", "warning", "blocking"), VECTORS
+)
 def test_the_thresholds_are_those_of_the_vectors(
     window: int, output: int, given: Any, effective: int, auto: int, warning: int, blocking: int
 ) -> None:
     """Window, reserve, overrides that only lower, with and without auto compaction."""
-    found = thresholds(window, output, CompactionSettings(**given))
+    found = compute_thresholds(window, output, CompactionSettings(**given))
 
-    assert (found.effective, found.auto, found.warning, found.blocking) == (effective, auto, warning, blocking)
+    assert (found.effective, found.auto, found.warning, found.blocking) == (
+        effective,
+        auto,
+        warning,
+        blocking,
+    )
 
 
 @pytest.mark.covers("CP-1")
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 2_000_000), st.integers(0, 200_000), st.none() | st.integers(-5, 2_000_000), st.none() | st.floats(-5, 200))
-def test_thresholds_stand_in_order_in_every_window(window: int, output: int, own: int | None, percent: float | None) -> None:
+@given(
+    st.integers(1, 2_000_000),
+    st.integers(0, 200_000),
+    st.none() | st.integers(-5, 2_000_000),
+    st.none() | st.floats(-5, 200),
+)
+def test_thresholds_stand_in_order_in_every_window(
+    window: int, output: int, own: int | None, percent: float | None
+) -> None:
     """A small local model gets thresholds inside its window as well, and overrides never raise one."""
-    plain = thresholds(window, output, CompactionSettings())
-    found = thresholds(window, output, CompactionSettings(window=own, percent=percent))
+    plain = compute_thresholds(window, output, CompactionSettings())
+    found = compute_thresholds(window, output, CompactionSettings(window=own, percent=percent))
 
     assert 0 < found.warning <= found.auto <= found.effective <= window
     assert found.auto <= plain.auto
@@ -65,12 +80,20 @@ def test_thresholds_stand_in_order_in_every_window(window: int, output: int, own
 
 @pytest.mark.covers("CP-1")
 def test_percent_left_counts_down_to_where_something_happens() -> None:
-    """Rounded half up, never below zero, and against the effective window when auto compaction is off."""
-    on = thresholds(200_000, 32_000, CompactionSettings())
-    off = thresholds(200_000, 32_000, CompactionSettings(enabled=False))
+    """Rounded half up, never below zero, and against the effective window when auto compaction is
+    off.
+    """
+    on = compute_thresholds(200_000, 32_000, CompactionSettings())
+    off = compute_thresholds(200_000, 32_000, CompactionSettings(enabled=False))
 
-    assert [percent_left(on, used) for used in (0, 83_500, 166_165, 167_000, 190_000)] == [100, 50, 1, 0, 0]
-    assert percent_left(off, 90_000) == 50
+    assert [compute_percent_left(on, used) for used in (0, 83_500, 166_165, 167_000, 190_000)] == [
+        100,
+        50,
+        1,
+        0,
+        0,
+    ]
+    assert compute_percent_left(off, 90_000) == 50
 
 
 @pytest.mark.covers("CP-12")
@@ -83,39 +106,53 @@ def test_percent_left_counts_down_to_where_something_happens() -> None:
         ((272_000, 95, 0), 244_800, 258_400),
     ],
 )
-def test_the_inline_limit_is_nine_tenths_of_the_window_or_less(given: Any, auto: int, usable: int) -> None:
+def test_the_inline_limit_is_nine_tenths_of_the_window_or_less(
+    given: Any, auto: int, usable: int
+) -> None:
     """A configured limit only lowers; the usable share holds beside it."""
-    assert inline_limit(*given) == InlineLimit(auto, usable)
+    assert compute_inline_limit(*given) == InlineLimit(auto, usable)
 
 
-LIMIT = inline_limit(272_000)
-LARGE = Rival("large", 400_000, inline_limit(400_000))
-SMALL = Rival("small", 272_000, LIMIT)
-TAGGED = Rival("other", 400_000, inline_limit(400_000), "b")
+LIMIT = compute_inline_limit(272_000)
+LARGE = SwitchedModel("large", 400_000, compute_inline_limit(400_000))
+SMALL = SwitchedModel("small", 272_000, LIMIT)
+TAGGED = SwitchedModel("other", 400_000, compute_inline_limit(400_000), "b")
 
-MOMENTS: list[tuple[Moment, int, InlineTrigger | None]] = [
-    (Manual(), 5, InlineTrigger(phase="standalone", reason="user_requested")),
-    (BeforeTurn(0), 244_799, None),
-    (BeforeTurn(1), 244_799, InlineTrigger(phase="pre_turn", reason="context_limit")),
-    (MidTurn(goes_on=True), 244_800, InlineTrigger(phase="mid_turn", reason="context_limit", initial_context="before_last_user")),
-    (MidTurn(goes_on=False), 900_000, None),
-    (MidTurn(goes_on=True), 244_799, None),
-    (ModelSwitch(LARGE, SMALL), 244_801, InlineTrigger(phase="pre_turn", reason="model_downshift", model="previous")),
-    (ModelSwitch(LARGE, SMALL), 244_800, None),
-    (ModelSwitch(SMALL, LARGE), 260_000, None),
-    (ModelSwitch(LARGE, Rival("large", 272_000, LIMIT)), 260_000, None),
+MOMENTS: list[tuple[InlineCheck, int, InlineTrigger | None]] = [
+    (ManualRequest(), 5, InlineTrigger(phase="standalone", reason="user_requested")),
+    (BeforeTurnCheck(0), 244_799, None),
+    (BeforeTurnCheck(1), 244_799, InlineTrigger(phase="pre_turn", reason="context_limit")),
     (
-        ModelSwitch(Rival("x", 400_000, LIMIT, "a"), TAGGED),
+        MidTurnCheck(goes_on=True),
+        244_800,
+        InlineTrigger(phase="mid_turn", reason="context_limit", initial_context="before_last_user"),
+    ),
+    (MidTurnCheck(goes_on=False), 900_000, None),
+    (MidTurnCheck(goes_on=True), 244_799, None),
+    (
+        ModelSwitchCheck(LARGE, SMALL),
+        244_801,
+        InlineTrigger(phase="pre_turn", reason="model_downshift", model="previous"),
+    ),
+    (ModelSwitchCheck(LARGE, SMALL), 244_800, None),
+    (ModelSwitchCheck(SMALL, LARGE), 260_000, None),
+    (ModelSwitchCheck(LARGE, SwitchedModel("large", 272_000, LIMIT)), 260_000, None),
+    (
+        ModelSwitchCheck(SwitchedModel("x", 400_000, LIMIT, "a"), TAGGED),
         10,
         InlineTrigger(phase="pre_turn", reason="comp_hash_changed", model="previous"),
     ),
-    (ModelSwitch(Rival("x", 400_000, LIMIT, "b"), TAGGED), 10, None),
-    (ModelSwitch(LARGE, TAGGED), 10, None),
+    (ModelSwitchCheck(SwitchedModel("x", 400_000, LIMIT, "b"), TAGGED), 10, None),
+    (ModelSwitchCheck(LARGE, TAGGED), 10, None),
 ]
 
 
 @pytest.mark.covers("CP-12")
 @pytest.mark.parametrize(("moment", "used", "due"), MOMENTS)
-def test_inline_compaction_is_due_at_the_moments_of_the_table(moment: Moment, used: int, due: InlineTrigger | None) -> None:
-    """Asked for; before a turn with the incoming message counted; in a turn only if it goes on; on a switch, with the previous model."""
-    assert inline_due(moment, used, LIMIT) == due
+def test_inline_compaction_is_due_at_the_moments_of_the_table(
+    moment: InlineCheck, used: int, due: InlineTrigger | None
+) -> None:
+    """Asked for; before a turn with the incoming message counted; in a turn only if it goes on; on
+    a switch, with the previous model.
+    """
+    assert find_inline_trigger(moment, used, LIMIT) == due

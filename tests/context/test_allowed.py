@@ -8,39 +8,67 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.allowed import APPROVALS, SANDBOXES, USUAL, Allowed, permissions, permissions_text
-from memorist.context.assemble import responses_body
-from memorist.context.environment import Network, Place
-from memorist.context.piece import Section
-from memorist.context.run import Assembled, Outside, first_context
-from memorist.context.scaffold import row, unwrap
-from memorist.context.settings import ContextSettings, Family
+from memorist.context.assembly import (
+    ContextDependencies,
+    FirstContext,
+    assemble_first_context,
+    build_responses_body,
+)
+from memorist.context.environment import (
+    APPROVAL_POLICIES,
+    DEFAULT_PERMISSIONS,
+    SANDBOX_MODES,
+    CommandEnvironment,
+    HostPermissions,
+    NetworkAccess,
+    build_permissions_sections,
+    render_permissions,
+)
+from memorist.context.pieces import ContextSection
+from memorist.context.tags import find_row, unwrap_tag
+from memorist.settings import ContextSettings, Family
 from memorist.store.files import DiskFiles
-from memorist.testing.clock import FrozenClock
+from memorist.testing.memory import FrozenClock
 
 pytestmark = pytest.mark.covers("CX-1")
 
-WHOLE = Allowed(
+WHOLE = HostPermissions(
     approval="on-request",
     sandbox="workspace-write",
-    network=Network(enabled=True, allowed=("example.org",), denied=("example.net",)),
+    network=NetworkAccess(enabled=True, allowed=("example.org",), denied=("example.net",)),
     writable=("/srv/cache", "/srv/out"),
     agents=("reviewer",),
-    places=(Place(folder="/srv/other", name="other"),),
+    environments=(CommandEnvironment(folder="/srv/other", name="other"),),
 )
 
 
-def look(tmp_path: Path, allowed: Allowed, family: Family = "rollout", given: tuple[Section, ...] = ()) -> Assembled:
-    settings = ContextSettings(managed=str(tmp_path / "none"), user_folder=str(tmp_path / "none"), agents_folder=str(tmp_path / "none"))
-    outside = Outside(files=DiskFiles(), clock=FrozenClock(), settings=settings)
-    return first_context(tmp_path, family, outside, given=given, allowed=allowed)
+def look(
+    tmp_path: Path,
+    allowed: HostPermissions,
+    family: Family = "rollout",
+    given: tuple[ContextSection, ...] = (),
+) -> FirstContext:
+    settings = ContextSettings(
+        managed=str(tmp_path / "none"),
+        user_folder=str(tmp_path / "none"),
+        agents_folder=str(tmp_path / "none"),
+    )
+    outside = ContextDependencies(files=DiskFiles(), clock=FrozenClock(), settings=settings)
+    return assemble_first_context(
+        tmp_path, family, outside, host_sections=given, permissions=allowed
+    )
 
 
 def test_what_a_host_allows_is_told_in_its_place(tmp_path: Path) -> None:
-    """Before the user's side a section in words, and in the environment the values; in the request as in the pieces."""
+    """Before the user's side a section in words, and in the environment the values; in the request
+    as in the pieces.
+    """
     found = look(tmp_path, WHOLE)
 
-    assert [each.tag for each in found.pieces] == ["permissions instructions", "environment_context"]
+    assert [each.tag for each in found.pieces] == [
+        "permissions instructions",
+        "environment_context",
+    ]
     words, environment = (each.text for each in found.pieces)
     assert "example.org" in words
     assert "/srv/cache, /srv/out" in words
@@ -52,36 +80,50 @@ def test_what_a_host_allows_is_told_in_its_place(tmp_path: Path) -> None:
         'id="other"',
     ):
         assert part in environment
-    assert [item["role"] for item in responses_body(found.pieces)["input"]] == ["developer", "user"]
+    assert [item["role"] for item in build_responses_body(found.pieces)["input"]] == [
+        "developer",
+        "user",
+    ]
 
 
 def test_every_policy_has_words_of_its_own() -> None:
-    """Four for approval and three for the sandbox, all different; each names itself, so that a model can be asked about it."""
-    approvals = [permissions_text(Allowed(approval=each)) for each in APPROVALS]
-    sandboxes = [permissions_text(Allowed(sandbox=each)) for each in SANDBOXES]
+    """Four for approval and three for the sandbox, all different; each names itself, so that a
+    model can be asked about it.
+    """
+    approvals = [render_permissions(HostPermissions(approval=each)) for each in APPROVAL_POLICIES]
+    sandboxes = [render_permissions(HostPermissions(sandbox=each)) for each in SANDBOX_MODES]
 
-    assert len({*approvals, *sandboxes}) == len(APPROVALS) + len(SANDBOXES)
-    assert all(name in text for name, text in zip((*APPROVALS, *SANDBOXES), (*approvals, *sandboxes), strict=True))
+    assert len({*approvals, *sandboxes}) == len(APPROVAL_POLICIES) + len(SANDBOX_MODES)
+    assert all(
+        name in text
+        for name, text in zip(
+            (*APPROVAL_POLICIES, *SANDBOX_MODES), (*approvals, *sandboxes), strict=True
+        )
+    )
     assert all("\n" not in text and "{{" not in text for text in (*approvals, *sandboxes))
 
 
 def test_a_host_that_says_nothing_adds_nothing(tmp_path: Path) -> None:
     """No section, and no value in the environment."""
-    (piece,) = look(tmp_path, Allowed()).pieces
+    (piece,) = look(tmp_path, HostPermissions()).pieces
 
     assert piece.tag == "environment_context"
     assert "approval" not in piece.text
-    assert permissions(USUAL, "rollout")[0].why == USUAL.why
+    assert (
+        build_permissions_sections(DEFAULT_PERMISSIONS, "rollout")[0].why == DEFAULT_PERMISSIONS.why
+    )
 
 
 def test_a_host_may_bring_the_section_itself(tmp_path: Path) -> None:
     """Then ours stays away, and the values remain."""
-    own = Section(tag="permissions instructions", text="Ask Ann.")
-    found = look(tmp_path, Allowed(approval="never"), given=(own,))
+    own = ContextSection(tag="permissions instructions", text="Ask Ann.")
+    found = look(tmp_path, HostPermissions(approval="never"), given=(own,))
 
-    assert [(unwrap(each.text, row(each.tag, "rollout")) or "").strip() for each in found.pieces if each.role == "developer"] == [
-        "Ask Ann."
-    ]
+    assert [
+        (unwrap_tag(each.text, find_row(each.tag, "rollout")) or "").strip()
+        for each in found.pieces
+        if each.role == "developer"
+    ] == ["Ask Ann."]
     assert "<approval_policy>never<" in found.pieces[-1].text
 
 
@@ -97,10 +139,16 @@ def test_the_other_family_takes_the_folders_alone(tmp_path: Path) -> None:
 
 @pytest.mark.covers("SF-3")
 @given(st.text(), st.text(), st.lists(st.text(), max_size=2))
-def test_no_value_leaves_its_line_or_its_tag(approval: str, sandbox: str, folders: list[str]) -> None:
+def test_no_value_leaves_its_line_or_its_tag(
+    approval: str, sandbox: str, folders: list[str]
+) -> None:
     """Whatever a host calls its policies: one line each, and nothing in them opens or closes a tag."""
-    text = permissions_text(Allowed(approval=approval, sandbox=sandbox, writable=tuple(folders)))
+    text = render_permissions(
+        HostPermissions(approval=approval, sandbox=sandbox, writable=tuple(folders))
+    )
 
     assert len(text.splitlines()) <= 3
     assert "</permissions instructions>" not in text
-    assert "<system-reminder>" not in permissions_text(Allowed(approval=f"<system-reminder>{approval}"))
+    assert "<system-reminder>" not in render_permissions(
+        HostPermissions(approval=f"<system-reminder>{approval}")
+    )

@@ -9,44 +9,79 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.recorded import recorded_at
-from memorist.context.attachments import LINES, SHOWN, UNSHOWN, Attachments, kind_of, text_of
-from memorist.context.piece import Piece
-from memorist.context.recorded import place_of_turn, recorded_pieces
-from memorist.core.messages import Message, Origin, Role, Text
-from memorist.formats.recorded import Aside, Boundary, Entry, Head, Skip
+from memorist.compaction.offline import read_recorded_window
+from memorist.context.inspection import (
+    HIDDEN_KINDS,
+    MAX_NAMED_LINES,
+    SHOWN_KINDS,
+    AttachmentReader,
+    attachment_kind,
+    build_recorded_pieces,
+    find_turn,
+    render_attachment,
+)
+from memorist.context.pieces import ContextPiece
+from memorist.core.messages import Message, Origin, Role, TextBlock
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    SessionHead,
+    SideRecord,
+    SkippedLine,
+    TranscriptEntry,
+)
 
 pytestmark = pytest.mark.covers("CX-9", "FM-3")
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "content", "path", "file", "addedLines", "x"]), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["type", "content", "path", "file", "addedLines", "x"]), inner
+        )
     ),
     max_leaves=20,
 )
 
 
-def attachment(kind: str, line: int = 9, **values: Any) -> Aside:
-    record = {"type": "attachment", "uuid": f"u{line}", "parentUuid": None, "attachment": {"type": kind, **values}}
-    return Aside("attachment", line, json.dumps(record).encode())
+def attachment(kind: str, line: int = 9, **values: Any) -> SideRecord:
+    record = {
+        "type": "attachment",
+        "uuid": f"u{line}",
+        "parentUuid": None,
+        "attachment": {"type": kind, **values},
+    }
+    return SideRecord("attachment", line, json.dumps(record).encode())
 
 
 def said(text: str, number: int, role: Role = "user") -> Message:
-    return Message(id=f"m{number}", role=role, blocks=(Text(text),), origin=Origin.USER if role == "user" else Origin.MODEL, line=number)
+    return Message(
+        id=f"m{number}",
+        role=role,
+        blocks=(TextBlock(text),),
+        origin=Origin.USER if role == "user" else Origin.MODEL,
+        line=number,
+    )
 
 
-def shown(entries: list[Entry], turn: int | None = None) -> list[Piece]:
-    at = place_of_turn(Attachments().among(entries), turn)[1]
-    return list(recorded_pieces(recorded_at(Attachments().among(entries), at), "file-native"))
+def shown(entries: list[TranscriptEntry], turn: int | None = None) -> list[ContextPiece]:
+    at = find_turn(AttachmentReader().insert_attachments(entries), turn)[1]
+    return list(
+        build_recorded_pieces(
+            read_recorded_window(AttachmentReader().insert_attachments(entries), at), "file-native"
+        )
+    )
 
 
-HEAD = Head(session="s", format="claude_code")
+HEAD = SessionHead(session="s", format="claude_code")
 SKILLS = attachment("skill_listing", 2, content="- deploy: ships it", names=["deploy"])
 RULE = attachment(
-    "nested_memory", 4, path="/w/rules.md", content={"path": "/w/rules.md", "type": "Project", "content": "Use tabs.", "rawContent": "---"}
+    "nested_memory",
+    4,
+    path="/w/rules.md",
+    content={"path": "/w/rules.md", "type": "Project", "content": "Use tabs.", "rawContent": "---"},
 )
-SESSION: list[Entry] = [
+SESSION: list[TranscriptEntry] = [
     HEAD,
     said("first", 1),
     SKILLS,
@@ -58,12 +93,24 @@ SESSION: list[Entry] = [
 
 
 def test_what_a_client_put_in_is_shown_with_tag_source_and_reason() -> None:
-    """At its place in the conversation; the words of the attachment, in the tag that the family has for it."""
+    """At its place in the conversation; the words of the attachment, in the tag that the family has
+    for it.
+    """
     found = shown(SESSION)
 
-    assert [each.tag for each in found] == ["prompt", "system-reminder", "reply", "system-reminder", "prompt", "reply"]
+    assert [each.tag for each in found] == [
+        "prompt",
+        "system-reminder",
+        "reply",
+        "system-reminder",
+        "prompt",
+        "reply",
+    ]
     assert found[1].text == "<system-reminder>\n- deploy: ships it\n</system-reminder>"
-    assert (found[1].source, found[1].why) == ("line 2", "skills on offer (attachment skill_listing)")
+    assert (found[1].source, found[1].why) == (
+        "line 2",
+        "skills on offer (attachment skill_listing)",
+    )
     assert "/w/rules.md\nUse tabs." in found[3].text
     assert all(each.tokens for each in found)
 
@@ -90,7 +137,7 @@ def test_a_turn_begins_with_what_comes_along_with_the_prompt() -> None:
 )  # fmt: skip
 def test_the_words_are_found_where_a_kind_keeps_them(values: dict[str, Any], text: str) -> None:
     """A place and a body, lists line by line; where there are no words, the data."""
-    assert text_of({"type": "any", **values}) == text
+    assert render_attachment({"type": "any", **values}) == text
 
 
 def test_a_kind_that_is_not_known_is_kept() -> None:
@@ -98,29 +145,45 @@ def test_a_kind_that_is_not_known_is_kept() -> None:
     found = shown([HEAD, said("a", 1), attachment("of_tomorrow", depth=3)])[-1]
 
     assert '"depth": 3' in found.text
-    assert found.why == "attachment of_tomorrow, a kind that is not known here; shown as the file has it"
+    assert (
+        found.why
+        == "attachment of_tomorrow, a kind that is not known here; shown as the file has it"
+    )
 
 
 def test_what_the_model_is_not_shown_is_left_out_with_its_reason() -> None:
     """Counted by kind; a hook's success counts as heard only where the model hears it."""
     log = attachment("hook_success", content="ok", hookEvent="PostToolUse")
     heard = attachment("hook_success", content="the branch is main", hookEvent="SessionStart")
-    attachments = Attachments()
-    entries = list(attachments.among([HEAD, attachment("command_permissions"), log, log, heard, attachment("queued_command", prompt="")]))
+    attachments = AttachmentReader()
+    entries = list(
+        attachments.insert_attachments(
+            [
+                HEAD,
+                attachment("command_permissions"),
+                log,
+                log,
+                heard,
+                attachment("queued_command", prompt=""),
+            ]
+        )
+    )
 
-    assert [kind_of(each) for each in entries if isinstance(each, Message)] == ["hook_success"]
+    assert [attachment_kind(each) for each in entries if isinstance(each, Message)] == [
+        "hook_success"
+    ]
     assert {each.source: each.why for each in attachments.left_out()} == {
         "attachment command_permissions": "it says which tools a command may use",
         "attachment hook_success": "2 of them: it is what a hook printed for the log",
         "attachment queued_command": "it held no words",
     }
-    assert not SHOWN.keys() & UNSHOWN.keys()
+    assert not SHOWN_KINDS.keys() & HIDDEN_KINDS.keys()
 
 
 @pytest.mark.covers("CP-10")
 def test_a_compaction_keeps_what_stood_between_the_messages_it_kept() -> None:
     """Its count is of messages alone; attachments do not push a kept one out."""
-    kept = Boundary(id="b", line=9, kept=2, replacement=(said("so far", 8),))
+    kept = CompactionBoundary(id="b", line=9, kept=2, replacement=(said("so far", 8),))
 
     assert [each.text for each in shown([*SESSION[:6], kept, said("third", 10)])] == [
         "so far", "done", shown(SESSION)[3].text, "second", "third",
@@ -129,14 +192,16 @@ def test_a_compaction_keeps_what_stood_between_the_messages_it_kept() -> None:
 
 def test_records_of_dead_branches_are_not_taken() -> None:
     """Only what the reader calls an attachment is one."""
-    entries: list[Entry] = [
+    entries: list[TranscriptEntry] = [
         HEAD,
-        Aside("branch", 2, SKILLS.raw),
-        Aside("attachment", 3, b"{"),
-        Aside("attachment", 4, b'{"uuid":"x","attachment":[]}'),
+        SideRecord("branch", 2, SKILLS.raw),
+        SideRecord("attachment", 3, b"{"),
+        SideRecord("attachment", 4, b'{"uuid":"x","attachment":[]}'),
     ]
 
-    assert not [each for each in Attachments().among(entries) if isinstance(each, Message)]
+    assert not [
+        each for each in AttachmentReader().insert_attachments(entries) if isinstance(each, Message)
+    ]
 
 
 @given(
@@ -144,10 +209,14 @@ def test_records_of_dead_branches_are_not_taken() -> None:
     st.dictionaries(st.text(), JSON) | st.fixed_dictionaries({"content": JSON}),
 )
 def test_no_attachment_breaks_the_reader(kind: str, values: dict[str, Any]) -> None:
-    """Whatever it holds, it is one piece whose text cannot end its tag, or it is left out with a reason."""
-    attachments = Attachments()
+    """Whatever it holds, it is one piece whose text cannot end its tag, or it is left out with a
+    reason.
+    """
+    attachments = AttachmentReader()
     record = {"uuid": "u", "attachment": {**values, "type": kind}}
-    entries = list(attachments.among([Aside("attachment", 1, json.dumps(record).encode())]))
+    entries = list(
+        attachments.insert_attachments([SideRecord("attachment", 1, json.dumps(record).encode())])
+    )
 
     assert bool(entries) != bool(attachments.left_out())
     for each in entries:
@@ -158,10 +227,12 @@ def test_no_attachment_breaks_the_reader(kind: str, values: dict[str, Any]) -> N
 @pytest.mark.covers("CX-9")
 def test_lines_that_cannot_be_read_are_named_and_many_of_them_counted() -> None:
     """A damaged recording shows what of it is missing, in a bounded report."""
-    attachments = Attachments()
-    entries: list[Entry] = [Skip(number, "it is cut off") for number in range(1, LINES + 6)]
+    attachments = AttachmentReader()
+    entries: list[TranscriptEntry] = [
+        SkippedLine(number, "it is cut off") for number in range(1, MAX_NAMED_LINES + 6)
+    ]
 
-    assert list(attachments.among(entries)) == entries
+    assert list(attachments.insert_attachments(entries)) == entries
     left = attachments.left_out()
     assert (left[0].source, left[0].why) == ("line 1", "it cannot be used: it is cut off")
-    assert (len(left), left[-1].why) == (LINES + 1, "5 of them cannot be used")
+    assert (len(left), left[-1].why) == (MAX_NAMED_LINES + 1, "5 of them cannot be used")

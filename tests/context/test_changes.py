@@ -6,19 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.changes import changes
-from memorist.context.piece import Piece, piece
+from memorist.context.inspection import compare_pieces
+from memorist.context.pieces import ContextPiece, build_piece
 
 pytestmark = pytest.mark.covers("CX-9")
 
 
-def pieces(words: str) -> list[Piece]:
-    return [piece("user", "prompt", word, source=f"line {number}", why="said") for number, word in enumerate(words.split())]
+def pieces(words: str) -> list[ContextPiece]:
+    return [
+        build_piece("user", "prompt", word, source=f"line {number}", why="said")
+        for number, word in enumerate(words.split())
+    ]
 
 
 def told(before: str, after: str) -> str:
     marks = {"added": "+", "gone": "-", "same": ""}
-    return " ".join(f"{marks[each.change]}{each.piece.text}" for each in changes(pieces(before), pieces(after)))
+    return " ".join(
+        f"{marks[each.change]}{each.piece.text}"
+        for each in compare_pieces(pieces(before), pieces(after))
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,14 +41,18 @@ def told(before: str, after: str) -> str:
     ],
 )
 def test_each_piece_is_named_by_what_became_of_it(before: str, after: str, expected: str) -> None:
-    """What is gone stands where it stood; a repeat is counted; the number of its line does not matter."""
+    """What is gone stands where it stood; a repeat is counted; the number of its line does not
+    matter.
+    """
     assert told(before, after) == expected
 
 
 @given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
 def test_nothing_is_lost_or_told_twice(before: list[str], after: list[str]) -> None:
-    """Without what is gone it is the context after, in its order; what is gone and the same are all of the context before."""
-    found = changes(pieces(" ".join(before)), pieces(" ".join(after)))
+    """Without what is gone it is the context after, in its order; what is gone and the same are all
+    of the context before.
+    """
+    found = compare_pieces(pieces(" ".join(before)), pieces(" ".join(after)))
 
     assert [each.piece.text for each in found if each.change != "gone"] == after
     assert sorted(each.piece.text for each in found if each.change != "added") == sorted(before)

@@ -1,4 +1,6 @@
-"""What memorist assembles in the situations in which the real clients were looked at; needs no client."""
+"""What memorist assembles in the situations in which the real clients were looked at; needs no
+client.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clients import ours, situations
-from memorist.context.outline import compared, item
+from support.context_outline import compare_outlines, parse_outline_item
 
 CLIENTS = ("codex", "claude_code")
 
@@ -23,23 +25,35 @@ def project(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.covers("CP-8", "CX-1", "CX-2", "CX-3", "SK-2")
 async def test_memorist_assembles_what_is_recorded(client: str, project: Path) -> None:
-    """In every situation of the record the rows are those of what is assembled now, beside what the client was seen to send."""
+    """In every situation of the record the rows are those of what is assembled now, beside what the
+    client was seen to send.
+    """
     situations.furnish(project, client)
 
     found = await ours.situations_of(client, project, project.parent / "home")
 
     assert set(found) == set(situations.recorded()[client]["situations"])
     for name, mine in found.items():
-        pairs = compared([item(written) for written in situations.theirs(client)[name]], mine)
+        pairs = compare_outlines(
+            [parse_outline_item(written) for written in situations.theirs(client)[name]], mine
+        )
         assert situations.rows_of(pairs) == situations.recorded_rows(client, name), name
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.covers("CX-1", "CX-2")
 def test_every_difference_has_its_reason(client: str) -> None:
-    """Each row that is not the same names a reason, with one of two verdicts; no reason stands without a row."""
+    """Each row that is not the same names a reason, with one of two verdicts; no reason stands
+    without a row.
+    """
     record = situations.recorded()
-    named = {row["why"] for each in CLIENTS for rows in record[each]["situations"].values() for row in rows if "why" in row}
+    named = {
+        row["why"]
+        for each in CLIENTS
+        for rows in record[each]["situations"].values()
+        for row in rows
+        if "why" in row
+    }
 
     assert named == set(record["why"])
     assert {why["verdict"] for why in record["why"].values()} <= {"on purpose", "not applicable"}

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.context.prefix import Prefix
-from memorist.core.messages import Message, Origin, Text
-from memorist.formats.recorded import Boundary, RolledBack
-from memorist.replay.prefix import PrefixOfEntries
+from memorist.context.prefix import PrefixChecker
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.transcript import CompactionBoundary, TurnRollback
+from memorist.replay.record import PrefixTracker
 from memorist.testing import check_prefix, only_grows
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -49,7 +49,12 @@ def test_requests_that_extend_each_other_pass() -> None:
     ("second", "part", "why", "index"),
     [
         (body(user("one"), user("two"), tools=[{"name": "Write"}]), "tools", "tools", None),
-        (body(user("one"), tools=[{"name": "Read", "input_schema": {"b": 2, "a": 1}}]), "tools", "tools", None),
+        (
+            body(user("one"), tools=[{"name": "Read", "input_schema": {"b": 2, "a": 1}}]),
+            "tools",
+            "tools",
+            None,
+        ),
         (body(user("one"), user("two"), system="Another."), "system", "system", None),
         (body(user("one"), user("two"), model="n"), "model", "model", None),
         (body(user("one"), user("two"), thinking={"type": "enabled"}), "params", "params", None),
@@ -57,9 +62,11 @@ def test_requests_that_extend_each_other_pass() -> None:
         (body(), "messages", "rolled back", 0),
     ],
 )
-def test_a_difference_is_named(second: dict[str, Any], part: str, why: str, index: int | None) -> None:
+def test_a_difference_is_named(
+    second: dict[str, Any], part: str, why: str, index: int | None
+) -> None:
     """The part, the cause and the first entry of the history that differs."""
-    prefix = Prefix()
+    prefix = PrefixChecker()
     prefix(FIRST)
 
     found = prefix(second)
@@ -71,12 +78,17 @@ def test_a_difference_is_named(second: dict[str, Any], part: str, why: str, inde
 
 @pytest.mark.covers("CX-8")
 def test_a_summary_names_a_compaction() -> None:
-    """A history that begins with a summary was compacted, whoever did it; so was one whose sender says so."""
-    summary = "This session is being continued from a previous conversation that ran out of context. It was about a test."
-    prefix = Prefix()
+    """A history that begins with a summary was compacted, whoever did it; so was one whose sender
+    says so.
+    """
+    summary = (
+        "This session is being continued from a previous conversation that ran out of "
+        "context. It was about a test."
+    )
+    prefix = PrefixChecker()
     prefix(SECOND)
     found = prefix(body(user(summary), user("three")))
-    prefix.expect("compaction")
+    prefix.expect_difference("compaction")
     said = prefix(body(user("something else")))
 
     assert found is not None
@@ -87,10 +99,12 @@ def test_a_summary_names_a_compaction() -> None:
 @pytest.mark.covers("CX-8")
 def test_a_system_message_within_the_history_is_the_system_prompt() -> None:
     """Chat Completions and Codex keep it there."""
-    prefix = Prefix()
+    prefix = PrefixChecker()
     prefix({"model": "m", "messages": [{"role": "system", "content": "A"}, user("one")]})
 
-    found = prefix({"model": "m", "messages": [{"role": "system", "content": "B"}, user("one"), user("two")]})
+    found = prefix(
+        {"model": "m", "messages": [{"role": "system", "content": "B"}, user("one"), user("two")]}
+    )
 
     assert found is not None
     assert (found.part, found.index) == ("system", 0)
@@ -98,7 +112,9 @@ def test_a_system_message_within_the_history_is_the_system_prompt() -> None:
 
 @pytest.mark.covers("CX-8")
 def test_a_test_fails_with_the_difference() -> None:
-    """The claim names every cause that was not allowed, and a failure within the block is not hidden."""
+    """The claim names every cause that was not allowed, and a failure within the block is not
+    hidden.
+    """
     with pytest.raises(AssertionError, match="request 2: tools"):
         check_prefix([FIRST, body(user("one"), tools=[])])
     check_prefix([FIRST, body(user("one"), tools=[])], except_for={"tools"})
@@ -125,31 +141,37 @@ def test_exactly_the_sequences_that_grow_pass(texts: list[str], data: st.DataObj
     place = data.draw(st.integers(0, len(entries) - 2))
     changed = [*entries]
     changed[place] = user(texts[place] + "!")
-    prefix = Prefix()
+    prefix = PrefixChecker()
     for each in [*bodies[:-1], body(*changed)]:
         prefix(each)
 
     assert [(each.request, each.index) for each in prefix.differences] == [(len(entries), place)]
 
 
-def said(text: str, origin: Origin = Origin.USER, model: str | None = None, line: int = 0) -> Message:
+def said(
+    text: str, origin: Origin = Origin.USER, model: str | None = None, line: int = 0
+) -> Message:
     role: Any = "assistant" if origin is Origin.MODEL else "user"
-    return Message(id=text, role=role, blocks=(Text(text),), origin=origin, model=model, line=line)
+    return Message(
+        id=text, role=role, blocks=(TextBlock(text),), origin=origin, model=model, line=line
+    )
 
 
 @pytest.mark.covers("CX-8")
 def test_a_recorded_session_tells_where_its_prefix_parted() -> None:
-    """A request for each reply; a compaction, turns taken back and another model part it, each with its line."""
-    prefix = PrefixOfEntries()
+    """A request for each reply; a compaction, turns taken back and another model part it, each with
+    its line.
+    """
+    prefix = PrefixTracker()
     replies = [said(f"r{number}", Origin.MODEL, "m") for number in range(4)]
     entries: list[Any] = [
         said("one"), replies[0], said("two"), replies[1],
-        Boundary(id="c", line=9, replacement=(said("one"), said("sum"))),
-        said("three"), replies[2], RolledBack(1, 2, 12), said("four"), replies[3],
+        CompactionBoundary(id="c", line=9, replacement=(said("one"), said("sum"))),
+        said("three"), replies[2], TurnRollback(1, 2, 12), said("four"), replies[3],
         said("five"), said("r5", Origin.MODEL, "n", line=15),
     ]  # fmt: skip
     for entry in entries:
-        prefix.follow(entry)
+        prefix.on_entry(entry)
 
     assert prefix.requests == 5
     assert [(each.request, each.why, each.line) for each in prefix.breaks] == [

@@ -9,31 +9,59 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.recorded import recorded_at
-from memorist.context.piece import counted_for
-from memorist.context.recorded import CONVERSATION, family_of, model_of, place_of_turn, recorded_pieces
-from memorist.context.rows import TABLE
-from memorist.core.messages import Image, Message, Origin, RedactedThinking, Text, Thinking, ToolResult, ToolUse, Unknown
-from memorist.core.tokens import estimate_text
+from memorist.compaction.offline import read_recorded_window
+from memorist.context.inspection import (
+    CONVERSATION_PARTS,
+    build_recorded_pieces,
+    detect_family,
+    find_last_model,
+    find_turn,
+)
+from memorist.context.pieces import recount_tokens
+from memorist.context.tags import SCAFFOLD_TABLE
+from memorist.core.messages import (
+    ImageBlock,
+    Message,
+    Origin,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+)
+from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError
-from memorist.formats.recorded import Boundary, Entry, Head, Skip
-from memorist.formats.registry import codec
+from memorist.formats.registry import find_codec
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    SessionHead,
+    SkippedLine,
+    TranscriptEntry,
+)
 
-HEAD = Head(session="s", format="codex", instructions="work well")
+HEAD = SessionHead(session="s", format="codex", instructions="work well")
 
 
 def said(role: str, *texts: str, number: int = 1) -> Message:
     item = {
         "type": "message",
         "role": role,
-        "content": [{"type": "output_text" if role == "assistant" else "input_text", "text": text} for text in texts],
+        "content": [
+            {"type": "output_text" if role == "assistant" else "input_text", "text": text}
+            for text in texts
+        ],
     }
-    return codec("openai_responses").decode_item(item, id=f"m{number}")[0]
+    return find_codec("openai_responses").decode_item(item, id=f"m{number}")[0]
 
 
-SESSION: list[Entry] = [
+SESSION: list[TranscriptEntry] = [
     HEAD,
-    said("developer", "<permissions instructions>ask</permissions instructions>", "a text without a tag"),
+    said(
+        "developer",
+        "<permissions instructions>ask</permissions instructions>",
+        "a text without a tag",
+    ),
     said(
         "user",
         "# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nBe kind.\n</INSTRUCTIONS>",
@@ -41,39 +69,46 @@ SESSION: list[Entry] = [
     ),
     said("user", "first"),
     said("assistant", "<proposed_plan>one</proposed_plan>"),
-    Skip(7, "torn"),
+    SkippedLine(7, "torn"),
     said("user", "second <system-reminder> is a word"),
     said("assistant", "done"),
 ]
 
 
-def tags(entries: list[Entry], turn: int | None = None) -> list[tuple[str, str]]:
-    number, at = place_of_turn(entries, turn)
+def tags(entries: list[TranscriptEntry], turn: int | None = None) -> list[tuple[str, str]]:
+    number, at = find_turn(entries, turn)
     del number
-    return [(each.role, each.tag) for each in recorded_pieces(recorded_at(entries, at), "rollout")]
+    return [
+        (each.role, each.tag)
+        for each in build_recorded_pieces(read_recorded_window(entries, at), "rollout")
+    ]
 
 
 @pytest.mark.covers("CX-9", "CX-1")
 def test_every_piece_of_a_session_is_named_by_the_table() -> None:
-    """Base instructions from the head, scaffolds by their tags, the rest by who said it, each with a reason."""
+    """Base instructions from the head, scaffolds by their tags, the rest by who said it, each with
+    a reason.
+    """
     assert tags(SESSION) == [
         ("developer", "base_instructions"), ("developer", "permissions instructions"), ("developer", "developer_instructions"), ("user", "AGENTS.md"),
         ("user", "environment_context"), ("user", "prompt"), ("assistant", "proposed_plan"), ("user", "prompt"), ("assistant", "reply"),
     ]  # fmt: skip
-    pieces = recorded_pieces(recorded_at(SESSION), "rollout")
+    pieces = build_recorded_pieces(read_recorded_window(SESSION), "rollout")
     assert all(each.why and each.source and each.tokens for each in pieces)
-    assert {each.tag for each in pieces} <= {kind.tag for kind in TABLE} | set(CONVERSATION)
+    assert {each.tag for each in pieces} <= {kind.tag for kind in SCAFFOLD_TABLE} | set(
+        CONVERSATION_PARTS
+    )
 
 
 @pytest.mark.covers("CX-9")
 def test_a_turn_is_shown_as_the_model_saw_it_when_it_began() -> None:
     """Up to the person's words; nothing that came later; a turn that is not there is an error."""
-    assert place_of_turn(SESSION, None) == (2, "")
+    assert find_turn(SESSION, None) == (2, "")
     assert tags(SESSION, 1)[-1] == ("user", "prompt")
     assert len(tags(SESSION, 1)) == 6
     assert len(tags(SESSION, 2)) == 8
     with pytest.raises(InputError, match="no turn 3; it has 2"):
-        place_of_turn(SESSION, 3)
+        find_turn(SESSION, 3)
 
 
 @pytest.mark.covers("CX-9")
@@ -81,7 +116,13 @@ def test_what_a_compaction_removed_is_not_shown() -> None:
     """The window begins with what replaced the history."""
     summary = said("user", "Another language model started to solve this problem. It did well.")
 
-    assert tags([*SESSION, Boundary(id="b", line=9, replacement=(summary,)), said("user", "third")])[1:] == [
+    assert tags(
+        [
+            *SESSION,
+            CompactionBoundary(id="b", line=9, replacement=(summary,)),
+            said("user", "third"),
+        ]
+    )[1:] == [
         ("user", "handover"),
         ("user", "prompt"),
     ]
@@ -89,15 +130,27 @@ def test_what_a_compaction_removed_is_not_shown() -> None:
 
 @pytest.mark.covers("CX-9", "CX-2")
 def test_blocks_of_every_kind_are_pieces() -> None:
-    """Reasoning, calls, results, pictures and what nobody knows; a picture counts although it has no text."""
+    """Reasoning, calls, results, pictures and what nobody knows; a picture counts although it has
+    no text.
+    """
     blocks = (
-        Thinking("so"), RedactedThinking("x"), ToolUse("c", "Read", {"path": "a"}), ToolResult("c", (Text("ok"),)), Image({}), Unknown("odd", {"a": 1}),
+        ThinkingBlock("so"), RedactedThinkingBlock("x"), ToolUse("c", "Read", {"path": "a"}), ToolResult("c", (TextBlock("ok"),)), ImageBlock({}), UnknownBlock("odd", {"a": 1}),
     )  # fmt: skip
-    whole: list[Entry] = [Head(session="s", format="claude_code"), Message(id="m", role="assistant", blocks=blocks, origin=Origin.MODEL)]
+    whole: list[TranscriptEntry] = [
+        SessionHead(session="s", format="claude_code"),
+        Message(id="m", role="assistant", blocks=blocks, origin=Origin.MODEL),
+    ]
 
-    pieces = recorded_pieces(recorded_at(whole), "file-native")
+    pieces = build_recorded_pieces(read_recorded_window(whole), "file-native")
 
-    assert [each.tag for each in pieces] == ["thinking", "thinking", "tool_use", "tool_result", "media", "unknown"]
+    assert [each.tag for each in pieces] == [
+        "thinking",
+        "thinking",
+        "tool_use",
+        "tool_result",
+        "media",
+        "unknown",
+    ]
     assert [each.text for each in pieces[2:]] == ['Read {"path":"a"}', "ok", "[image]", "[odd]"]
     assert pieces[4].tokens == 2_000
 
@@ -106,55 +159,82 @@ def test_blocks_of_every_kind_are_pieces() -> None:
 def test_reminders_beside_a_prompt_are_pieces_of_their_own() -> None:
     """One message of the file-native family: what the harness said, and what the person typed."""
     text = "<system-reminder>\nrules\n</system-reminder>\n\nfix it"
-    message = codec("anthropic").decode_item({"role": "user", "content": text}, id="m")[0]
+    message = find_codec("anthropic").decode_item({"role": "user", "content": text}, id="m")[0]
 
-    pieces = recorded_pieces(recorded_at([Head(session="s", format="claude_code"), message]), "file-native")
+    pieces = build_recorded_pieces(
+        read_recorded_window([SessionHead(session="s", format="claude_code"), message]),
+        "file-native",
+    )
 
-    assert [(each.tag, each.text.partition("\n")[0]) for each in pieces] == [("system-reminder", "<system-reminder>"), ("prompt", "fix it")]
+    assert [(each.tag, each.text.partition("\n")[0]) for each in pieces] == [
+        ("system-reminder", "<system-reminder>"),
+        ("prompt", "fix it"),
+    ]
 
 
 def test_the_family_is_that_of_the_client_that_wrote_the_file() -> None:
     """Where the file does not say, the setting does."""
-    assert family_of(HEAD, "file-native") == "rollout"
-    assert family_of(Head(session="s", format="claude_code"), "rollout") == "file-native"
-    assert family_of(Head(session="s", format="memorist"), "rollout") == "rollout"
-    assert family_of(None, "rollout") == "rollout"
+    assert detect_family(HEAD, "file-native") == "rollout"
+    assert detect_family(SessionHead(session="s", format="claude_code"), "rollout") == "file-native"
+    assert detect_family(SessionHead(session="s", format="memorist"), "rollout") == "rollout"
+    assert detect_family(None, "rollout") == "rollout"
 
 
 def test_injected_text_without_a_tag_says_what_it_counts_as() -> None:
     """Such as a hook's words: known by the harness rules, not by a row."""
     hook = said("user", "SessionStart hook additional context: the branch is main")
 
-    (piece,) = recorded_pieces(recorded_at([Head(session="s", format="codex"), hook]), "rollout")
+    (piece,) = build_recorded_pieces(
+        read_recorded_window([SessionHead(session="s", format="codex"), hook]), "rollout"
+    )
 
-    assert (piece.tag, piece.why) == ("injected", "counts as injected, by its first words or by the file's own mark")
+    assert (piece.tag, piece.why) == (
+        "injected",
+        "counts as injected, by its first words or by the file's own mark",
+    )
 
 
 @pytest.mark.covers("CX-9")
 def test_the_model_is_that_of_the_newest_reply_until_then() -> None:
-    """A switch of models counts from where it was made; the head's name holds where no reply names one; else none is known."""
+    """A switch of models counts from where it was made; the head's name holds where no reply names
+    one; else none is known.
+    """
     named = [
         replace(said("assistant", "a", number=1), model="gpt-5"),
         said("user", "b", number=2),
         replace(said("assistant", "c", number=3), model="claude-opus-4-7"),
     ]
 
-    assert model_of(recorded_at(named)) == "claude-opus-4-7"
-    assert model_of(recorded_at(named, "2")) == "gpt-5"
-    assert model_of(recorded_at([replace(HEAD, model="gpt-5.1"), *SESSION[1:]])) == "gpt-5.1"
-    assert model_of(recorded_at(SESSION)) == ""
+    assert find_last_model(read_recorded_window(named)) == "claude-opus-4-7"
+    assert find_last_model(read_recorded_window(named, "2")) == "gpt-5"
+    assert (
+        find_last_model(read_recorded_window([replace(HEAD, model="gpt-5.1"), *SESSION[1:]]))
+        == "gpt-5.1"
+    )
+    assert find_last_model(read_recorded_window(SESSION)) == ""
 
 
 @pytest.mark.covers("CX-9")
 @given(
-    st.text(min_size=1), st.sampled_from([("claude-opus-4-6", 1.42), ("claude-opus-4-7", 1.72), ("gpt-5", 1.05), ("else", 1.2), ("", 1.0)])
+    st.text(min_size=1),
+    st.sampled_from(
+        [
+            ("claude-opus-4-6", 1.42),
+            ("claude-opus-4-7", 1.72),
+            ("gpt-5", 1.05),
+            ("else", 1.2),
+            ("", 1.0),
+        ]
+    ),
 )
 def test_tokens_are_those_of_the_models_family(text: str, known: tuple[str, float]) -> None:
-    """The factor of the family, rounded up, and at most two tokens beside the count of the text itself."""
+    """The factor of the family, rounded up, and at most two tokens beside the count of the text
+    itself.
+    """
     model, factor = known
-    message = Message(id="m", role="user", blocks=(Text(text),), origin=Origin.USER)
-    pieces = recorded_pieces(recorded_at([message]), "rollout")
+    message = Message(id="m", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    pieces = build_recorded_pieces(read_recorded_window([message]), "rollout")
 
-    for plain, counted in zip(pieces, counted_for(pieces, model), strict=True):
+    for plain, counted in zip(pieces, recount_tokens(pieces, model), strict=True):
         assert counted.tokens == math.ceil(plain.tokens * factor)
-        assert 0 <= counted.tokens - estimate_text(plain.text, factor) <= 2
+        assert 0 <= counted.tokens - estimate_text_tokens(plain.text, factor) <= 2

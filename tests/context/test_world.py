@@ -8,49 +8,80 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.context.patches import canonical, difference, patched, plain_object
-from memorist.context.rollback import roll_back, surviving
-from memorist.context.world import NOTHING, UNKNOWN, Before, Section, advance, as_messages, digest, known, plainly, rebuild, trimmed
-from memorist.core.messages import Message, Origin, Text
-from memorist.formats.codex_rollout_jsonl import read as read_codex
-from memorist.formats.memorist_jsonl import encode
-from memorist.formats.memorist_jsonl import read as read_own
-from memorist.formats.recorded import Boundary, Entry, Head, Line, RolledBack, Skip, WorldRecord
+from memorist.context.rollback import build_rollback_marker, drop_rolled_back
+from memorist.context.world_state import (
+    EMPTY_WORLD_STATE,
+    UNKNOWN_WORLD_STATE,
+    PriorValue,
+    WorldSection,
+    apply_merge_patch,
+    build_merge_patch,
+    changes_to_messages,
+    diff_state,
+    encode_canonical,
+    forget_sections,
+    hash_text,
+    make_title_renderer,
+    restore_state,
+    state_from_values,
+    to_patchable_object,
+)
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.codex_rollout import read_session as read_codex
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLine,
+    SessionHead,
+    SkippedLine,
+    TranscriptEntry,
+    TurnRollback,
+    WorldStateRecord,
+    encode_entry,
+)
+from memorist.formats.transcript import read_session as read_own
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
 KEYS = st.sampled_from(["a", "b", "c"])
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=12)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=12,
+)
 OBJECTS = st.dictionaries(KEYS, JSON, max_size=4)
 
 
-def sections(values: dict[str, Any]) -> list[Section]:
-    return [Section(key, value, plainly(key)) for key, value in values.items()]
+def sections(values: dict[str, Any]) -> list[WorldSection]:
+    return [WorldSection(key, value, make_title_renderer(key)) for key, value in values.items()]
 
 
 def user(text: str) -> Message:
-    return Message(id=text, role="user", blocks=(Text(text),), origin=Origin.USER)
+    return Message(id=text, role="user", blocks=(TextBlock(text),), origin=Origin.USER)
 
 
 def reply(text: str) -> Message:
-    return Message(id=text, role="assistant", blocks=(Text(text),), origin=Origin.MODEL)
+    return Message(id=text, role="assistant", blocks=(TextBlock(text),), origin=Origin.MODEL)
 
 
-def full(**values: Any) -> WorldRecord:
-    return WorldRecord(full=True, state=values)
+def full(**values: Any) -> WorldStateRecord:
+    return WorldStateRecord(full=True, state=values)
 
 
-def patch(**values: Any) -> WorldRecord:
-    return WorldRecord(full=False, state=values)
+def patch(**values: Any) -> WorldStateRecord:
+    return WorldStateRecord(full=False, state=values)
 
 
 @pytest.mark.covers("CX-3")
-@given(before=OBJECTS.map(plain_object), now=OBJECTS.map(plain_object))
-def test_a_patch_makes_one_state_into_the_other(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Whatever the two states, the patch on the first gives the second; and it is empty exactly when they are the same."""
-    made = difference(before, now)
+@given(before=OBJECTS.map(to_patchable_object), now=OBJECTS.map(to_patchable_object))
+def test_a_patch_makes_one_state_into_the_other(
+    before: dict[str, Any], now: dict[str, Any]
+) -> None:
+    """Whatever the two states, the patch on the first gives the second; and it is empty exactly
+    when they are the same.
+    """
+    made = build_merge_patch(before, now)
 
-    assert canonical(patched(before, made)) == canonical(now)
-    assert (not made) == (canonical(before) == canonical(now))
+    assert encode_canonical(apply_merge_patch(before, made)) == encode_canonical(now)
+    assert (not made) == (encode_canonical(before) == encode_canonical(now))
 
 
 @pytest.mark.covers("CX-3")
@@ -65,9 +96,11 @@ def test_a_patch_makes_one_state_into_the_other(before: dict[str, Any], now: dic
         ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
     ],
 )
-def test_patches_are_those_of_the_rfc(before: dict[str, Any], change: dict[str, Any], after: dict[str, Any]) -> None:
+def test_patches_are_those_of_the_rfc(
+    before: dict[str, Any], change: dict[str, Any], after: dict[str, Any]
+) -> None:
     """Null takes out, objects are merged, all else is put in place (RFC 7386, appendix A)."""
-    assert patched(before, change) == after
+    assert apply_merge_patch(before, change) == after
 
 
 @pytest.mark.covers("CX-3")
@@ -75,18 +108,21 @@ def test_patches_are_those_of_the_rfc(before: dict[str, Any], change: dict[str, 
 @given(turns=st.lists(OBJECTS, max_size=6))
 def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
     """The records of any course of events, written and read again, rebuild the state at its end."""
-    state = NOTHING
-    lines = [encode(Head(session="s", format="memorist"))]
+    state = EMPTY_WORLD_STATE
+    lines = [encode_entry(SessionHead(session="s", format="memorist"))]
     for values in turns:
-        step = advance(state, sections(values))
+        step = diff_state(state, sections(values))
         state = step.state
         if step.record is not None:
-            lines.append(encode(step.record))
+            lines.append(encode_entry(step.record))
 
-    rebuilt = rebuild(read_own([Line(number, data) for number, data in enumerate(lines, 1)]))
+    rebuilt = restore_state(
+        read_own([RecordedLine(number, data) for number, data in enumerate(lines, 1)])
+    )
 
     assert rebuilt.problems == ()
-    # A line of the file is JSON: surrogates that stand alone, and a whole number written as a float, come back as JSON has them.
+    # A line of the file is JSON: surrogates that stand alone, and a whole number written as a
+    # float, come back as JSON has them.
     if all(b"\\ud" not in mark for mark in state.marks.values()):
         assert rebuilt.state.marks == state.marks
 
@@ -95,9 +131,9 @@ def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
 @given(values=OBJECTS)
 def test_nothing_is_said_when_nothing_changed(values: dict[str, Any]) -> None:
     """The same values, their keys in another order, give no text and no record."""
-    state = advance(NOTHING, sections(values)).state
+    state = diff_state(EMPTY_WORLD_STATE, sections(values)).state
 
-    step = advance(state, sections(turned(values)))
+    step = diff_state(state, sections(turned(values)))
 
     assert step.changes == ()
     assert step.record is None
@@ -112,104 +148,159 @@ def turned(value: Any) -> Any:
 @pytest.mark.covers("CX-3")
 def test_only_what_changed_is_told() -> None:
     """A new folder is told, the date is not; the record holds the change alone, the first one all."""
-    first = advance(NOTHING, sections({"cwd": "/a", "date": "today", "model": {"name": "m", "effort": "low"}}))
-    second = advance(first.state, sections({"cwd": "/b", "date": "today", "model": {"name": "m", "effort": "high"}}))
+    first = diff_state(
+        EMPTY_WORLD_STATE,
+        sections({"cwd": "/a", "date": "today", "model": {"name": "m", "effort": "low"}}),
+    )
+    second = diff_state(
+        first.state,
+        sections({"cwd": "/b", "date": "today", "model": {"name": "m", "effort": "high"}}),
+    )
 
     assert [change.id for change in first.changes] == ["cwd", "date", "model"]
     assert first.record == full(cwd="/a", date="today", model={"name": "m", "effort": "low"})
-    assert [change.text for change in second.changes] == ["cwd is now: /b", 'model is now: {"effort":"high","name":"m"}']
+    assert [change.text for change in second.changes] == [
+        "cwd is now: /b",
+        'model is now: {"effort":"high","name":"m"}',
+    ]
     assert second.record == patch(cwd="/b", model={"effort": "high"})
 
 
 @pytest.mark.covers("CX-3")
 def test_true_is_not_one() -> None:
     """Python takes True for 1; a switch that became a number has changed."""
-    assert advance(known({"a": True}), sections({"a": 1})).record == patch(a=1)
+    assert diff_state(state_from_values({"a": True}), sections({"a": 1})).record == patch(a=1)
 
 
 @pytest.mark.covers("CX-3")
 @pytest.mark.parametrize("gone", [sections({"cwd": "/a", "date": None}), sections({"cwd": "/a"})])
-def test_what_is_gone_is_said(gone: list[Section]) -> None:
-    """A section without a value, and one that is not there at all, are no longer in force; a second time there is nothing to say."""
-    step = advance(known({"cwd": "/a", "date": "today"}), gone)
+def test_what_is_gone_is_said(gone: list[WorldSection]) -> None:
+    """A section without a value, and one that is not there at all, are no longer in force; a second
+    time there is nothing to say.
+    """
+    step = diff_state(state_from_values({"cwd": "/a", "date": "today"}), gone)
 
-    assert [(change.id, change.removed, change.text) for change in step.changes] == [("date", True, "date: no longer in force.")]
+    assert [(change.id, change.removed, change.text) for change in step.changes] == [
+        ("date", True, "date: no longer in force.")
+    ]
     assert step.record == patch(date=None)
-    assert advance(step.state, gone).record is None
+    assert diff_state(step.state, gone).record is None
 
 
 @pytest.mark.covers("CX-3")
 def test_a_renderer_knows_what_was_told_before() -> None:
     """Nothing, something unknown, or the value; with it a text can say only what differs."""
-    seen: list[Before] = []
+    seen: list[PriorValue] = []
 
-    def render(value: Any, before: Before) -> str:
+    def render(value: Any, before: PriorValue) -> str:
         seen.append(before)
         return str(value)
 
-    for state in (NOTHING, UNKNOWN, known({"x": 1})):
-        advance(state, [Section("x", 2, render)])
+    for state in (EMPTY_WORLD_STATE, UNKNOWN_WORLD_STATE, state_from_values({"x": 1})):
+        diff_state(state, [WorldSection("x", 2, render)])
 
-    assert seen == [Before(), Before("unknown"), Before("known", 1)]
+    assert seen == [PriorValue(), PriorValue("unknown"), PriorValue("known", 1)]
 
 
 @pytest.mark.covers("CX-3")
 def test_what_left_the_context_is_told_again() -> None:
     """After a text was cut out of the history, its section alone is rendered anew."""
-    state = known({"cwd": "/a", "date": "today"})
+    state = state_from_values({"cwd": "/a", "date": "today"})
 
-    step = advance(trimmed(state, ["date"]), sections({"cwd": "/a", "date": "today"}))
+    step = diff_state(forget_sections(state, ["date"]), sections({"cwd": "/a", "date": "today"}))
 
     assert [change.id for change in step.changes] == ["date"]
 
 
 @pytest.mark.covers("CX-3")
 def test_each_family_is_told_in_its_manner() -> None:
-    """Rollout: a message for each run of one role; file-native: reminders in one user message. Nothing is no message."""
-    told = [Section("a", 1, plainly("a")), Section("b", 2, plainly("b")), Section("c", 3, plainly("c"), role="user")]
-    changes = advance(NOTHING, told).changes
+    """Rollout: a message for each run of one role; file-native: reminders in one user message.
+    Nothing is no message.
+    """
+    told = [
+        WorldSection("a", 1, make_title_renderer("a")),
+        WorldSection("b", 2, make_title_renderer("b")),
+        WorldSection("c", 3, make_title_renderer("c"), role="user"),
+    ]
+    changes = diff_state(EMPTY_WORLD_STATE, told).changes
 
-    assert [(m.role, len(m.blocks)) for m in as_messages(changes, "rollout", "1")] == [("developer", 2), ("user", 1)]
-    (reminders,) = as_messages(changes, "file-native", "1")
+    assert [(m.role, len(m.blocks)) for m in changes_to_messages(changes, "rollout", "1")] == [
+        ("developer", 2),
+        ("user", 1),
+    ]
+    (reminders,) = changes_to_messages(changes, "file-native", "1")
     assert reminders.role == "user"
     assert reminders.text.count("<system-reminder>") == 3
-    assert as_messages((), "file-native", "2") == as_messages((), "rollout", "2") == ()
+    assert (
+        changes_to_messages((), "file-native", "2") == changes_to_messages((), "rollout", "2") == ()
+    )
 
 
 @pytest.mark.covers("CX-3")
 def test_a_long_text_is_compared_by_its_digest() -> None:
     """The kind of line ends makes no difference."""
-    assert digest("a\r\nb") == digest("a\nb") != digest("a b")
+    assert hash_text("a\r\nb") == hash_text("a\nb") != hash_text("a b")
 
 
 @pytest.mark.covers("CX-3")
-@pytest.mark.parametrize("last", [WorldRecord(full=True, state=None, line=7), WorldRecord(full=False, state=None, line=7)])
-def test_a_snapshot_that_cannot_be_read_is_as_none_and_said(last: WorldRecord) -> None:
-    """The state is unknown then, so that all is told again; changes on it are passed over until a full record."""
-    broken = rebuild([full(cwd="/a"), last])
+@pytest.mark.parametrize(
+    "last",
+    [
+        WorldStateRecord(full=True, state=None, line=7),
+        WorldStateRecord(full=False, state=None, line=7),
+    ],
+)
+def test_a_snapshot_that_cannot_be_read_is_as_none_and_said(last: WorldStateRecord) -> None:
+    """The state is unknown then, so that all is told again; changes on it are passed over until a
+    full record.
+    """
+    broken = restore_state([full(cwd="/a"), last])
 
-    assert broken.state == UNKNOWN
+    assert broken.state == UNKNOWN_WORLD_STATE
     assert "line 7" in broken.problems[0]
-    assert advance(broken.state, sections({"cwd": "/a"})).record == full(cwd="/a")
-    assert rebuild([full(cwd="/a"), last, patch(cwd="/b")]).state == UNKNOWN
-    assert rebuild([full(cwd="/a"), last, full(cwd="/b")]).state == known({"cwd": "/b"})
+    assert diff_state(broken.state, sections({"cwd": "/a"})).record == full(cwd="/a")
+    assert restore_state([full(cwd="/a"), last, patch(cwd="/b")]).state == UNKNOWN_WORLD_STATE
+    assert restore_state([full(cwd="/a"), last, full(cwd="/b")]).state == state_from_values(
+        {"cwd": "/b"}
+    )
 
 
 @pytest.mark.covers("CX-3")
 def test_a_change_without_a_state_is_passed_over_and_a_compaction_resets() -> None:
     """As in the rollouts that memorist reads."""
-    assert rebuild([patch(cwd="/b")]).state == NOTHING
-    assert rebuild([full(cwd="/a"), Boundary(id="c", line=2)]).state == NOTHING
-    assert len(rebuild([full(cwd="/a"), Boundary(id="c", line=2), patch(cwd="/b")]).problems) == 1
+    assert restore_state([patch(cwd="/b")]).state == EMPTY_WORLD_STATE
+    assert (
+        restore_state([full(cwd="/a"), CompactionBoundary(id="c", line=2)]).state
+        == EMPTY_WORLD_STATE
+    )
+    assert (
+        len(
+            restore_state(
+                [full(cwd="/a"), CompactionBoundary(id="c", line=2), patch(cwd="/b")]
+            ).problems
+        )
+        == 1
+    )
 
 
 @pytest.mark.covers("CX-3")
-@pytest.mark.parametrize("data", [b'{"type":"world_state","entry":{"full":1}}', b'{"type":"world_state"}'])
+@pytest.mark.parametrize(
+    "data", [b'{"type":"world_state","entry":{"full":1}}', b'{"type":"world_state"}']
+)
 def test_a_damaged_record_in_a_transcript_is_one_that_cannot_be_read(data: bytes) -> None:
     """Its line says that there was a record, so that the state before it is not trusted."""
-    lines = [encode(Head(session="s", format="memorist")), encode(full(cwd="/a")), data + b"\n"]
+    lines = [
+        encode_entry(SessionHead(session="s", format="memorist")),
+        encode_entry(full(cwd="/a")),
+        data + b"\n",
+    ]
 
-    assert rebuild(read_own([Line(number, line) for number, line in enumerate(lines, 1)])).state == UNKNOWN
+    assert (
+        restore_state(
+            read_own([RecordedLine(number, line) for number, line in enumerate(lines, 1)])
+        ).state
+        == UNKNOWN_WORLD_STATE
+    )
 
 
 @pytest.mark.covers("CX-3", "FM-4")
@@ -220,7 +311,10 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
         return f'{{"timestamp":"2026-11-01T10:00:00Z","type":"world_state","payload":{inner}}}'
 
     def says(role: str, text: str) -> str:
-        item = f'{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"{text}"}}]}}'
+        item = (
+            f'{{"type":"message","role":"{role}","content":[{{"type":"input_text",'
+            f'"text":"{text}"}}]}}'
+        )
         return f'{{"timestamp":"2026-11-01T10:00:00Z","type":"response_item","payload":{item}}}'
 
     texts = [
@@ -229,51 +323,64 @@ def test_the_records_of_a_codex_rollout_are_read() -> None:
         world('{"full":false,"state":{"tools":{"y":null}}}'),
         says("user", "two"),
         world('{"full":false,"state":{"cwd":"/b"}}'),
-        '{"timestamp":"2026-11-01T10:00:00Z","type":"event_msg","payload":{"type":"thread_rolled_back","num_turns":1}}',
+        '{"timestamp":"2026-11-01T10:00:00Z","type":"event_msg",'
+        '"payload":{"type":"thread_rolled_back","num_turns":1}}',
     ]
-    lines = [Line(number, text.encode() + b"\n") for number, text in enumerate(texts, 1)]
+    lines = [RecordedLine(number, text.encode() + b"\n") for number, text in enumerate(texts, 1)]
 
     entries = list(read_codex(lines))
 
-    assert not [entry for entry in entries if isinstance(entry, Skip)]
+    assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
     # The change above "two" belongs to the turn that was taken back.
-    assert rebuild(entries).state == known({"cwd": "/a", "tools": {"x": 1, "y": 2}})
-    broken = [*lines, Line(7, (world('{"full":"?"}') + "\n").encode())]
-    assert rebuild(read_codex(broken)).state == UNKNOWN
+    assert restore_state(entries).state == state_from_values(
+        {"cwd": "/a", "tools": {"x": 1, "y": 2}}
+    )
+    broken = [*lines, RecordedLine(7, (world('{"full":"?"}') + "\n").encode())]
+    assert restore_state(read_codex(broken)).state == UNKNOWN_WORLD_STATE
 
 
-STORY: list[Entry] = [
+STORY: list[TranscriptEntry] = [
     full(cwd="/a"), user("one"), reply("1"), patch(cwd="/b"), user("two"), patch(cwd="/c"), reply("2"), user("three"), reply("3"),
 ]  # fmt: skip
 
 
 @pytest.mark.covers("CX-7", "CX-3")
 @pytest.mark.parametrize(
-    ("turns", "said", "cwd"), [(1, ["one", "1", "two", "2"], "/c"), (2, ["one", "1"], "/a"), (3, [], "/a"), (99, [], "/a")]
+    ("turns", "said", "cwd"),
+    [(1, ["one", "1", "two", "2"], "/c"), (2, ["one", "1"], "/a"), (3, [], "/a"), (99, [], "/a")],
 )
 def test_taking_back_turns_is_a_marker(turns: int, said: list[str], cwd: str) -> None:
-    """What is read after the marker is as it was before those turns, the surroundings included; beyond the start is the start."""
-    marker = roll_back(STORY, turns)
+    """What is read after the marker is as it was before those turns, the surroundings included;
+    beyond the start is the start.
+    """
+    marker = build_rollback_marker(STORY, turns)
     assert marker is not None
 
     entries = [*STORY, marker]
 
-    assert [entry.text for entry in surviving(entries) if isinstance(entry, Message)] == said
-    assert rebuild(entries).state == known({"cwd": cwd})
-    assert marker == RolledBack(min(turns, 3), 6 - len(said), 0, kept=True)
+    assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == said
+    assert restore_state(entries).state == state_from_values({"cwd": cwd})
+    assert marker == TurnRollback(min(turns, 3), 6 - len(said), 0, kept=True)
 
 
 @pytest.mark.covers("CX-7")
 def test_taking_back_twice_counts_from_what_is_left() -> None:
-    """A second marker takes back what the first one left, and a turn begun after a marker is one like any other."""
+    """A second marker takes back what the first one left, and a turn begun after a marker is one
+    like any other.
+    """
     entries = list(STORY)
     for _ in range(2):
-        marker = roll_back(entries, 1)
+        marker = build_rollback_marker(entries, 1)
         assert marker is not None
         entries.append(marker)
     entries += [user("four"), reply("4")]
 
-    assert [entry.text for entry in surviving(entries) if isinstance(entry, Message)] == ["one", "1", "four", "4"]
+    assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [
+        "one",
+        "1",
+        "four",
+        "4",
+    ]
     assert len(entries) == len(STORY) + 4
 
 
@@ -281,21 +388,23 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
 @pytest.mark.parametrize("turns", [0, -1])
 def test_nothing_is_taken_back_for_no_turns(turns: int) -> None:
     """No turn, and no turn to take, give no marker."""
-    assert roll_back(STORY, turns) is None
-    assert roll_back([full(cwd="/a")], 1) is None
+    assert build_rollback_marker(STORY, turns) is None
+    assert build_rollback_marker([full(cwd="/a")], 1) is None
 
 
 @pytest.mark.covers("CX-7")
 def test_a_marker_of_a_codex_file_takes_nothing_twice() -> None:
     """Its reader has left the messages out already."""
-    assert surviving([*STORY, RolledBack(2, 4, 9)]) == [*STORY, RolledBack(2, 4, 9)]
+    assert drop_rolled_back([*STORY, TurnRollback(2, 4, 9)]) == [*STORY, TurnRollback(2, 4, 9)]
 
 
 @pytest.mark.covers("CX-7")
 @given(steps=st.lists(st.sampled_from(["ask", "answer", "world", "back 1", "back 2"]), max_size=25))
 def test_a_rolled_back_transcript_reads_as_one_that_never_went_there(steps: list[str]) -> None:
-    """Whatever the course of a session, the surviving messages are those of a list from which the turns are simply taken off."""
-    entries: list[Entry] = []
+    """Whatever the course of a session, the surviving messages are those of a list from which the
+    turns are simply taken off.
+    """
+    entries: list[TranscriptEntry] = []
     turns: list[list[str]] = [[]]
     for number, step in enumerate(steps):
         if step == "ask":
@@ -307,9 +416,11 @@ def test_a_rolled_back_transcript_reads_as_one_that_never_went_there(steps: list
         elif step == "world":
             entries.append(full(n=number))
         else:
-            marker = roll_back(entries, int(step[-1]))
+            marker = build_rollback_marker(entries, int(step[-1]))
             if marker is not None:
                 entries.append(marker)
             turns = turns[: max(1, len(turns) - int(step[-1]))]
 
-    assert [entry.text for entry in surviving(entries) if isinstance(entry, Message)] == [text for turn in turns for text in turn]
+    assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [
+        text for turn in turns for text in turn
+    ]

@@ -7,9 +7,12 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.core.front_matter import join, split, with_values
+from memorist.core.markdown import join_front_matter, split_front_matter, update_front_matter
 
-LINE = st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), max_size=40)
+LINE = st.text(
+    st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
+    max_size=40,
+)
 
 
 @pytest.mark.covers("AM-2")
@@ -18,13 +21,13 @@ def test_any_header_comes_back_as_it_stood(lines: list[str], body: str) -> None:
     """Whatever stands in a header, known or not, valid or not, is written back letter by letter."""
     text = "---\n" + "".join(line + "\n" for line in lines) + "---\n" + body
 
-    assert join(split(text)) == text
+    assert join_front_matter(split_front_matter(text)) == text
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read(text: str) -> None:
     """No text makes the reader fail, and one without a header is all body."""
-    document = split(text)
+    document = split_front_matter(text)
 
     assert document.front is not None or document.body == text
 
@@ -33,19 +36,25 @@ def test_any_text_is_read(text: str) -> None:
 def test_setting_a_key_leaves_the_others_alone() -> None:
     """Comments, quoting, order and unknown keys stay; only the key that is set is written anew."""
     text = "---\n# mine\nname: 'a'   # why\ncustom: {deep: [1, 2]}\ntype: user\n---\nbody\n"
-    front = split(text).front
+    front = split_front_matter(text).front
 
-    changed = with_values(front, {"type": "feedback", "memorist": {"trust": "stated"}})
+    changed = update_front_matter(front, {"type": "feedback", "memorist": {"trust": "stated"}})
 
     raw = "".join(entry.raw for entry in changed.entries)
-    assert raw == "# mine\nname: 'a'   # why\ncustom: {deep: [1, 2]}\ntype: feedback\nmemorist:\n  trust: stated\n"
+    assert (
+        raw == "# mine\nname: 'a'   # why\ncustom: {deep: [1, 2]}\ntype: feedback\nmemorist:\n  "
+        "trust: stated\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("line", "value"),
     [
         ("description: mends #12 and #13", "mends #12 and #13"),
-        ("description: see http://x.y # not a comment for people", "see http://x.y # not a comment for people"),
+        (
+            "description: see http://x.y # not a comment for people",
+            "see http://x.y # not a comment for people",
+        ),
         ('description: "quoted # sign"', "quoted # sign"),
         ("description: yes", "yes"),
         ("description: 2026-01-02", "2026-01-02"),
@@ -53,11 +62,13 @@ def test_setting_a_key_leaves_the_others_alone() -> None:
     ],
 )
 def test_a_value_is_what_a_person_meant(line: str, value: str) -> None:
-    """No part is cut off at a `#`, nothing turns into a date or a truth value, and a colon does not make the line vanish."""
-    front = split(f"---\nname: x\n{line}\n---\n").front
+    """No part is cut off at a `#`, nothing turns into a date or a truth value, and a colon does not
+    make the line vanish.
+    """
+    front = split_front_matter(f"---\nname: x\n{line}\n---\n").front
 
     assert front is not None
-    assert front.text("description") == value
+    assert front.text_value("description") == value
 
 
 @pytest.mark.parametrize(
@@ -73,8 +84,10 @@ def test_a_value_is_what_a_person_meant(line: str, value: str) -> None:
     ids=["unclosed", "aliases", "deep", "cyclic", "object", "tab"],
 )
 def test_a_hostile_header_harms_nobody(header: str) -> None:
-    """Broken YAML, alias bombs, endless nesting and object tags are at most reported; the body is there."""
-    document = split(f"---\n{header}---\nbody\n")
+    """Broken YAML, alias bombs, endless nesting and object tags are at most reported; the body is
+    there.
+    """
+    document = split_front_matter(f"---\n{header}---\nbody\n")
 
     assert document.front is not None
     assert document.body == "body\n"
@@ -82,23 +95,32 @@ def test_a_hostile_header_harms_nobody(header: str) -> None:
 
 def test_a_header_without_an_end_is_no_header() -> None:
     """A rule of dashes at the start of an ordinary text does not swallow it."""
-    assert split("---\nJust a line above this text.\n").front is None
+    assert split_front_matter("---\nJust a line above this text.\n").front is None
 
 
 @pytest.mark.covers("SK-1")
 @given(
-    st.lists(st.tuples(st.sampled_from(["a", "b-c", "y", "n", "_x", "a.b"]), st.text(st.characters(min_codepoint=32, max_codepoint=126))))
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b-c", "y", "n", "_x", "a.b"]),
+            st.text(st.characters(min_codepoint=32, max_codepoint=126)),
+        )
+    )
 )
 @example([("a", "'"), ("b-c", "0"), ("a", "'")])
 def test_a_plain_header_reads_as_yaml_reads_it(pairs: list[tuple[str, str]]) -> None:
-    """A header of one-line values has the values that a YAML reader gives, save where a person plainly meant the whole line."""
+    """A header of one-line values has the values that a YAML reader gives, save where a person
+    plainly meant the whole line.
+    """
     lines = [f"{key}: {value}\n" for key, value in pairs]
-    front = split(f"---\n{''.join(lines)}---\n").front
+    front = split_front_matter(f"---\n{''.join(lines)}---\n").front
 
     assert front is not None
     if not front.problem and " #" not in "".join(lines):
         found = yaml.BaseLoader("".join(lines)).get_single_data() or {}
-        assert {key: value for key, value in front.values.items() if value} == {key: value for key, value in found.items() if value}
+        assert {key: value for key, value in front.values.items() if value} == {
+            key: value for key, value in found.items() if value
+        }
 
 
 @pytest.mark.covers("SK-1")
@@ -107,9 +129,9 @@ def test_a_header_ends_where_it_ends_however_long_it_is(end: str) -> None:
     """Also where the end falls on any place about the first two thousand characters."""
     for length in range(2_030, 2_052):
         text = f"---\n{'k: ' + 'v' * (length - 8)}\n{end}"
-        document = split(text)
+        document = split_front_matter(text)
 
         assert document.front is not None
-        assert document.front.text("k") == "v" * (length - 8)
+        assert document.front.text_value("k") == "v" * (length - 8)
         assert document.closing == end.partition("body")[0]
-        assert join(document) == text
+        assert join_front_matter(document) == text

@@ -6,22 +6,41 @@ import pytest
 from hypothesis import given, settings
 
 from compaction.histories import STEPS, History, parted, told
-from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
-from memorist.core.pairing import OpenCalls, safe_starts, whole_from
+from memorist.core.messages import (
+    Message,
+    OpenToolCalls,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    align_to_cut_point,
+    find_cut_points,
+)
 
 
 def test_a_call_is_open_until_its_result_comes() -> None:
     """Parallel calls close one by one."""
-    calls = OpenCalls()
-    calls.add(Message(id="a", role="assistant", blocks=(ToolUse("1", "Read", {}), ToolUse("2", "Bash", {})), origin=Origin.MODEL))
-    calls.add(Message(id="b", role="user", blocks=(ToolResult("1", (Text("ok"),)),), origin=Origin.TOOL))
+    calls = OpenToolCalls()
+    calls.add(
+        Message(
+            id="a",
+            role="assistant",
+            blocks=(ToolUse("1", "Read", {}), ToolUse("2", "Bash", {})),
+            origin=Origin.MODEL,
+        )
+    )
+    calls.add(
+        Message(
+            id="b", role="user", blocks=(ToolResult("1", (TextBlock("ok"),)),), origin=Origin.TOOL
+        )
+    )
 
     assert [call.id for call in calls.calls] == ["2"]
 
 
 def test_a_result_without_its_call_changes_nothing() -> None:
     """Orphans are not counted below zero."""
-    calls = OpenCalls()
+    calls = OpenToolCalls()
     calls.add(Message(id="b", role="user", blocks=(ToolResult("9", ()),), origin=Origin.TOOL))
 
     assert not calls
@@ -29,37 +48,45 @@ def test_a_result_without_its_call_changes_nothing() -> None:
 
 @pytest.mark.covers("CP-10")
 def test_a_history_is_not_cut_inside_a_reply_whose_records_stand_among_results() -> None:
-    """A user, a reply of two records with a result after each, a user: only the ends of the reply are safe."""
+    """A user, a reply of two records with a result after each, a user: only the ends of the reply
+    are safe.
+    """
     messages = History().user("go").interleaved("a", "b").user("next").messages
 
-    assert safe_starts(messages) == (0, 1, 5, 6)
-    assert [whole_from(messages, index) for index in range(7)] == [0, 1, 1, 1, 1, 5, 6]
+    assert find_cut_points(messages) == (0, 1, 5, 6)
+    assert [align_to_cut_point(messages, index) for index in range(7)] == [0, 1, 1, 1, 1, 5, 6]
 
 
 @pytest.mark.covers("CP-10")
 def test_reasoning_stays_with_the_call_that_follows_it() -> None:
     """A provider refuses a call whose reasoning item is gone."""
-    assert safe_starts(History().user("go").items("a").messages) == (0, 1, 4)
+    assert find_cut_points(History().user("go").items("a").messages) == (0, 1, 4)
 
 
 @pytest.mark.covers("CP-10")
 def test_a_call_that_waits_holds_everything_after_it() -> None:
-    """With one of two results there, the end of the history is no safe place; after a later reply the call is past."""
+    """With one of two results there, the end of the history is no safe place; after a later reply
+    the call is past.
+    """
     waiting = History().user("go").calls(("a", "Read"), ("b", "Bash")).results(("a", "x"))
 
-    assert whole_from(waiting.messages, 3) == 1
-    assert whole_from(waiting.says("never mind").messages, 4) == 4
+    assert align_to_cut_point(waiting.messages, 3) == 1
+    assert align_to_cut_point(waiting.says("never mind").messages, 4) == 4
 
 
 @pytest.mark.covers("CP-10")
 @settings(max_examples=60, deadline=None)
 @given(STEPS)
-def test_a_safe_start_parts_nothing_and_every_other_parts_something(steps: list[tuple[str, int]]) -> None:
+def test_a_safe_start_parts_nothing_and_every_other_parts_something(
+    steps: list[tuple[str, int]],
+) -> None:
     """Over histories of all shapes: parallel calls, split replies, orphans, repeated ids."""
     messages = told(steps)
-    starts = set(safe_starts(messages))
+    starts = set(find_cut_points(messages))
 
     assert 0 in starts
     for index in range(len(messages) + 1):
         assert not (index in starts and parted(messages, messages[index:])), index
-        assert whole_from(messages, index) == max(start for start in starts if start <= index)
+        assert align_to_cut_point(messages, index) == max(
+            start for start in starts if start <= index
+        )

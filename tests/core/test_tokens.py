@@ -8,12 +8,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.messages import Image, Message, Origin, Text, ToolResult, ToolUse, Usage
-from memorist.core.tokens import ContextMeter, estimate_message, estimate_text, family_factor
+from memorist.core.messages import (
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
+from memorist.core.tokens import (
+    ContextMeter,
+    estimate_message_tokens,
+    estimate_text_tokens,
+    token_factor,
+)
 
 
 def message(text: str, **more: object) -> Message:
-    made: dict[str, Any] = {"id": text[:8], "role": "user", "blocks": (Text(text),), "origin": Origin.USER, **more}
+    made: dict[str, Any] = {
+        "id": text[:8],
+        "role": "user",
+        "blocks": (TextBlock(text),),
+        "origin": Origin.USER,
+        **more,
+    }
     return Message(**made)
 
 
@@ -23,8 +42,8 @@ def reply(text: str, reply_id: str, usage: Usage | None = None) -> Message:
 
 def test_a_token_is_four_bytes_and_chinese_is_not_undercounted() -> None:
     """Bytes are counted, so a Chinese sign weighs three quarters of a token."""
-    assert estimate_text("abcd" * 100) == 100
-    assert estimate_text("汉字" * 100) == 150
+    assert estimate_text_tokens("abcd" * 100) == 100
+    assert estimate_text_tokens("汉字" * 100) == 150
 
 
 @pytest.mark.parametrize(
@@ -41,16 +60,16 @@ def test_a_token_is_four_bytes_and_chinese_is_not_undercounted() -> None:
 )
 def test_families_have_the_factor_that_was_measured(model: str, factor: float) -> None:
     """Plain characters / 4 is too low on Claude by what parts.md measured."""
-    assert family_factor(model) == factor
+    assert token_factor(model) == factor
 
 
 def test_a_picture_counts_flat_and_a_call_counts_its_arguments() -> None:
     """A base64 payload is not text."""
-    picture = message("", blocks=(Image({"data": "A" * 1_000_000}),))
+    picture = message("", blocks=(ImageBlock({"data": "A" * 1_000_000}),))
     call = message("", blocks=(ToolUse("t1", "Read", {"path": "x" * 400}),))
 
-    assert estimate_message(picture) == 2_000
-    assert 100 <= estimate_message(call) <= 110
+    assert estimate_message_tokens(picture) == 2_000
+    assert 100 <= estimate_message_tokens(call) <= 110
 
 
 @pytest.mark.covers("SM-2")
@@ -58,7 +77,9 @@ def test_usage_replaces_the_estimate_and_what_follows_is_added() -> None:
     """The newest usage is the truth; later messages are estimated on top of it."""
     meter = ContextMeter()
     meter.add(message("x" * 400))
-    meter.add(reply("y" * 400, "r1", Usage(input=10, cache_read=9_000, cache_write=500, output=100)))
+    meter.add(
+        reply("y" * 400, "r1", Usage(input=10, cache_read=9_000, cache_write=500, output=100))
+    )
     meter.add(message("z" * 400))
 
     assert meter.tokens == 9_610 + 100
@@ -68,7 +89,9 @@ def test_results_between_the_records_of_one_reply_stay_counted() -> None:
     """A parallel call's result is not part of the usage that the reply's last record carries."""
     meter = ContextMeter()
     meter.add(reply("a" * 40, "r1"))
-    meter.add(message("", blocks=(ToolResult("t1", (Text("r" * 4_000),)),), origin=Origin.TOOL))
+    meter.add(
+        message("", blocks=(ToolResult("t1", (TextBlock("r" * 4_000),)),), origin=Origin.TOOL)
+    )
     meter.add(reply("b" * 40, "r1", Usage(input=5_000, output=50)))
 
     assert meter.tokens == 5_050 + 1_000
@@ -90,7 +113,7 @@ def test_a_restart_keeps_only_the_fixed_prefix() -> None:
     meter = ContextMeter()
     meter.add(message("x" * 4_000))
     meter.add(reply("y" * 400, "r1", Usage(input=21_000, output=100)))
-    meter.restart()
+    meter.reset()
 
     assert meter.tokens == 21_100 - 1_100
 
@@ -101,7 +124,9 @@ def test_a_count_that_comes_after_the_results_of_its_reply_leaves_them_counted()
     meter = ContextMeter()
     meter.add(message("x" * 400))
     meter.add(reply("call", "r1"))
-    meter.add(message("", blocks=(ToolResult("t1", (Text("r" * 4_000),)),), origin=Origin.TOOL))
-    meter.measured(5_000)
+    meter.add(
+        message("", blocks=(ToolResult("t1", (TextBlock("r" * 4_000),)),), origin=Origin.TOOL)
+    )
+    meter.record_measurement(5_000)
 
     assert meter.tokens == 5_000 + 1_000

@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from memorist.dream.gates import Gate, Host, Known, Look, Open, Seen, Shut, judge, others
-from memorist.dream.settings import DreamSettings
+from memorist.dream.gates import (
+    Gate,
+    GateClosed,
+    GateFacts,
+    GateOpen,
+    HostConditions,
+    NeedsScan,
+    SessionActivity,
+    judge_gates,
+    select_new_sessions,
+)
+from memorist.settings import DreamSettings
 
 OWN = DreamSettings()
 NOW = 1_800_000_000.0
@@ -19,9 +29,11 @@ HOUR, MINUTE = 3_600.0, 60.0
 FIVE = ("a", "b", "c", "d", "e")
 
 
-def known(**values: Any) -> Known:
+def known(**values: Any) -> GateFacts:
     """All gates open, but for what is given."""
-    return Known(**{"now": NOW, "scanned": None, "last": NOW - 25 * HOUR, "sessions": FIVE, **values})
+    return GateFacts(
+        **{"now": NOW, "scanned": None, "last": NOW - 25 * HOUR, "sessions": FIVE, **values}
+    )
 
 
 @pytest.mark.covers("DR-1")
@@ -33,25 +45,27 @@ def test_the_defaults_are_those_of_the_family() -> None:
 @pytest.mark.covers("DR-1")
 def test_all_gates_open_give_the_sessions_and_the_reason() -> None:
     """What may be consolidated, in one clause."""
-    assert judge(known(), OWN) == Open(FIVE, "5 other sessions in the 25.0 hours since the last consolidation")
-    assert judge(known(last=None), OWN) == Open(FIVE, "5 other sessions so far")
+    assert judge_gates(known(), OWN) == GateOpen(
+        FIVE, "5 other sessions in the 25.0 hours since the last consolidation"
+    )
+    assert judge_gates(known(last=None), OWN) == GateOpen(FIVE, "5 other sessions so far")
 
 
 @pytest.mark.covers("DR-1")
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"host": Host(memory=False)}, "keeps no memories"),
-        ({"host": Host(remote=True)}, "outlive"),
-        ({"host": Host(interactive=False)}, "not interactive"),
-        ({"host": Host(main=False)}, "subagent"),
+        ({"host": HostConditions(has_memory=False)}, "keeps no memories"),
+        ({"host": HostConditions(is_remote=True)}, "outlive"),
+        ({"host": HostConditions(is_interactive=False)}, "not interactive"),
+        ({"host": HostConditions(is_main_session=False)}, "subagent"),
     ],
 )
 def test_the_first_gate_is_shut_by_what_the_host_is(change: dict[str, Any], word: str) -> None:
     """Each reason is told, and none passes with time."""
-    verdict = judge(known(**change), OWN)
+    verdict = judge_gates(known(**change), OWN)
 
-    assert isinstance(verdict, Shut)
+    assert isinstance(verdict, GateClosed)
     assert (verdict.gate, verdict.until) == ("on", None)
     assert word in verdict.why
 
@@ -59,65 +73,81 @@ def test_the_first_gate_is_shut_by_what_the_host_is(change: dict[str, Any], word
 @pytest.mark.covers("DR-1")
 def test_the_first_gate_is_shut_by_the_setting() -> None:
     """It names the setting."""
-    verdict = judge(known(), DreamSettings(enabled=False))
+    verdict = judge_gates(known(), DreamSettings(enabled=False))
 
-    assert verdict == Shut("on", "consolidation is switched off (dream.enabled)")
+    assert verdict == GateClosed("on", "consolidation is switched off (dream.enabled)")
 
 
 @pytest.mark.covers("DR-1")
-@pytest.mark.parametrize(("ago", "is_open"), [(24 * HOUR, True), (24 * HOUR - 1, False), (0.0, False), (-5.0, False)])
+@pytest.mark.parametrize(
+    ("ago", "is_open"), [(24 * HOUR, True), (24 * HOUR - 1, False), (0.0, False), (-5.0, False)]
+)
 def test_a_day_has_to_pass(ago: float, is_open: bool) -> None:
-    """Open at 24 hours, shut a second before; a time a little ahead, as another machine's clock has it, is now."""
-    verdict = judge(known(last=NOW - ago), OWN)
+    """Open at 24 hours, shut a second before; a time a little ahead, as another machine's clock has
+    it, is now.
+    """
+    verdict = judge_gates(known(last=NOW - ago), OWN)
 
-    assert isinstance(verdict, Open) is is_open
-    if isinstance(verdict, Shut):
+    assert isinstance(verdict, GateOpen) is is_open
+    if isinstance(verdict, GateClosed):
         assert (verdict.gate, verdict.until) == ("time", NOW - ago + 24 * HOUR)
         assert "24.0 hours are needed" in verdict.why
 
 
 @pytest.mark.covers("DR-1")
-@pytest.mark.parametrize(("ago", "is_open"), [(10 * MINUTE, True), (10 * MINUTE - 1, False), (0.0, False)])
+@pytest.mark.parametrize(
+    ("ago", "is_open"), [(10 * MINUTE, True), (10 * MINUTE - 1, False), (0.0, False)]
+)
 def test_sessions_are_looked_for_every_ten_minutes_at_most(ago: float, is_open: bool) -> None:
-    """The look is what the gate saves: before it the gate judges, after it there is nothing to save."""
-    verdict = judge(known(scanned=NOW - ago, sessions=UNSET), OWN)
+    """The look is what the gate saves: before it the gate judges, after it there is nothing to
+    save.
+    """
+    verdict = judge_gates(known(scanned=NOW - ago, sessions=UNSET), OWN)
 
-    assert verdict == Look("sessions", NOW - 25 * HOUR) if is_open else isinstance(verdict, Shut)
-    if isinstance(verdict, Shut):
+    assert (
+        verdict == NeedsScan("sessions", NOW - 25 * HOUR)
+        if is_open
+        else isinstance(verdict, GateClosed)
+    )
+    if isinstance(verdict, GateClosed):
         assert (verdict.gate, verdict.until) == ("scan", NOW - ago + 10 * MINUTE)
-    assert isinstance(judge(known(scanned=NOW), OWN), Open)
+    assert isinstance(judge_gates(known(scanned=NOW), OWN), GateOpen)
 
 
 @pytest.mark.covers("DR-1")
 def test_four_sessions_are_too_few() -> None:
     """It says how many there are, and when the next look may be."""
-    verdict = judge(known(sessions=FIVE[:4]), OWN)
-    one = judge(known(sessions=FIVE[:1], last=None), OWN)
+    verdict = judge_gates(known(sessions=FIVE[:4]), OWN)
+    one = judge_gates(known(sessions=FIVE[:1], last=None), OWN)
 
-    assert verdict == Shut(
-        "sessions", "4 other sessions in the 25.0 hours since the last consolidation, and 5 are needed", NOW + 10 * MINUTE
+    assert verdict == GateClosed(
+        "sessions",
+        "4 other sessions in the 25.0 hours since the last consolidation, and 5 are needed",
+        NOW + 10 * MINUTE,
     )
-    assert isinstance(one, Shut)
+    assert isinstance(one, GateClosed)
     assert one.why.startswith("1 other session so far")
 
 
 @pytest.mark.covers("DR-1")
 def test_a_clock_that_was_set_back_does_not_shut_the_gates_for_long() -> None:
     """Times that lie far ahead count as never."""
-    verdict = judge(known(last=NOW + 1_000 * HOUR, scanned=NOW + 1_000 * HOUR, sessions=UNSET), OWN)
+    verdict = judge_gates(
+        known(last=NOW + 1_000 * HOUR, scanned=NOW + 1_000 * HOUR, sessions=UNSET), OWN
+    )
 
-    assert verdict == Look("sessions", 0.0)
+    assert verdict == NeedsScan("sessions", 0.0)
 
 
 HOSTS = st.builds(
-    Host,
-    memory=st.sampled_from([True, True, True, False]),
-    remote=st.sampled_from([False, False, False, True]),
-    interactive=st.sampled_from([True, True, True, False]),
-    main=st.sampled_from([True, True, True, False]),
+    HostConditions,
+    has_memory=st.sampled_from([True, True, True, False]),
+    is_remote=st.sampled_from([False, False, False, True]),
+    is_interactive=st.sampled_from([True, True, True, False]),
+    is_main_session=st.sampled_from([True, True, True, False]),
 )
 COSTS = st.builds(
-    Known,
+    GateFacts,
     now=st.just(NOW),
     host=HOSTS,
     scanned=st.none() | st.floats(NOW - 2 * HOUR, NOW + HOUR),
@@ -127,18 +157,30 @@ COSTS = st.builds(
 
 
 @pytest.mark.covers("DR-1")
-@given(COSTS, st.builds(DreamSettings, hours=st.floats(-1, 48), scan_minutes=st.floats(-1, 60), sessions=st.integers(-1, 8)))
-def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(whole: Known, settings: DreamSettings) -> None:
-    """Asked step by step, with nothing known beyond need, the gates come in their order and each question is asked once."""
+@given(
+    COSTS,
+    st.builds(
+        DreamSettings,
+        hours=st.floats(-1, 48),
+        scan_minutes=st.floats(-1, 60),
+        sessions=st.integers(-1, 8),
+    ),
+)
+def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(
+    whole: GateFacts, settings: DreamSettings
+) -> None:
+    """Asked step by step, with nothing known beyond need, the gates come in their order and each
+    question is asked once.
+    """
     so_far = replace(whole, last=UNSET, sessions=UNSET)
     asked = []
 
-    while isinstance(verdict := judge(so_far, settings), Look):
+    while isinstance(verdict := judge_gates(so_far, settings), NeedsScan):
         asked.append(verdict.what)
         so_far = replace(so_far, **{verdict.what: getattr(whole, verdict.what)})
 
     assert asked == ["last", "sessions"][: len(asked)]
-    if isinstance(verdict, Shut):
+    if isinstance(verdict, GateClosed):
         assert len(asked) == {"on": 0, "time": 1, "scan": 1, "sessions": 2}[verdict.gate]
         assert verdict.why
         assert verdict.until is None or verdict.gate != "on"
@@ -148,31 +190,37 @@ def test_nothing_dear_is_looked_up_behind_a_gate_that_is_shut(whole: Known, sett
 
 @pytest.mark.covers("DR-1")
 @given(COSTS)
-def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: Known) -> None:
-    """A moment before it the gate is still shut, at it another one judges; and no wait is longer than twice the setting."""
-    whole = replace(whole, host=Host())
-    verdict = judge(replace(whole, sessions=UNSET), OWN)
-    if not isinstance(verdict, Shut):
+def test_the_time_that_a_shut_gate_names_is_when_it_opens(whole: GateFacts) -> None:
+    """A moment before it the gate is still shut, at it another one judges; and no wait is longer
+    than twice the setting.
+    """
+    whole = replace(whole, host=HostConditions())
+    verdict = judge_gates(replace(whole, sessions=UNSET), OWN)
+    if not isinstance(verdict, GateClosed):
         return
     assert verdict.until is not None
     assert NOW < verdict.until <= NOW + 48 * HOUR
 
-    before = judge(replace(whole, sessions=UNSET, now=verdict.until - 1), OWN)
-    after = judge(replace(whole, sessions=UNSET, now=verdict.until + 1), OWN)
+    before = judge_gates(replace(whole, sessions=UNSET, now=verdict.until - 1), OWN)
+    after = judge_gates(replace(whole, sessions=UNSET, now=verdict.until + 1), OWN)
 
-    assert isinstance(before, Shut) or verdict.until - 1 <= NOW
-    assert not isinstance(after, Shut) or get_args(Gate).index(after.gate) > get_args(Gate).index(verdict.gate)
+    assert isinstance(before, GateClosed) or verdict.until - 1 <= NOW
+    assert not isinstance(after, GateClosed) or get_args(Gate).index(after.gate) > get_args(
+        Gate
+    ).index(verdict.gate)
 
 
 @pytest.mark.covers("DR-1")
 def test_only_other_sessions_of_the_main_agent_count() -> None:
-    """Changed after that time, the current one and subagents left out, the one that changed first in front."""
+    """Changed after that time, the current one and subagents left out, the one that changed first
+    in front.
+    """
     seen = [
-        Seen(id="new", changed=30.0),
-        Seen(id="old", changed=20.0),
-        Seen(id="before", changed=10.0),
-        Seen(id="mine", changed=30.0),
-        Seen(id="sub", changed=30.0, subagent=True),
+        SessionActivity(id="new", changed=30.0),
+        SessionActivity(id="old", changed=20.0),
+        SessionActivity(id="before", changed=10.0),
+        SessionActivity(id="mine", changed=30.0),
+        SessionActivity(id="sub", changed=30.0, subagent=True),
     ]
 
-    assert others(seen, current="mine", since=10.0) == ("old", "new")
+    assert select_new_sessions(seen, current="mine", since=10.0) == ("old", "new")

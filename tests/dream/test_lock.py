@@ -1,4 +1,6 @@
-"""The lock: one winner of two, no prisoner of the dead, and the old time back after whatever went wrong."""
+"""The lock: one winner of two, no prisoner of the dead, and the old time back after whatever went
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.conftest import HOUR, World
-from memorist.dream.lock.run import STALE_SECONDS, Blocked, DreamLock, Holder, Taken, alive, read_holder, started, written
+from memorist.dream.lock import (
+    STALE_SECONDS,
+    DreamLock,
+    DreamLockBusy,
+    DreamLockHolder,
+    HeldDreamLock,
+    encode_holder,
+    is_alive,
+    process_start_mark,
+    read_holder,
+)
 from memorist.errors import StoreError
 
 HOLDING = """
 import sys, time
 from pathlib import Path
-from memorist.clock import SystemClock
-from memorist.dream.lock.run import DreamLock
+from memorist.system import SystemClock
+from memorist.dream.lock import DreamLock
 from memorist.store.layout import Layout
 lock = DreamLock(Layout(Path(sys.argv[1])).memory("/home/dev/shop"), SystemClock())
 print(type(lock.take()).__name__, flush=True)
@@ -38,69 +50,77 @@ def path_of(world: World) -> Path:
     return world.where.dream / "lock"
 
 
-def take(lock: DreamLock) -> Taken:
-    taken = lock.take()
-    assert isinstance(taken, Taken)
+def take(lock: DreamLock) -> HeldDreamLock:
+    taken = lock.acquire()
+    assert isinstance(taken, HeldDreamLock)
     return taken
 
 
 @pytest.mark.covers("DR-2")
 def test_the_lock_holds_process_and_time(world: World, lock: DreamLock) -> None:
-    """While it is held its first line is the process, its time the time of taking; afterwards it is empty and the time stays."""
-    assert lock.last() is None
+    """While it is held its first line is the process, its time the time of taking; afterwards it is
+    empty and the time stays.
+    """
+    assert lock.last_dream_time() is None
     taken = take(lock)
 
     assert path_of(world).read_text().splitlines()[0] == str(os.getpid())
     assert path_of(world).stat().st_mtime == pytest.approx(world.clock.now())
     begun = world.clock.now()
     world.clock.advance(60)
-    taken.done()
+    taken.complete()
     assert path_of(world).read_bytes() == b""
-    assert lock.last() == pytest.approx(begun)
+    assert lock.last_dream_time() == pytest.approx(begun)
 
 
 @pytest.mark.covers("DR-2")
 def test_failure_restores_the_time_before(world: World, lock: DreamLock) -> None:
-    """After a failure the last consolidation is the one before; where there was none, the lock is gone."""
-    take(lock).failed()
-    assert lock.last() is None
+    """After a failure the last consolidation is the one before; where there was none, the lock is
+    gone.
+    """
+    take(lock).abandon()
+    assert lock.last_dream_time() is None
     assert not path_of(world).exists()
-    take(lock).done()
-    first = lock.last()
+    take(lock).complete()
+    first = lock.last_dream_time()
     world.clock.advance(30 * HOUR)
 
-    take(lock).failed()
+    take(lock).abandon()
 
-    assert lock.last() == first
-    assert isinstance(lock.take(), Taken)
+    assert lock.last_dream_time() == first
+    assert isinstance(lock.acquire(), HeldDreamLock)
 
 
 @pytest.mark.covers("DR-2")
 def test_a_second_taker_is_told_who_dreams(world: World, lock: DreamLock) -> None:
-    """While one holds it, a second taker of the same process or another is blocked, in words; it ends nobody else's dream."""
+    """While one holds it, a second taker of the same process or another is blocked, in words; it
+    ends nobody else's dream.
+    """
     taken = take(lock)
     world.clock.advance(120)
 
-    blocked = DreamLock(world.where, world.clock).take()
+    blocked = DreamLock(world.where, world.clock).acquire()
 
-    assert isinstance(blocked, Blocked)
+    assert isinstance(blocked, DreamLockBusy)
     assert str(os.getpid()) in blocked.why
     assert "2 minutes" in blocked.why
-    taken.done()
-    taken.failed()  # a second end of the same dream changes nothing
-    assert lock.last() is not None
+    taken.complete()
+    taken.abandon()  # a second end of the same dream changes nothing
+    assert lock.last_dream_time() is not None
 
 
 @pytest.mark.covers("DR-2")
 def test_of_many_takers_at_once_one_wins(world: World) -> None:
-    """Eight threads with locks of their own take it at the same moment: one has it, the others are blocked."""
+    """Eight threads with locks of their own take it at the same moment: one has it, the others are
+    blocked.
+    """
     ready = threading.Barrier(8)
-    found: list[Taken | Blocked] = []
+    found: list[HeldDreamLock | DreamLockBusy] = []
 
     def taker() -> None:
         mine = DreamLock(world.where, world.clock)
         ready.wait()
-        found.append(mine.take())
+        found.append(mine.acquire())
 
     threads = [threading.Thread(target=taker) for _ in range(8)]
     for thread in threads:
@@ -108,96 +128,130 @@ def test_of_many_takers_at_once_one_wins(world: World) -> None:
     for thread in threads:
         thread.join()
 
-    assert sum(isinstance(each, Taken) for each in found) == 1
+    assert sum(isinstance(each, HeldDreamLock) for each in found) == 1
     assert len(found) == 8
 
 
 @pytest.mark.covers("DR-2", "DR-4")
 def test_a_killed_dream_holds_nobody_and_its_time_does_not_count(tmp_path: Path) -> None:
-    """Another process takes the lock and is killed: while it lives it blocks; dead, the lock can be had, and the time before it is the last one."""
-    from memorist.clock import SystemClock
+    """Another process takes the lock and is killed: while it lives it blocks; dead, the lock can be
+    had, and the time before it is the last one.
+    """
     from memorist.store.layout import Layout
+    from memorist.system import SystemClock
 
     where = Layout(tmp_path / "home").memory("/home/dev/shop")
     lock = DreamLock(where, SystemClock())
-    take(lock).done()
+    take(lock).complete()
     os.utime(where.dream / "lock", (1_000_000_000, 1_000_000_000))
-    other = subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path / "home")], stdout=subprocess.PIPE, text=True)
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(tmp_path / "home")], stdout=subprocess.PIPE, text=True
+    )
     assert other.stdout is not None
     assert other.stdout.readline().strip() == "Taken"
 
-    blocked, during = lock.take(), lock.last()
+    blocked, during = lock.acquire(), lock.last_dream_time()
     other.send_signal(signal.SIGKILL)
     other.wait()
     other.stdout.close()
 
-    assert isinstance(blocked, Blocked)
+    assert isinstance(blocked, DreamLockBusy)
     assert during is not None
     assert during > 1_000_000_000
-    assert lock.last() == 1_000_000_000
-    assert isinstance(lock.take(), Taken)
+    assert lock.last_dream_time() == 1_000_000_000
+    assert isinstance(lock.acquire(), HeldDreamLock)
 
 
 @pytest.mark.covers("DR-2")
 def test_a_recycled_process_number_holds_nobody(world: World, lock: DreamLock) -> None:
-    """A lock of a process whose number another process has by now, this one, is free: the number alone proves nothing."""
-    mine = started(os.getpid())
+    """A lock of a process whose number another process has by now, this one, is free: the number
+    alone proves nothing.
+    """
+    mine = process_start_mark(os.getpid())
     assert mine, "this test needs /proc"
     take(lock)
-    path_of(world).write_bytes(written(Holder(pid=os.getpid(), started="another-boot-1", prior=5.0, host=os.uname().nodename, mark="m")))
+    path_of(world).write_bytes(
+        encode_holder(
+            DreamLockHolder(
+                pid=os.getpid(),
+                started="another-boot-1",
+                prior=5.0,
+                host=os.uname().nodename,
+                mark="m",
+            )
+        )
+    )
     os.utime(path_of(world), (world.clock.now(), world.clock.now()))
 
-    assert lock.last() == 5.0
-    assert isinstance(lock.take(), Taken)
+    assert lock.last_dream_time() == 5.0
+    assert isinstance(lock.acquire(), HeldDreamLock)
 
 
 @pytest.mark.covers("DR-2")
 @pytest.mark.parametrize("hours", [1.01, 7, -7, 24 * 400, -24 * 400])
-def test_a_stale_lock_and_a_clock_that_jumped_hold_nobody(world: World, lock: DreamLock, hours: float) -> None:
-    """A lock whose time is more than an hour away, behind or ahead of the clock, can be taken even while its process lives."""
+def test_a_stale_lock_and_a_clock_that_jumped_hold_nobody(
+    world: World, lock: DreamLock, hours: float
+) -> None:
+    """A lock whose time is more than an hour away, behind or ahead of the clock, can be taken even
+    while its process lives.
+    """
     take(lock)
-    world.clock.advance(hours * HOUR) if hours > 0 else os.utime(path_of(world), (world.clock.now() - hours * HOUR,) * 2)
+    world.clock.advance(hours * HOUR) if hours > 0 else os.utime(
+        path_of(world), (world.clock.now() - hours * HOUR,) * 2
+    )
 
     assert abs(hours) * HOUR > STALE_SECONDS
-    assert isinstance(lock.take(), Taken)
+    assert isinstance(lock.acquire(), HeldDreamLock)
 
 
 @pytest.mark.covers("DR-2")
-def test_a_lock_of_another_machine_counts_as_held_until_it_is_stale(world: World, lock: DreamLock) -> None:
-    """Nobody here can see whether a process of another machine lives: within the hour its lock holds."""
-    take(lock).done()
-    path_of(world).write_bytes(written(Holder(pid=2**22 + 1, host="another-machine", mark="m")))
+def test_a_lock_of_another_machine_counts_as_held_until_it_is_stale(
+    world: World, lock: DreamLock
+) -> None:
+    """Nobody here can see whether a process of another machine lives: within the hour its lock
+    holds.
+    """
+    take(lock).complete()
+    path_of(world).write_bytes(
+        encode_holder(DreamLockHolder(pid=2**22 + 1, host="another-machine", mark="m"))
+    )
     os.utime(path_of(world), (world.clock.now(), world.clock.now()))
 
-    assert isinstance(lock.take(), Blocked)
+    assert isinstance(lock.acquire(), DreamLockBusy)
     world.clock.advance(1.1 * HOUR)
-    assert isinstance(lock.take(), Taken)
+    assert isinstance(lock.acquire(), HeldDreamLock)
 
 
 @pytest.mark.covers("DR-2")
 @given(st.binary(max_size=200))
 def test_any_text_in_the_lock_can_be_read(body: bytes) -> None:
-    """Whatever stands in the file, it names a process or none, and asking whether that runs raises nothing."""
+    """Whatever stands in the file, it names a process or none, and asking whether that runs raises
+    nothing.
+    """
     found = read_holder(body)
-    assert found is None or alive(found) in (True, False)
+    assert found is None or is_alive(found) in (True, False)
 
 
 @pytest.mark.covers("DR-2")
 @given(st.integers(1, 2**22), st.floats(0, 4e9), st.text("abc-123", max_size=20))
 def test_what_is_written_is_read_back(pid: int, prior: float, word: str) -> None:
     """A holder comes back from the file as it was written."""
-    holder = Holder(pid=pid, started=word, prior=prior, host=word, mark=word)
-    assert read_holder(written(holder)) == holder
+    holder = DreamLockHolder(pid=pid, started=word, prior=prior, host=word, mark=word)
+    assert read_holder(encode_holder(holder)) == holder
 
 
 @pytest.mark.covers("DR-2")
-def test_a_disk_that_refuses_the_lock_says_so(world: World, lock: DreamLock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a full disk the lock cannot be taken, which is told as a StoreError; nothing is left beside it."""
+def test_a_disk_that_refuses_the_lock_says_so(
+    world: World, lock: DreamLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a full disk the lock cannot be taken, which is told as a StoreError; nothing is left
+    beside it.
+    """
 
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "utime", full)
     with pytest.raises(StoreError, match="disk is full"):
-        lock.take()
+        lock.acquire()
     assert [path.name for path in world.where.dream.iterdir()] == ["lock.guard"]

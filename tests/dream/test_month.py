@@ -1,4 +1,6 @@
-"""A month of sessions in minutes: the clock is moved, the engine dreams by itself; what is left is smaller, true, and can be taken back step by step."""
+"""A month of sessions in minutes: the clock is moved, the engine dreams by itself; what is left is
+smaller, true, and can be taken back step by step.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ import msgspec
 import pytest
 
 from dream.conftest import DAY, HOUR, data
-from memorist.auto_memory.changes import Change, Why
-from memorist.auto_memory.manifest import INDEX_NAME
-from memorist.auto_memory.run import AutoMemory
-from memorist.engine.memorist import Memorist
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.index import INDEX_NAME
+from memorist.auto_memory.memory import AutoMemory
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
-from memorist.events import Dreamed, Event
+from memorist.events import DreamFinished, Event
 from memorist.ports import Request
-from memorist.session_memory.trigger import Host
+from memorist.session_memory.trigger import HostInfo
 from memorist.store.files import DiskFiles
 from memorist.testing import FrozenClock, Say, ScriptedModel
 
@@ -40,9 +42,11 @@ class Month:
     def memory(self) -> AutoMemory:
         return self.engine.memory(str(self.project))
 
-    async def session(self, id: str, *said: str, host: Host | None = None) -> None:
+    async def session(self, id: str, *said: str, host: HostInfo | None = None) -> None:
         """One session; its transcript is as old as the moved clock says."""
-        opened = await self.engine.open(id, project=str(self.project), listener=self.events.append, host=host)
+        opened = await self.engine.open(
+            id, project=str(self.project), listener=self.events.append, host=host
+        )
         messages: list[dict[str, Any]] = []
         for text in said:
             messages.append({"role": "user", "content": text})
@@ -60,46 +64,70 @@ class Month:
 
     def write(self, path: str, body: str, *, kind: str = "project") -> None:
         """The host's agent writes a memory, as an extraction would."""
-        change = Change(path=path, before=None, after=data(body, name=path.removesuffix(".md"), kind=kind))
-        self.memory.folder.apply([change], Why(actor="extraction", what=f"extract: {path}"))
+        change = MemoryChange(
+            path=path, before=None, after=data(body, name=path.removesuffix(".md"), kind=kind)
+        )
+        self.memory.folder.apply_changes(
+            [change], ChangeReason(actor="extraction", what=f"extract: {path}")
+        )
 
-    def dreams(self) -> list[Dreamed]:
-        return [event for event in self.events if isinstance(event, Dreamed)]
+    def dreams(self) -> list[DreamFinished]:
+        return [event for event in self.events if isinstance(event, DreamFinished)]
 
     def texts(self) -> dict[str, str]:
-        return {head.path: self.memory.folder.read(head.path).body for head in self.memory.heads()}
+        return {
+            head.path: self.memory.folder.read_topic(head.path).body
+            for head in self.memory.headers()
+        }
 
 
 async def _settled(session: Session) -> None:
-    """Give a dream that began at the end of a turn the time it takes; with none nothing is waited for."""
-    dream = session._beside._dream
+    """Give a dream that began at the end of a turn the time it takes; with none nothing is waited
+    for.
+    """
+    dream = session._extensions._dream
     for _ in range(6_000):
-        if dream is None or not dream._lane.busy:
+        if dream is None or not dream._queue.is_busy:
             return
         await asyncio.sleep(0.005)
 
 
 @pytest.mark.slow
 @pytest.mark.covers("DR-1", "DR-4", "DR-5")
-async def test_a_month_of_sessions_leaves_a_smaller_truer_folder_that_can_be_taken_back(tmp_path: Path) -> None:
-    """Thirty days of two sessions: doubles, dead links and loose dates come up; dreams keep up with them, at most one a day; undo goes back to day one."""
+async def test_a_month_of_sessions_leaves_a_smaller_truer_folder_that_can_be_taken_back(
+    tmp_path: Path,
+) -> None:
+    """Thirty days of two sessions: doubles, dead links and loose dates come up; dreams keep up with
+    them, at most one a day; undo goes back to day one.
+    """
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     clock = FrozenClock()
-    async with Memorist(model="structural", home=tmp_path / "home", clock=clock, files=DiskFiles(durable=False)) as engine:
+    async with Memorist(
+        model="structural", home=tmp_path / "home", clock=clock, files=DiskFiles(durable=False)
+    ) as engine:
         month = Month(engine, clock, project)
         for day in range(30):
             for half in range(2):
                 await month.session(
-                    f"d{day}-{half}", "Install the dependencies, please", f"Remember that desk {day * 2 + half} is on floor {day}."
+                    f"d{day}-{half}",
+                    "Install the dependencies, please",
+                    f"Remember that desk {day * 2 + half} is on floor {day}.",
                 )
                 clock.advance(6 * HOUR)
             month.write(f"rule-{day}-is-fixed.md", f"Rule {day} is fixed", kind="feedback")
             month.write(f"rule_{day}_is_fixed.md", f"rule {day} is fixed.", kind="feedback")
-            month.write(f"freeze-{day}.md", f"Freeze {day} begins tomorrow, told in [[draft-{day}]].")
+            month.write(
+                f"freeze-{day}.md", f"Freeze {day} begins tomorrow, told in [[draft-{day}]]."
+            )
             month.write(f"draft-{day}.md", f"Draft {day}.")
-            before = month.memory.folder.history.data(f"draft-{day}.md", month.memory.folder.history.log(limit=1)[0].id)
-            month.memory.folder.apply([Change(path=f"draft-{day}.md", before=before, after=None)], Why(actor="user", what="forget"))
+            before = month.memory.folder.history.read_file(
+                f"draft-{day}.md", month.memory.folder.history.log(limit=1)[0].id
+            )
+            month.memory.folder.apply_changes(
+                [MemoryChange(path=f"draft-{day}.md", before=before, after=None)],
+                ChangeReason(actor="user", what="forget"),
+            )
             clock.advance(12 * HOUR)
         for number in range(5):
             await month.session(f"last-{number}", "Thanks, that is all")
@@ -117,12 +145,14 @@ async def test_a_month_of_sessions_leaves_a_smaller_truer_folder_that_can_be_tak
         days = sorted(text.split("begins ")[1][:10] for text in freezes.values())
         assert len(set(days)) == 30
         assert len([text for text in texts.values() if "desk" in text.casefold()]) == 60
-        assert len(texts) == 120  # of 180 that were written; 30 the person forgot, 30 said what another one says
-        index = (month.memory.where.folder / INDEX_NAME).read_text()
+        assert (
+            len(texts) == 120
+        )  # of 180 that were written; 30 the person forgot, 30 said what another one says
+        index = (month.memory.layout.folder / INDEX_NAME).read_text()
         assert len(index.splitlines()) == len(texts)
 
         log = month.memory.folder.history.log()
-        largest = len(month.memory.folder.history.files(log[0].id)) - 1
+        largest = len(month.memory.folder.history.list_files(log[0].id)) - 1
         assert largest == len(texts)
         undone = 0
         while True:
@@ -131,22 +161,35 @@ async def test_a_month_of_sessions_leaves_a_smaller_truer_folder_that_can_be_tak
             except NothingToDo:
                 break
             undone += 1
-            assert {path: month.memory.folder.history.data(path, recorded.id) for path in recorded.paths}
-        assert undone == len([each for each in log if any(path != INDEX_NAME for path in each.paths)])
+            assert {
+                path: month.memory.folder.history.read_file(path, recorded.id)
+                for path in recorded.paths
+            }
+        assert undone == len(
+            [each for each in log if any(path != INDEX_NAME for path in each.paths)]
+        )
         assert month.texts() == {}
 
 
 @pytest.mark.covers("DR-1", "SM-1")
-@pytest.mark.parametrize("host", [Host(remote=True), Host(interactive=False), Host(main=False), None])
-async def test_only_an_interactive_main_session_of_a_lasting_disk_dreams(tmp_path: Path, host: Host | None) -> None:
-    """With six old sessions and a day gone, the end of a turn begins a dream; a subagent, a one-shot program and a remote machine begin none."""
+@pytest.mark.parametrize(
+    "host", [HostInfo(remote=True), HostInfo(interactive=False), HostInfo(main=False), None]
+)
+async def test_only_an_interactive_main_session_of_a_lasting_disk_dreams(
+    tmp_path: Path, host: HostInfo | None
+) -> None:
+    """With six old sessions and a day gone, the end of a turn begins a dream; a subagent, a
+    one-shot program and a remote machine begin none.
+    """
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     clock = FrozenClock()
-    async with Memorist(model="structural", home=tmp_path / "home", clock=clock, files=DiskFiles(durable=False)) as engine:
+    async with Memorist(
+        model="structural", home=tmp_path / "home", clock=clock, files=DiskFiles(durable=False)
+    ) as engine:
         month = Month(engine, clock, project)
         for number in range(6):
-            await month.session(f"s{number}", "hello there", host=Host(main=False))
+            await month.session(f"s{number}", "hello there", host=HostInfo(main=False))
         month.write("use-x.md", "Use x")
         month.write("use_x.md", "use x.")
         clock.advance(2 * DAY)
@@ -159,7 +202,9 @@ async def test_only_an_interactive_main_session_of_a_lasting_disk_dreams(tmp_pat
 
 @pytest.mark.covers("DR-3")
 async def test_a_dream_of_a_model_runs_beside_the_host_under_the_governor(tmp_path: Path) -> None:
-    """The host's next request does not wait for the dream's model; its receipt is among the session's."""
+    """The host's next request does not wait for the dream's model; its receipt is among the
+    session's.
+    """
     project = tmp_path / "shop"
     (project / ".git").mkdir(parents=True)
     clock = FrozenClock()
@@ -177,7 +222,7 @@ async def test_a_dream_of_a_model_runs_beside_the_host_under_the_governor(tmp_pa
     async with Memorist(model=slow, home=tmp_path / "home", clock=clock) as engine:
         month = Month(engine, clock, project)
         for number in range(6):
-            await month.session(f"s{number}", "hello there", host=Host(main=False))
+            await month.session(f"s{number}", "hello there", host=HostInfo(main=False))
         month.write("desk.md", "Desk one is here")
         clock.advance(2 * DAY)
         session = await engine.open("now", project=str(project), listener=month.events.append)

@@ -1,4 +1,6 @@
-"""The dream by rule: what is the same becomes one, what only looks so stays two, and doing it again changes nothing."""
+"""The dream by rule: what is the same becomes one, what only looks so stays two, and doing it again
+changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +12,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.conftest import data
-from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.topic import Provenance, encode, new_topic, parse
-from memorist.dream.conflicts import Instruction, Remark
-from memorist.dream.dated import dated, proven_times
-from memorist.dream.pointers import Links, mended
-from memorist.dream.same import identity, key
-from memorist.dream.structural import Held, Plan, plan
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Trust,
+    create_topic,
+    encode_topic_text,
+    parse_topic,
+)
+from memorist.dream.rules import (
+    DreamPlan,
+    DreamRemark,
+    InstructionSource,
+    LinkTargets,
+    MemorySnapshot,
+    date_lines,
+    meaning_key,
+    merge_key,
+    plan_dream,
+    prove_line_times,
+    repair_links,
+)
 
 MONDAY = 1_772_452_800.0  # 2026-03-02, noon
 
 
-def held(files: Mapping[str, bytes], **more: Any) -> Held:
-    return Held(topics=tuple(parse(path, each) for path, each in files.items()), data=files, **more)
+def held(files: Mapping[str, bytes], **more: Any) -> MemorySnapshot:
+    return MemorySnapshot(
+        topics=tuple(parse_topic(path, each) for path, each in files.items()), data=files, **more
+    )
 
 
-def planned(files: Mapping[str, bytes], **more: Any) -> Plan:
-    return plan(held(files, **more), most_questions=50)
+def planned(files: Mapping[str, bytes], **more: Any) -> DreamPlan:
+    return plan_dream(held(files, **more), max_questions=50)
 
 
-def after(files: Mapping[str, bytes], done: Plan) -> dict[str, bytes]:
+def after(files: Mapping[str, bytes], done: DreamPlan) -> dict[str, bytes]:
     now = dict(files)
     for change in done.changes:
         assert now[change.path] == change.before
@@ -71,15 +89,19 @@ APART = [
 @pytest.mark.covers("DR-5")
 @pytest.mark.parametrize(("one", "other"), SAME)
 def test_what_differs_in_nothing_that_means_something_is_the_same(one: str, other: str) -> None:
-    """Case of the first word, dots at the end, politeness, short forms, quotes, list marks and blanks tell nothing apart."""
-    assert identity(one) == identity(other)
+    """Case of the first word, dots at the end, politeness, short forms, quotes, list marks and
+    blanks tell nothing apart.
+    """
+    assert meaning_key(one) == meaning_key(other)
 
 
 @pytest.mark.covers("DR-5")
 @pytest.mark.parametrize(("one", "other"), APART)
 def test_one_word_number_or_order_makes_two(one: str, other: str) -> None:
-    """A plural, a negation, a number, an article, an order, a letter of code: each keeps two memories apart."""
-    assert identity(one) != identity(other)
+    """A plural, a negation, a number, an article, an order, a letter of code: each keeps two
+    memories apart.
+    """
+    assert meaning_key(one) != meaning_key(other)
 
 
 @pytest.mark.covers("DR-5")
@@ -87,8 +109,12 @@ def test_memories_that_say_the_same_become_one_and_links_follow() -> None:
     """The better founded stays, the other goes last, and a link to it leads to what stayed."""
     files = {
         "a-use-pnpm.md": data("use pnpm here", name="use-pnpm", kind="feedback"),
-        "use-pnpm-here.md": data("Use pnpm here.", name="use-pnpm-here", kind="feedback", trust=Trust.STATED),
-        "other.md": data("Installing is told in [[use-pnpm]] and in [it](a-use-pnpm.md).", kind="project"),
+        "use-pnpm-here.md": data(
+            "Use pnpm here.", name="use-pnpm-here", kind="feedback", trust=Trust.STATED
+        ),
+        "other.md": data(
+            "Installing is told in [[use-pnpm]] and in [it](a-use-pnpm.md).", kind="project"
+        ),
     }
     files["use-pnpm.md"] = files.pop("a-use-pnpm.md")
 
@@ -97,28 +123,41 @@ def test_memories_that_say_the_same_become_one_and_links_follow() -> None:
     assert sorted(after(files, done)) == ["other.md", "use-pnpm-here.md"]
     assert done.changes[-1].after is None
     assert "[[use-pnpm-here]]" in after(files, done)["other.md"].decode()
-    assert [(act.path, act.did) for act in done.acts if act.did == "merged"] == [("use-pnpm.md", "merged")]
+    assert [(act.path, act.did) for act in done.acts if act.did == "merged"] == [
+        ("use-pnpm.md", "merged")
+    ]
 
 
 def said(
-    body: str, *, name: str, kind: str = "feedback", session: str = "s", trust: Trust = Trust.STATED, description: str = "Use pnpm"
+    body: str,
+    *,
+    name: str,
+    kind: str = "feedback",
+    session: str = "s",
+    trust: Trust = Trust.STATED,
+    description: str = "Use pnpm",
 ) -> bytes:
     """A memory as memorist keeps what a person said outright in a session."""
-    made = new_topic(
+    made = create_topic(
         "x.md",
-        kind=Kind(kind),
+        kind=MemoryKind(kind),
         name=name,
         description=description,
         body=body,
         provenance=Provenance(trust=trust, quote=body, session=session),
     )
-    return encode(made.text())
+    return encode_topic_text(made.text())
 
 
 @pytest.mark.covers("DR-5")
 def test_a_number_that_memorist_put_behind_a_taken_name_tells_nothing_apart() -> None:
-    """What the person said twice outright is kept once, with the plain name; a third one by any number too."""
-    files = {path: said("Use pnpm here.", name=path.removesuffix(".md")) for path in ("use-pnpm.md", "use-pnpm-2.md", "use-pnpm-17.md")}
+    """What the person said twice outright is kept once, with the plain name; a third one by any
+    number too.
+    """
+    files = {
+        path: said("Use pnpm here.", name=path.removesuffix(".md"))
+        for path in ("use-pnpm.md", "use-pnpm-2.md", "use-pnpm-17.md")
+    }
 
     done = planned(files)
 
@@ -142,10 +181,25 @@ def test_a_number_that_memorist_put_behind_a_taken_name_tells_nothing_apart() ->
         (said("Use pnpm here.", name="use-pnpm-2"), {"kept": {"use-pnpm-2.md"}}),
         (said("Use pnpm here.", name="use-pnpm-2"), {"kept": {"use-pnpm.md"}}),
     ],
-    ids=["text", "letter", "kind", "description", "name", "by hand", "by a model", "foreign", "kept", "the other kept"],
+    ids=[
+        "text",
+        "letter",
+        "kind",
+        "description",
+        "name",
+        "by hand",
+        "by a model",
+        "foreign",
+        "kept",
+        "the other kept",
+    ],
 )
-def test_a_number_keeps_two_apart_wherever_anything_else_differs(other: bytes, where: dict[str, Any]) -> None:
-    """A letter, a kind, a description, a name by hand, another writer, a file of somebody else's, or what the person took back."""
+def test_a_number_keeps_two_apart_wherever_anything_else_differs(
+    other: bytes, where: dict[str, Any]
+) -> None:
+    """A letter, a kind, a description, a name by hand, another writer, a file of somebody else's,
+    or what the person took back.
+    """
     files = {"use-pnpm.md": said("Use pnpm here.", name="use-pnpm"), "use-pnpm-2.md": other}
 
     assert not [act for act in planned(files, **where).acts if act.did == "merged"]
@@ -154,7 +208,12 @@ def test_a_number_keeps_two_apart_wherever_anything_else_differs(other: bytes, w
 @pytest.mark.covers("DR-5")
 def test_numbers_that_mean_something_stay() -> None:
     """Phases without a plain one beside them, and a number that is a word of the text of neither."""
-    files = {f"phase-{number}.md": said("Begins in March.", name=f"phase-{number}", description="When it begins") for number in (2, 3)}
+    files = {
+        f"phase-{number}.md": said(
+            "Begins in March.", name=f"phase-{number}", description="When it begins"
+        )
+        for number in (2, 3)
+    }
 
     assert not planned(files).changes
 
@@ -163,22 +222,46 @@ def test_numbers_that_mean_something_stay() -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (("opens.md", data("It opens at 9", name="berlin-office")), ("opens2.md", data("It opens at 9", name="tokyo-office"))),
-        (("phase-1.md", data("Begins in March", name="phase-1")), ("phase-2.md", data("Begins in March", name="phase-2"))),
-        (("a.md", data("Use it", name="a", description="for the web shop")), ("b.md", data("Use it", name="a", description="for the app"))),
-        (("use-it.md", data("Use it", name="use-it", kind="feedback")), ("use_it.md", data("Use it", name="use-it", kind="project"))),
-        (("x-is-due.md", data("X is due tomorrow", name="x")), ("x.md", data("X is due tomorrow", name="x"))),
-        (("x-is-due.md", data("X is due on Friday", name="x")), ("x.md", data("X is due on Friday", name="x"))),
+        (
+            ("opens.md", data("It opens at 9", name="berlin-office")),
+            ("opens2.md", data("It opens at 9", name="tokyo-office")),
+        ),
+        (
+            ("phase-1.md", data("Begins in March", name="phase-1")),
+            ("phase-2.md", data("Begins in March", name="phase-2")),
+        ),
+        (
+            ("a.md", data("Use it", name="a", description="for the web shop")),
+            ("b.md", data("Use it", name="a", description="for the app")),
+        ),
+        (
+            ("use-it.md", data("Use it", name="use-it", kind="feedback")),
+            ("use_it.md", data("Use it", name="use-it", kind="project")),
+        ),
+        (
+            ("x-is-due.md", data("X is due tomorrow", name="x")),
+            ("x.md", data("X is due tomorrow", name="x")),
+        ),
+        (
+            ("x-is-due.md", data("X is due on Friday", name="x")),
+            ("x.md", data("X is due on Friday", name="x")),
+        ),
     ],
 )
-def test_a_name_a_description_a_kind_or_a_day_keeps_equal_texts_apart(one: tuple[str, bytes], other: tuple[str, bytes]) -> None:
-    """Two memories of the same text may be about two things: what stands around it decides, and "tomorrow" is another day for each."""
+def test_a_name_a_description_a_kind_or_a_day_keeps_equal_texts_apart(
+    one: tuple[str, bytes], other: tuple[str, bytes]
+) -> None:
+    """Two memories of the same text may be about two things: what stands around it decides, and
+    "tomorrow" is another day for each.
+    """
     assert not planned(dict((one, other))).changes
 
 
 @pytest.mark.covers("DR-5", "SF-2")
 def test_a_foreign_file_neither_wins_nor_is_rewritten() -> None:
-    """What somebody else put there and claims to be the person's word gives way to ours, and no link or date in it is touched."""
+    """What somebody else put there and claims to be the person's word gives way to ours, and no
+    link or date in it is touched.
+    """
     claims = data("Use pnpm here", name="use-pnpm", kind="feedback", trust=Trust.STATED)
     files = {
         "use-pnpm.md": claims,
@@ -209,32 +292,45 @@ def test_a_foreign_file_neither_wins_nor_is_rewritten() -> None:
     ],
 )
 def test_only_links_that_are_provably_dead_go(text: str, left: str) -> None:
-    """What the history knew and the folder has no more is dead; what was never there, or is code, or a path of the repository, stays."""
-    links = Links(
+    """What the history knew and the folder has no more is dead; what was never there, or is code,
+    or a path of the repository, stays.
+    """
+    links = LinkTargets(
         present={"there.md", "titled-one.md", "new.md"},
         names={"Titled": "titled-one.md"},
-        ever={"gone.md", "old.md"},
+        known_paths={"gone.md", "old.md"},
         moved={"old.md": "new.md"},
     )
-    assert mended("x.md", text, links) == left
+    assert repair_links("x.md", text, links) == left
 
 
 @pytest.mark.covers("DR-5")
 def test_dates_become_absolute_by_the_day_of_their_line_only() -> None:
-    """The day comes from the line's own change; a rule, code, and a line of an unproven day stay as they are."""
+    """The day comes from the line's own change; a rule, code, and a line of an unproven day stay as
+    they are.
+    """
     text = "Due tomorrow.\nAlways note today's date.\n```\ntomorrow\n```\nShips next Friday."
-    times = proven_times(
-        [("Due tomorrow.", "a"), ("Always note today's date.", "a"), ("tomorrow", "a"), ("Ships next Friday.", "b")],
+    times = prove_line_times(
+        [
+            ("Due tomorrow.", "a"),
+            ("Always note today's date.", "a"),
+            ("tomorrow", "a"),
+            ("Ships next Friday.", "b"),
+        ],
         {"a": ("extraction", MONDAY), "b": ("import", MONDAY)},
     )
 
-    assert dated(text, times) == text.replace("Due tomorrow", "Due 2026-03-03 (tomorrow)")
-    assert proven_times([("x", "a"), ("x", "c")], {"a": ("said", 1.0), "c": ("said", 2.0)}) == {}
+    assert date_lines(text, times) == text.replace("Due tomorrow", "Due 2026-03-03 (tomorrow)")
+    assert (
+        prove_line_times([("x", "a"), ("x", "c")], {"a": ("said", 1.0), "c": ("said", 2.0)}) == {}
+    )
 
 
 @pytest.mark.covers("DR-5")
 def test_contradictions_are_told_and_not_settled() -> None:
-    """A negation, and another value of the same thing, become questions about the older or weaker one; no text changes."""
+    """A negation, and another value of the same thing, become questions about the older or weaker
+    one; no text changes.
+    """
     files = {
         "a.md": data("Use the shared pool", name="a"),
         "b.md": data("Never use the shared pool", name="b", trust=Trust.STATED),
@@ -250,38 +346,66 @@ def test_contradictions_are_told_and_not_settled() -> None:
     done = planned(files, changed=changed)
 
     assert not done.changes
-    assert {(each.path, each.beside) for each in done.questions} == {("a.md", "b.md"), ("c.md", "d.md"), ("g.md", "h.md")}
-    pinned = files | {"c.md": files["c.md"].replace(b"type: project", b"type: project\npinned: true")}
+    assert {(each.path, each.other_path) for each in done.questions} == {
+        ("a.md", "b.md"),
+        ("c.md", "d.md"),
+        ("g.md", "h.md"),
+    }
+    pinned = files | {
+        "c.md": files["c.md"].replace(b"type: project", b"type: project\npinned: true")
+    }
     assert "d.md" in {each.path for each in planned(pinned, changed=changed).questions}
     again = planned(files, changed=changed, asked=[each.mark for each in done.questions])
     assert not again.questions
     waiting = planned(files, changed=changed, waiting={"a.md", "d.md"})
     assert [each.path for each in waiting.questions] == ["g.md"]
     files["d.md"] = data("The port is 9091", name="d")
-    assert [each.path for each in planned(files, changed=changed, asked=[each.mark for each in done.questions]).questions] == ["c.md"]
+    assert [
+        each.path
+        for each in planned(
+            files, changed=changed, asked=[each.mark for each in done.questions]
+        ).questions
+    ] == ["c.md"]
 
 
 @pytest.mark.covers("DR-5")
 def test_of_memory_and_instruction_file_the_older_is_called_stale() -> None:
-    """Where the file changed later the memory is asked about; where the memory is newer the file is named, with its line; a repetition is asked about."""
-    files = {"a.md": data("The port is 8080", name="a"), "b.md": data("Never squash commits", name="b"), "c.md": data("Use pnpm", name="c")}
+    """Where the file changed later the memory is asked about; where the memory is newer the file is
+    named, with its line; a repetition is asked about.
+    """
+    files = {
+        "a.md": data("The port is 8080", name="a"),
+        "b.md": data("Never squash commits", name="b"),
+        "c.md": data("Use pnpm", name="c"),
+    }
     changed = dict.fromkeys(files, MONDAY)
-    old = Instruction(path="CLAUDE.md", text="# Rules\n\n- The port is 9090\n", at=MONDAY - 10)
-    new = Instruction(path="AGENTS.md", text="* Squash commits.\n* use pnpm\n", at=MONDAY + 10)
+    old = InstructionSource(
+        path="CLAUDE.md", text="# Rules\n\n- The port is 9090\n", at=MONDAY - 10
+    )
+    new = InstructionSource(
+        path="AGENTS.md", text="* Squash commits.\n* use pnpm\n", at=MONDAY + 10
+    )
 
     done = planned(files, changed=changed, instructions=(old, new))
 
     assert not done.changes
-    assert [(each.path, "stale" in each.why) for each in done.questions] == [("b.md", True), ("c.md", False)]
+    assert [(each.path, "stale" in each.why) for each in done.questions] == [
+        ("b.md", True),
+        ("c.md", False),
+    ]
     assert "AGENTS.md:1" in done.questions[0].why
-    assert done.remarks == (Remark("CLAUDE.md:3", done.remarks[0].what),)
+    assert done.remarks == (DreamRemark("CLAUDE.md:3", done.remarks[0].what),)
     assert "a.md" in done.remarks[0].what
 
 
 @pytest.mark.covers("DR-4", "DR-5")
 def test_what_the_person_took_back_is_left_alone() -> None:
     """A memory that is as an undo left it is neither merged nor merged into, and its text stays."""
-    files = {"use-x.md": data("Use x", name="use-x"), "use_x.md": data("use x.", name="use-x"), "l.md": data("In [[gone]] it is", name="l")}
+    files = {
+        "use-x.md": data("Use x", name="use-x"),
+        "use_x.md": data("use x.", name="use-x"),
+        "l.md": data("In [[gone]] it is", name="l"),
+    }
 
     done = planned(files, kept=set(files), ever={"gone.md"})
 
@@ -301,9 +425,15 @@ BODIES = st.sampled_from(
 
 
 @pytest.mark.covers("DR-4", "DR-5")
-@given(st.lists(st.tuples(BODIES, st.sampled_from(["project", "feedback"]), st.booleans()), max_size=8))
-def test_a_second_dream_finds_nothing_and_no_text_is_lost(given_: list[tuple[str, str, bool]]) -> None:
-    """Whatever the folder: each memory that went has one that says the same, and the plan of the result is empty."""
+@given(
+    st.lists(st.tuples(BODIES, st.sampled_from(["project", "feedback"]), st.booleans()), max_size=8)
+)
+def test_a_second_dream_finds_nothing_and_no_text_is_lost(
+    given_: list[tuple[str, str, bool]],
+) -> None:
+    """Whatever the folder: each memory that went has one that says the same, and the plan of the
+    result is empty.
+    """
     files = {
         f"m{number}.md": data(body, name="m", description=body[:5] if odd else "", kind=kind)
         for number, (body, kind, odd) in enumerate(given_)
@@ -312,13 +442,13 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(given_: list[tuple[str
     left = after(files, done)
 
     assert not planned(left, ever={"gone.md", *files}).changes
-    kept = {key(parse(path, each)) for path, each in left.items()}
+    kept = {merge_key(parse_topic(path, each)) for path, each in left.items()}
     acts = {act.path for act in done.acts if act.did == "merged"}
     assert acts == files.keys() - left.keys()
     assert len(kept) <= len(left)
     if not any("[" in body for body, _, _ in given_):
-        assert {identity(parse(path, each).body) for path, each in files.items()} == {
-            identity(parse(path, each).body) for path, each in left.items()
+        assert {meaning_key(parse_topic(path, each).body) for path, each in files.items()} == {
+            meaning_key(parse_topic(path, each).body) for path, each in left.items()
         }
 
 
@@ -334,22 +464,35 @@ def test_a_second_dream_finds_nothing_and_no_text_is_lost(given_: list[tuple[str
         ("[the plan](gone.md)", "[the plan](gone.md)"),
     ],
 )
-def test_the_description_that_the_index_shows_is_put_right_with_the_text(description: str, left: str) -> None:
-    """Its day is proven where it begins a line of the text; its dead links go as the text's do, and it is never emptied."""
+def test_the_description_that_the_index_shows_is_put_right_with_the_text(
+    description: str, left: str
+) -> None:
+    """Its day is proven where it begins a line of the text; its dead links go as the text's do, and
+    it is never emptied.
+    """
     body = "Ships tomorrow, see [the plan](gone.md)."
     files = {"a.md": data(body, name="a", description=description, kind="project")}
     done = planned(files, ever={"gone.md"}, times={"a.md": {body: MONDAY}})
 
-    told = parse("a.md", after(files, done)["a.md"])
+    told = parse_topic("a.md", after(files, done)["a.md"])
     assert told.body.strip() == "Ships 2026-03-03 (tomorrow), see the plan."
-    assert (told.document.front.text("description") if told.document.front else "") == left
+    assert (told.document.front.text_value("description") if told.document.front else "") == left
     assert not planned(after(files, done), ever={"gone.md"}).changes
 
 
 @pytest.mark.covers("DR-5")
 @given(st.text(max_size=300), st.text(max_size=60))
 def test_any_text_can_be_dreamt_of(body: str, name: str) -> None:
-    """Hostile texts in body, name and links raise nothing, and the text of a folder of one memory never goes."""
-    files = {"a.md": data(body or "x", name=name or "n"), "b.md": f"---\nname: {name}\n---\n{body}".encode("utf-8", "replace")}
-    done = planned(files, ever={"gone.md"}, instructions=(Instruction(path="CLAUDE.md", text=body, at=1.0),))
+    """Hostile texts in body, name and links raise nothing, and the text of a folder of one memory
+    never goes.
+    """
+    files = {
+        "a.md": data(body or "x", name=name or "n"),
+        "b.md": f"---\nname: {name}\n---\n{body}".encode("utf-8", "replace"),
+    }
+    done = planned(
+        files,
+        ever={"gone.md"},
+        instructions=(InstructionSource(path="CLAUDE.md", text=body, at=1.0),),
+    )
     assert after(files, done)

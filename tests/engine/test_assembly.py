@@ -1,4 +1,6 @@
-"""A session whose host has its context assembled: what stands first, what is told later, what comes back, and that the prefix only grows."""
+"""A session whose host has its context assembled: what stands first, what is told later, what comes
+back, and that the prefix only grows.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +18,20 @@ from click.testing import CliRunner
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.cli.main import commands
-from memorist.compaction.settings import CompactionSettings
-from memorist.context.allowed import Allowed
-from memorist.context.host import HostContext
-from memorist.context.piece import Section
-from memorist.context.prefix import Prefix
-from memorist.context.settings import ContextSettings
-from memorist.context.world import rebuild
+from memorist.cli.main import memorist_group
+from memorist.context.environment import HostContext, HostPermissions
+from memorist.context.pieces import ContextSection
+from memorist.context.prefix import PrefixChecker
+from memorist.context.world_state import restore_state
 from memorist.core.messages import Message
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import InputError, UsageError
-from memorist.formats import memorist_jsonl
-from memorist.formats.recorded import RolledBack
-from memorist.settings import Settings
-from memorist.store.lines import LineFile
-from memorist.testing.clock import FrozenClock
+from memorist.formats import transcript as transcript_format
+from memorist.formats.transcript import TurnRollback
+from memorist.settings import CompactionSettings, ContextSettings, Settings
+from memorist.store.transcript import LineFile
+from memorist.testing.memory import FrozenClock
 
 NOON = 1_784_894_400.0
 DAY = 86_400.0
@@ -59,7 +58,9 @@ def project(tmp_path: Path) -> Path:
 def skill(project: Path, name: str, body: str) -> None:
     folder = project / ".agents" / "skills" / name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does {name}.\n---\n{body}", "utf-8")
+    (folder / "SKILL.md").write_text(
+        f"---\nname: {name}\ndescription: Does {name}.\n---\n{body}", "utf-8"
+    )
 
 
 class Host:
@@ -68,11 +69,13 @@ class Host:
     def __init__(self, home: Path, format: str = "anthropic", **settings: Any) -> None:
         self.format = format
         self.clock = FrozenClock(NOON)
-        self.prefix = Prefix()
+        self.prefix = PrefixChecker()
         self.history: list[Any] = []
         self.sent: list[dict[str, Any]] = []
         self.model = "m"
-        context = ContextSettings(managed=f"{home}/none", user_folder=f"{home}/none", agents_folder=f"{home}/none")
+        context = ContextSettings(
+            managed=f"{home}/none", user_folder=f"{home}/none", agents_folder=f"{home}/none"
+        )
         self.settings = Settings(home=str(home), context=context, **settings)
 
     def engine(self) -> Memorist:
@@ -97,27 +100,45 @@ class Host:
         match self.format:
             case "anthropic":
                 content = [{"type": "text", "text": reply}]
-                await session.observe({"role": "assistant", "content": content, "usage": {"input_tokens": 10, "output_tokens": 5}})
+                await session.observe(
+                    {
+                        "role": "assistant",
+                        "content": content,
+                        "usage": {"input_tokens": 10, "output_tokens": 5},
+                    }
+                )
                 self.history.append({"role": "assistant", "content": content})
             case "openai_responses":
-                item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": reply}]}
+                item = {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": reply}],
+                }
                 await session.observe({"output": [item]})
                 self.history.append(item)
             case _:
                 message = {"role": "assistant", "content": reply}
-                await session.observe({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+                await session.observe(
+                    {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+                )
                 self.history.append(message)
         await session.end_turn()
         return msgspec.json.encode(request).decode()
 
     def messages(self, number: int = -1) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.sent[number]["input" if self.format == "openai_responses" else "messages"]
+        found: list[dict[str, Any]] = self.sent[number][
+            "input" if self.format == "openai_responses" else "messages"
+        ]
         return found
 
 
 def texts(entry: dict[str, Any]) -> str:
     content = entry["content"]
-    return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
+    return (
+        content
+        if isinstance(content, str)
+        else "\n".join(str(part.get("text", "")) for part in content)
+    )
 
 
 def told(host: Host) -> Iterator[str]:
@@ -129,11 +150,17 @@ def told(host: Host) -> Iterator[str]:
 
 
 @pytest.mark.covers("CX-2", "CX-8")
-async def test_the_file_native_family_is_assembled_in_a_messages_request(tmp_path: Path, project: Path) -> None:
-    """System blocks behind the host's own, the user context first of all messages, then what the user said; the next request extends it."""
+async def test_the_file_native_family_is_assembled_in_a_messages_request(
+    tmp_path: Path, project: Path
+) -> None:
+    """System blocks behind the host's own, the user context first of all messages, then what the
+    user said; the next request extends it.
+    """
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         host.history.append({"role": "user", "content": "Hello."})
         await host.call(session, system="You help.")
         host.history.append({"role": "user", "content": "Go on."})
@@ -152,12 +179,16 @@ async def test_the_file_native_family_is_assembled_in_a_messages_request(tmp_pat
 
 
 @pytest.mark.covers("CX-1", "CX-8")
-async def test_the_rollout_family_is_assembled_in_a_responses_request(tmp_path: Path, project: Path) -> None:
+async def test_the_rollout_family_is_assembled_in_a_responses_request(
+    tmp_path: Path, project: Path
+) -> None:
     """One developer message, one contextual user message, then the user's words."""
     host = Host(tmp_path / "home", "openai_responses")
-    section = Section(tag="developer_instructions", text="Answer in English.")
+    section = ContextSection(tag="developer_instructions", text="Answer in English.")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="rollout", sections=(section,)))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="rollout", sections=(section,))
+        )
         await host.turn(session, "Hello.")
         await host.turn(session, "Go on.")
 
@@ -165,15 +196,21 @@ async def test_the_rollout_family_is_assembled_in_a_responses_request(tmp_path: 
         assert [entry["role"] for entry in entries] == ["developer", "user", "user"]
         assert "Answer in English." in texts(entries[0])
         assert "<skills_instructions>" in texts(entries[0])
-        assert texts(entries[1]).index("# AGENTS.md instructions") < texts(entries[1]).index("<environment_context>")
+        assert texts(entries[1]).index("# AGENTS.md instructions") < texts(entries[1]).index(
+            "<environment_context>"
+        )
         assert not host.prefix.differences
 
 
 @pytest.mark.covers("CX-1", "CX-2")
 @pytest.mark.parametrize("family", ["rollout", "file-native"])
 @pytest.mark.parametrize("format", ["anthropic", "openai_responses", "openai_chat"])
-async def test_every_family_fits_every_format(tmp_path: Path, project: Path, family: Any, format: str) -> None:
-    """Instructions, folder and skills stand before the user's words, and over three turns and a change of folder nothing before them changes."""
+async def test_every_family_fits_every_format(
+    tmp_path: Path, project: Path, family: Any, format: str
+) -> None:
+    """Instructions, folder and skills stand before the user's words, and over three turns and a
+    change of folder nothing before them changes.
+    """
     host = Host(tmp_path / "home", format)
     async with host.engine() as engine:
         session = await host.open(engine, project, HostContext(folder=str(project), family=family))
@@ -203,10 +240,14 @@ async def test_a_chat_hosts_own_system_prompt_stays_first(tmp_path: Path, projec
 
 @pytest.mark.covers("CX-3", "CX-8")
 async def test_only_what_changed_is_told_and_only_once(tmp_path: Path, project: Path) -> None:
-    """A turn without changes adds nothing; the day and a changed instruction file are each told once, before the user's words."""
+    """A turn without changes adds nothing; the day and a changed instruction file are each told
+    once, before the user's words.
+    """
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         await host.turn(session, "One.")
         await host.turn(session, "Two.")
         before = len(list(told(host)))
@@ -233,13 +274,21 @@ async def test_only_what_changed_is_told_and_only_once(tmp_path: Path, project: 
 @example(["day", "turn", "restart", "folder", "turn"], "openai_responses", "rollout")
 @example(["tools", "day", "restart", "turn"], "anthropic", "file-native")
 @given(
-    st.lists(st.sampled_from(["turn", "tools", "day", "folder", "model", "restart"]), min_size=1, max_size=10),
+    st.lists(
+        st.sampled_from(["turn", "tools", "day", "folder", "model", "restart"]),
+        min_size=1,
+        max_size=10,
+    ),
     st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
     st.sampled_from(["rollout", "file-native"]),
 )
 @settings(max_examples=15, deadline=None)
-def test_whatever_changes_the_prefix_grows_and_the_change_stands_before_the_words(moves: list[str], format: str, family: Any) -> None:
-    """Days, folders, models and processes come and go between turns: no request changes what was sent, and a turn's last entry is what the user said."""
+def test_whatever_changes_the_prefix_grows_and_the_change_stands_before_the_words(
+    moves: list[str], format: str, family: Any
+) -> None:
+    """Days, folders, models and processes come and go between turns: no request changes what was
+    sent, and a turn's last entry is what the user said.
+    """
     with tempfile.TemporaryDirectory() as home:
         asyncio.run(_moved(moves, Host(Path(home), format), family))
 
@@ -252,7 +301,9 @@ async def _moved(moves: list[str], host: Host, family: Any) -> None:
     left = ["turn", *moves, "turn"]
     while left:
         async with host.engine() as engine:
-            session = await host.open(engine, folder, HostContext(folder=str(places[0]), family=family))
+            session = await host.open(
+                engine, folder, HostContext(folder=str(places[0]), family=family)
+            )
             while left and (move := left.pop(0)) != "restart":
                 if move == "day":
                     host.clock.advance(DAY)
@@ -265,7 +316,9 @@ async def _moved(moves: list[str], host: Host, family: Any) -> None:
                     words = f"Words {len(left)}."
                     await host.turn(session, words)
                     assert texts(host.messages()[-1]) == words
-                    assert all(difference.part == "model" for difference in host.prefix.differences), str(host.prefix)
+                    assert all(
+                        difference.part == "model" for difference in host.prefix.differences
+                    ), str(host.prefix)
                     if move == "tools" and host.format == "anthropic":
                         await _works(host, session)
 
@@ -273,18 +326,29 @@ async def _moved(moves: list[str], host: Host, family: Any) -> None:
 async def _works(host: Host, session: Session) -> None:
     """The model calls a tool, and a day passes meanwhile."""
     name = f"c{len(host.history)}"
-    host.history[-1]["content"].append({"type": "tool_use", "id": name, "name": "Read", "input": {}})
-    host.history.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "Done."}]})
+    host.history[-1]["content"].append(
+        {"type": "tool_use", "id": name, "name": "Read", "input": {}}
+    )
+    host.history.append(
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": name, "content": "Done."}],
+        }
+    )
     host.clock.advance(DAY)
     await host.call(session)
 
 
 @pytest.mark.covers("CX-3")
-async def test_a_change_of_the_model_is_told_in_the_rollout_family(tmp_path: Path, project: Path) -> None:
+async def test_a_change_of_the_model_is_told_in_the_rollout_family(
+    tmp_path: Path, project: Path
+) -> None:
     """The developer says that another model answers now, before the words that it is to answer."""
     host = Host(tmp_path / "home", "openai_responses")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="rollout"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="rollout")
+        )
         await host.turn(session, "One.")
         host.model = "n"
         await host.turn(session, "Two.")
@@ -296,14 +360,18 @@ async def test_a_change_of_the_model_is_told_in_the_rollout_family(tmp_path: Pat
 
 
 @pytest.mark.covers("CX-3", "CX-4")
-async def test_rules_of_a_scope_come_when_a_file_of_it_is_read(tmp_path: Path, project: Path) -> None:
+async def test_rules_of_a_scope_come_when_a_file_of_it_is_read(
+    tmp_path: Path, project: Path
+) -> None:
     """They stand at the tail then, once."""
     rules = project / ".claude" / "rules"
     rules.mkdir(parents=True)
     (rules / "api.md").write_text('---\npaths: "api/**"\n---\nEvery route has a test.\n', "utf-8")
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         early = await host.turn(session, "One.")
         session.on_file_read("api/routes.py")
         late = await host.turn(session, "Two.")
@@ -315,11 +383,15 @@ async def test_rules_of_a_scope_come_when_a_file_of_it_is_read(tmp_path: Path, p
 
 
 @pytest.mark.covers("SK-2", "CX-8")
-async def test_a_skill_is_shown_once_after_the_message_that_calls_for_it(tmp_path: Path, project: Path) -> None:
+async def test_a_skill_is_shown_once_after_the_message_that_calls_for_it(
+    tmp_path: Path, project: Path
+) -> None:
     """And again only when its body has changed."""
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         await host.turn(session, "Please $deploy it.")
         order = [texts(entry) for entry in host.messages()]
         await host.turn(session, "Once more: $deploy.")
@@ -335,11 +407,17 @@ async def test_a_skill_is_shown_once_after_the_message_that_calls_for_it(tmp_pat
 
 
 @pytest.mark.covers("CX-3", "SK-2")
-async def test_a_skill_that_came_and_was_called_at_once_is_listed_too(tmp_path: Path, project: Path) -> None:
-    """The call finds it before the search between turns does; a turn later it stands in the catalogue all the same."""
+async def test_a_skill_that_came_and_was_called_at_once_is_listed_too(
+    tmp_path: Path, project: Path
+) -> None:
+    """The call finds it before the search between turns does; a turn later it stands in the
+    catalogue all the same.
+    """
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         await host.turn(session, "One.")
         skill(project, "release", "1. Write the notes.\n")
         await host.turn(session, "Two, with $deploy.")
@@ -352,8 +430,12 @@ async def test_a_skill_that_came_and_was_called_at_once_is_listed_too(tmp_path: 
 
 
 @pytest.mark.covers("CX-3", "CX-8", "SM-14")
-async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhile(tmp_path: Path, project: Path) -> None:
-    """The first context comes from the disk as it was; the file that changed while nobody was there is told at the tail."""
+async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhile(
+    tmp_path: Path, project: Path
+) -> None:
+    """The first context comes from the disk as it was; the file that changed while nobody was there
+    is told at the tail.
+    """
     host = Host(tmp_path / "home")
     context = HostContext(folder=str(project), family="file-native")
     async with host.engine() as engine:
@@ -368,21 +450,25 @@ async def test_a_new_process_sends_the_same_bytes_and_tells_what_changed_meanwhi
         assert whole.count("Use spaces from now on.") == 1
         assert not host.prefix.differences, str(host.prefix)
         assert msgspec.json.encode(host.sent[-1]).decode().count("2. Push the tag.") == 1
-        state = rebuild(memorist_jsonl.read(LineFile(session.layout.transcript))).state
+        state = restore_state(
+            transcript_format.read_session(LineFile(session.layout.transcript))
+        ).state
         assert any("Use spaces" not in str(value) for value in state.values.values())
         assert not state.unknown
 
 
 @pytest.mark.covers("CX-3", "SF-5")
 @pytest.mark.parametrize("damage", ["lost", "torn", "another"])
-async def test_a_damaged_record_of_the_first_context_is_made_anew(tmp_path: Path, project: Path, damage: str) -> None:
+async def test_a_damaged_record_of_the_first_context_is_made_anew(
+    tmp_path: Path, project: Path, damage: str
+) -> None:
     """Nothing is left out: the context is looked up again."""
     host = Host(tmp_path / "home")
     context = HostContext(folder=str(project), family="file-native")
     async with host.engine() as engine:
         session = await host.open(engine, project, context)
         await host.turn(session, "One.")
-        file = session.layout.context
+        file = session.layout.context_snapshot
     match damage:
         case "lost":
             file.unlink()
@@ -399,14 +485,24 @@ async def test_a_damaged_record_of_the_first_context_is_made_anew(tmp_path: Path
 
 @pytest.mark.covers("CX-1", "CX-2", "CP-8", "SK-2")
 @pytest.mark.parametrize("family", ["rollout", "file-native"])
-async def test_a_compaction_brings_the_context_and_the_called_skills_back(tmp_path: Path, project: Path, family: Any) -> None:
-    """The first context is looked up anew and stands first; the skill comes back with the remark that it is context; nothing stands there twice."""
+async def test_a_compaction_brings_the_context_and_the_called_skills_back(
+    tmp_path: Path, project: Path, family: Any
+) -> None:
+    """The first context is looked up anew and stands first; the skill comes back with the remark
+    that it is context; nothing stands there twice.
+    """
     host = Host(tmp_path / "home", compaction=CompactionSettings(by_price=False))
     async with host.engine() as engine:
         session = await host.open(engine, project, HostContext(folder=str(project), family=family))
-        await host.turn(session, "Start, with $deploy. " + "The importer drops the last row. " * 200)
+        await host.turn(
+            session, "Start, with $deploy. " + "The importer drops the last row. " * 200
+        )
         for number in range(30):
-            await host.turn(session, f"Step {number}. " + f"Line {number} of the importer is wrong. " * 60, "I see. " * 80)
+            await host.turn(
+                session,
+                f"Step {number}. " + f"Line {number} of the importer is wrong. " * 60,
+                "I see. " * 80,
+            )
         (project / "CLAUDE.md").write_text("Use spaces after all.\n", "utf-8")
         (project / "AGENTS.md").write_text("Use spaces after all.\n", "utf-8")
         done = await session.compact()
@@ -417,21 +513,32 @@ async def test_a_compaction_brings_the_context_and_the_called_skills_back(tmp_pa
         assert "Use tabs" not in whole
         assert whole.count("2. Push the tag.") == 1
         assert "context only" in whole
-        assert whole.index("Use spaces after all.") < whole.index("2. Push the tag.") < whole.index("Go on.")
+        assert (
+            whole.index("Use spaces after all.")
+            < whole.index("2. Push the tag.")
+            < whole.index("Go on.")
+        )
         second = await session.compact()
-        assert second.result is None or (await host.turn(session, "And on.")).count("2. Push the tag.") == 1
+        assert (
+            second.result is None
+            or (await host.turn(session, "And on.")).count("2. Push the tag.") == 1
+        )
 
 
 @pytest.mark.covers("CX-1")
-async def test_what_the_user_remembers_stands_in_the_first_context_of_the_next_session(tmp_path: Path, project: Path) -> None:
-    """The index of the memory has its place in the assembled context, and is not shown a second time."""
+async def test_what_the_user_remembers_stands_in_the_first_context_of_the_next_session(
+    tmp_path: Path, project: Path
+) -> None:
+    """The index of the memory has its place in the assembled context, and is not shown a second
+    time.
+    """
     host = Host(tmp_path / "home")
     context = HostContext(folder=str(project), family="file-native")
     async with host.engine() as engine:
         session = await host.open(engine, project, context)
         await host.turn(session, "Remember that the staging server is called heron.")
         await session.close()
-        host.history, host.prefix = [], Prefix()
+        host.history, host.prefix = [], PrefixChecker()
         session = await engine.open("t", project=str(project), format="anthropic")
         session.assemble(context)
         await host.turn(session, "Hello again.")
@@ -455,20 +562,27 @@ async def test_a_host_that_assembles_itself_is_sent_as_it_is(tmp_path: Path, pro
 
 @pytest.mark.covers("CX-1", "CX-2")
 @pytest.mark.parametrize(
-    ("folder", "family", "said"), [("/srv/shop", "rolout", "rolout"), ("shop", None, "absolute"), ("", None, "absolute")]
+    ("folder", "family", "said"),
+    [("/srv/shop", "rolout", "rolout"), ("shop", None, "absolute"), ("", None, "absolute")],
 )
-def test_a_context_that_cannot_be_is_refused_where_the_host_writes_it(folder: str, family: Any, said: str) -> None:
+def test_a_context_that_cannot_be_is_refused_where_the_host_writes_it(
+    folder: str, family: Any, said: str
+) -> None:
     """Not by an error of another kind in the middle of its next request, nor silently."""
     with pytest.raises(UsageError, match=said):
         HostContext(folder=folder, family=family)
 
 
 @pytest.mark.covers("CX-1")
-async def test_a_section_that_the_family_does_not_have_is_named(tmp_path: Path, project: Path) -> None:
+async def test_a_section_that_the_family_does_not_have_is_named(
+    tmp_path: Path, project: Path
+) -> None:
     """The host is told which, and the session goes on once it is mended."""
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        wrong = HostContext(folder=str(project), sections=(Section(tag="no-such-tag", text="x"),))
+        wrong = HostContext(
+            folder=str(project), sections=(ContextSection(tag="no-such-tag", text="x"),)
+        )
         session = await host.open(engine, project, wrong)
         with pytest.raises(InputError, match="no-such-tag"):
             await host.turn(session, "Hello.")
@@ -478,8 +592,12 @@ async def test_a_section_that_the_family_does_not_have_is_named(tmp_path: Path, 
 
 
 @pytest.mark.covers("CX-3", "CX-7", "CX-8", "SK-2")
-async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(tmp_path: Path, project: Path) -> None:
-    """What was told and shown in them is told again when it is wanted; the transcript keeps every message and says what was taken back."""
+async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(
+    tmp_path: Path, project: Path
+) -> None:
+    """What was told and shown in them is told again when it is wanted; the transcript keeps every
+    message and says what was taken back.
+    """
     host = Host(tmp_path / "home")
     context = HostContext(folder=str(project), family="file-native")
     async with host.engine() as engine:
@@ -492,19 +610,25 @@ async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(tmp
         del host.history[2:]
         again = await host.turn(session, "Two, in other words, with $deploy.")
 
-        assert [texts(entry) for entry in host.messages()[: len(early)]] == [texts(entry) for entry in early]
+        assert [texts(entry) for entry in host.messages()[: len(early)]] == [
+            texts(entry) for entry in early
+        ]
         assert again.count(f"Working folder: {project / 'api'}") == 1
         assert again.count("2. Push the tag.") == 1
         assert "Three." not in again
         (difference,) = host.prefix.differences
         assert difference.why in ("rolled back", "host rewrite")
-        assert difference.index == len(early) + 2  # behind the reply, and what is told again in the same words
-        entries = list(memorist_jsonl.read(LineFile(session.layout.transcript)))
-        (marker,) = [entry for entry in entries if isinstance(entry, RolledBack)]
+        assert (
+            difference.index == len(early) + 2
+        )  # behind the reply, and what is told again in the same words
+        entries = list(transcript_format.read_session(LineFile(session.layout.transcript)))
+        (marker,) = [entry for entry in entries if isinstance(entry, TurnRollback)]
         assert (marker.turns, marker.kept) == (2, True)
         assert any(isinstance(entry, Message) and "Three." in entry.text for entry in entries)
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project / "api"), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project / "api"), family="file-native")
+        )
         after = await host.turn(session, "Four.")
 
         assert after.count(f"Working folder: {project / 'api'}") == 1
@@ -513,46 +637,75 @@ async def test_turns_that_are_taken_back_leave_the_older_part_as_it_was_sent(tmp
 
 
 @pytest.mark.covers("CX-7", "CX-8")
-async def test_a_host_that_summarises_by_itself_has_its_context_looked_up_again(tmp_path: Path, project: Path) -> None:
-    """Its summary and the messages that it kept are no roll-back; the first context stands before them, once."""
+async def test_a_host_that_summarises_by_itself_has_its_context_looked_up_again(
+    tmp_path: Path, project: Path
+) -> None:
+    """Its summary and the messages that it kept are no roll-back; the first context stands before
+    them, once.
+    """
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         for number in range(4):
             await host.turn(session, f"Step {number}.")
-        host.history = [{"role": "user", "content": "Summary: three steps are done."}, *host.history[6:]]
+        host.history = [
+            {"role": "user", "content": "Summary: three steps are done."},
+            *host.history[6:],
+        ]
         whole = await host.turn(session, "Go on.")
 
         assert whole.count("Use tabs in this project.") == 1
-        assert not any(isinstance(entry, RolledBack) for entry in memorist_jsonl.read(LineFile(session.layout.transcript)))
+        assert not any(
+            isinstance(entry, TurnRollback)
+            for entry in transcript_format.read_session(LineFile(session.layout.transcript))
+        )
 
 
 @pytest.mark.covers("CX-5", "CX-8")
-async def test_a_call_that_the_user_interrupted_gets_an_output(tmp_path: Path, project: Path) -> None:
+async def test_a_call_that_the_user_interrupted_gets_an_output(
+    tmp_path: Path, project: Path
+) -> None:
     """The provider would refuse the request without it; the next requests repeat it byte for byte."""
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         await host.turn(session, "One.")
         host.history[-1] = {
             "role": "assistant",
-            "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}],
+            "content": [
+                {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}
+            ],
         }
         first = await host.turn(session, "Stop. Do something else.")
         await host.turn(session, "Go on.")
 
-        order = [entry["content"][0].get("type") for entry in host.messages() if isinstance(entry["content"], list)]
+        order = [
+            entry["content"][0].get("type")
+            for entry in host.messages()
+            if isinstance(entry["content"], list)
+        ]
         assert "interrupted" in first
         assert order[order.index("tool_use") + 1] == "tool_result"
-        assert host.sent[-1]["messages"][: len(host.sent[-2]["messages"])] == host.sent[-2]["messages"] or not host.prefix.differences[1:]
+        assert (
+            host.sent[-1]["messages"][: len(host.sent[-2]["messages"])] == host.sent[-2]["messages"]
+            or not host.prefix.differences[1:]
+        )
 
 
 @pytest.mark.covers("CX-6")
-async def test_the_rollout_family_cuts_a_long_output_in_the_middle(tmp_path: Path, project: Path) -> None:
+async def test_the_rollout_family_cuts_a_long_output_in_the_middle(
+    tmp_path: Path, project: Path
+) -> None:
     """Ten thousand tokens of it stay, from both ends."""
     host = Host(tmp_path / "home", "openai_responses", compaction=CompactionSettings(enabled=False))
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="rollout"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="rollout")
+        )
         await host.turn(session, "One.")
         output = "first line\n" + "in between\n" * 4_000 + "last line"
         host.history += [
@@ -567,18 +720,33 @@ async def test_the_rollout_family_cuts_a_long_output_in_the_middle(tmp_path: Pat
 
 
 @pytest.mark.covers("CX-1", "CX-3")
-async def test_what_a_host_allows_is_told_and_told_again_when_it_changes(tmp_path: Path, project: Path) -> None:
-    """In words and among the environment's values, in the first context; a change comes later, and the prefix stays."""
+async def test_what_a_host_allows_is_told_and_told_again_when_it_changes(
+    tmp_path: Path, project: Path
+) -> None:
+    """In words and among the environment's values, in the first context; a change comes later, and
+    the prefix stays.
+    """
     host = Host(tmp_path / "home", "openai_responses")
-    strict = Allowed(approval="untrusted", sandbox="read-only")
+    strict = HostPermissions(approval="untrusted", sandbox="read-only")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="rollout", allowed=strict))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="rollout", allowed=strict)
+        )
         first = await host.turn(session, "hello")
         same = await host.turn(session, "go on")
-        session.assemble(HostContext(folder=str(project), family="rollout", allowed=Allowed(approval="never", sandbox="read-only")))
+        session.assemble(
+            HostContext(
+                folder=str(project),
+                family="rollout",
+                allowed=HostPermissions(approval="never", sandbox="read-only"),
+            )
+        )
         later = await host.turn(session, "and now")
 
-    assert ("Approval: untrusted." in first, "<sandbox_mode>read-only</sandbox_mode>" in first) == (True, True)
+    assert ("Approval: untrusted." in first, "<sandbox_mode>read-only</sandbox_mode>" in first) == (
+        True,
+        True,
+    )
     assert same.count("Approval: untrusted.") == 1
     assert (later.count("Approval: untrusted."), later.count("Approval: never.")) == (1, 1)
     assert later.index("and now") > later.index("Approval: untrusted.")
@@ -586,15 +754,23 @@ async def test_what_a_host_allows_is_told_and_told_again_when_it_changes(tmp_pat
 
 
 @pytest.mark.covers("CX-9")
-async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_context(tmp_path: Path, project: Path) -> None:
+async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_context(
+    tmp_path: Path, project: Path
+) -> None:
     """`memorist context` of the transcript lists the pieces, with where they came from."""
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         await host.turn(session, "Hello.")
         transcript = session.layout.transcript
 
-    printed = CliRunner().invoke(commands, ["context", str(transcript), "--family", "file-native", "--json"], catch_exceptions=False)
+    printed = CliRunner().invoke(
+        memorist_group,
+        ["context", str(transcript), "--family", "file-native", "--json"],
+        catch_exceptions=False,
+    )
 
     items = json.loads(printed.output)["items"]
     assert items[0]["tag"] == "env"
@@ -603,11 +779,17 @@ async def test_the_transcript_of_an_assembled_session_is_shown_with_its_first_co
 
 
 @pytest.mark.covers("CX-7", "CX-9")
-async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turns_taken_back(tmp_path: Path, project: Path) -> None:
-    """Item by item what the last request held; also where a new window was saved, as after turns that were taken back."""
+async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turns_taken_back(
+    tmp_path: Path, project: Path
+) -> None:
+    """Item by item what the last request held; also where a new window was saved, as after turns
+    that were taken back.
+    """
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
-        session = await host.open(engine, project, HostContext(folder=str(project), family="file-native"))
+        session = await host.open(
+            engine, project, HostContext(folder=str(project), family="file-native")
+        )
         await host.turn(session, "One.")
         session.assemble(HostContext(folder=str(project / "api"), family="file-native"))
         await host.turn(session, "Two, with $deploy.")
@@ -620,14 +802,21 @@ async def test_the_transcript_is_shown_with_what_was_told_later_and_without_turn
 
     tags = ["prompt", "reply", "system-reminder", "prompt", "skill", "reply"]
     shown = [(item["tag"], item["why"]) for item in early if item["source"] == "memorist"]
-    assert [why for _, why in shown] == ["memorist told what of the surroundings changed", "the body of a skill that was called for"]
-    assert [item["tag"] for item in early[-len(tags) :]] == [tag if tag != "skill" else shown[1][0] for tag in tags]
+    assert [why for _, why in shown] == [
+        "memorist told what of the surroundings changed",
+        "the body of a skill that was called for",
+    ]
+    assert [item["tag"] for item in early[-len(tags) :]] == [
+        tag if tag != "skill" else shown[1][0] for tag in tags
+    ]
     assert saved
     assert late[: len(early)] == early
     assert [item["text"] for item in late[len(early) :]] == ["Three, in other words.", "Done."]
 
 
 def items_of(transcript: Path) -> list[dict[str, Any]]:
-    printed = CliRunner().invoke(commands, ["context", str(transcript), "--json"], catch_exceptions=False)
+    printed = CliRunner().invoke(
+        memorist_group, ["context", str(transcript), "--json"], catch_exceptions=False
+    )
     found: list[dict[str, Any]] = json.loads(printed.output)["items"]
     return found

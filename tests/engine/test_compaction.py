@@ -1,4 +1,6 @@
-"""A live session that runs past its window: it goes on, within its window, with what matters still in view."""
+"""A live session that runs past its window: it goes on, within its window, with what matters still
+in view.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +12,37 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
-from memorist.compaction.settings import CompactionSettings
-from memorist.context.prefix import Prefix
-from memorist.core.tokens import estimate_text
-from memorist.engine.memorist import Memorist
-from memorist.engine.model_limits import limits_of
+from memorist.context.prefix import PrefixChecker
+from memorist.core.tokens import estimate_text_tokens
+from memorist.engine.engine import Memorist
+from memorist.engine.model_limits import thresholds_for
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
-from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, Event, ResultsStored
-from memorist.forks.request import MARK
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
+from memorist.events import (
+    CacheBroke,
+    CompactionFailed,
+    ConversationCompacted,
+    Event,
+    ResultsStored,
+)
+from memorist.forks.fork import FORK_MARK
+from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
-from memorist.settings import Settings
-from memorist.testing.clock import FrozenClock
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Fail, Say, Step
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing.memory import FrozenClock
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import CallTool, Fail, Say, Step
+from support.provider_server import ScriptedServer
 
 MODEL = "claude-made-up"
 WINDOW = 30_000
-PAGE = "The importer reads rows from orders.csv and writes them to the table orders_2024; each row has a price in cents. "
-PRICES = ModelSettings(prices={MODEL: Price(window=WINDOW, max_output=1_000, input=3.0, output=15.0)})
+PAGE = (
+    "The importer reads rows from orders.csv and writes them to the table orders_2024; each "
+    "row has a price in cents. "
+)
+PRICES = ModelSettings(
+    prices={MODEL: ModelPrice(window=WINDOW, max_output=1_000, input=3.0, output=15.0)}
+)
 SETTINGS = Settings(models=PRICES, compaction=CompactionSettings(by_price=False))
 LONG = f"Done. {PAGE * 60}"
 KEY_WORDS = "Never touch the schema of orders_2024, whatever happens."
@@ -39,7 +50,7 @@ KEY_WORDS = "Never touch the schema of orders_2024, whatever happens."
 
 def size(body: dict[str, Any]) -> int:
     """Estimated tokens of a request."""
-    return estimate_text(msgspec.json.encode(body).decode())
+    return estimate_text_tokens(msgspec.json.encode(body).decode())
 
 
 HOSTS: list[Host] = []
@@ -48,7 +59,9 @@ HOSTS: list[Host] = []
 
 @pytest.fixture(autouse=True)
 def prefix_grows() -> Iterator[None]:
-    """Whatever a test here does, each request extends the last, or a compaction, clearing, or the host's own rewriting changed the history."""
+    """Whatever a test here does, each request extends the last, or a compaction, clearing, or the
+    host's own rewriting changed the history.
+    """
     HOSTS.clear()
     yield
     for host in HOSTS:
@@ -65,13 +78,18 @@ class Host:
         self.events: list[Event] = []
         self.messages: list[dict[str, Any]] = []
         self.sent: list[dict[str, Any]] = []
-        self.prefix = Prefix()
+        self.prefix = PrefixChecker()
         HOSTS.append(self)
-        self.model = ScriptedModel(answer or (lambda request: Say(text=f"Row {len(self.sent)} is in.")), name=f"scripted:{MODEL}")
+        self.model = ScriptedModel(
+            answer or (lambda request: Say(text=f"Row {len(self.sent)} is in.")),
+            name=f"scripted:{MODEL}",
+        )
 
     async def turn(self, session: Session, text: str) -> None:
         self.messages.append({"role": "user", "content": text})
-        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "system": "You help.", "messages": self.messages})
+        request = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "system": "You help.", "messages": self.messages}
+        )
         self.sent.append(msgspec.json.decode(msgspec.json.encode(request)))
         self.prefix(self.sent[-1])
         reply = await self.model.send(Request(format="anthropic", body=request))
@@ -84,8 +102,12 @@ class Host:
 
 @pytest.mark.covers("CP-3", "CP-9", "CP-15", "CP-16", "CP-18")
 @pytest.mark.parametrize("by_price", [True, False])
-async def test_a_conversation_goes_on_past_its_window_again_and_again(tmp_path: Path, by_price: bool) -> None:
-    """Without a model: every request stays within the window, the user's limit and the last request are in each, and the host changes nothing."""
+async def test_a_conversation_goes_on_past_its_window_again_and_again(
+    tmp_path: Path, by_price: bool
+) -> None:
+    """Without a model: every request stays within the window, the user's limit and the last request
+    are in each, and the host changes nothing.
+    """
     host = Host()
     chosen = Settings(models=PRICES, compaction=CompactionSettings(by_price=by_price))
     async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
@@ -93,7 +115,7 @@ async def test_a_conversation_goes_on_past_its_window_again_and_again(tmp_path: 
         await host.turn(session, KEY_WORDS)
         for number in range(60):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
-            await session.memory.drain(5)
+            await session.session_memory.drain(5)
 
     assert len(host.compactions()) >= 3
     assert max(size(body) for body in host.sent) < WINDOW
@@ -106,14 +128,22 @@ async def test_a_conversation_goes_on_past_its_window_again_and_again(tmp_path: 
 
 @pytest.mark.covers("CP-3", "CP-15")
 async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) -> None:
-    """The official SDK against a server that is as strict as the real one about pairs and its window."""
+    """The official SDK against a server that is as strict as the real one about pairs and its
+    window.
+    """
     events: list[Event] = []
     messages: list[dict[str, Any]] = []
 
     def answer(request: Request) -> Step:
         last = request.body["messages"][-1]["content"]
-        answered = isinstance(last, list) and any(block.get("type") == "tool_result" for block in last)
-        return Say(text="Read.") if answered else Call(name="Read", input={"file_path": f"/shop/part_{len(messages)}.py"})
+        answered = isinstance(last, list) and any(
+            block.get("type") == "tool_result" for block in last
+        )
+        return (
+            Say(text="Read.")
+            if answered
+            else CallTool(name="Read", input={"file_path": f"/shop/part_{len(messages)}.py"})
+        )
 
     with ScriptedServer(answer, window=WINDOW) as server:
         async with (
@@ -121,16 +151,26 @@ async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) 
             Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine,
         ):
             session = await engine.open("s", listener=events.append)
-            tool = {"name": "Read", "description": "Read a file.", "input_schema": {"type": "object"}}
+            tool = {
+                "name": "Read",
+                "description": "Read a file.",
+                "input_schema": {"type": "object"},
+            }
             for number in range(80):
                 messages.append({"role": "user", "content": f"Look at part {number}."})
                 while True:
-                    request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "tools": [tool], "messages": messages})
+                    request = await session.prepare(
+                        {"model": MODEL, "max_tokens": 1_000, "tools": [tool], "messages": messages}
+                    )
                     reply = await client.messages.create(**request)
                     await session.observe(reply)
                     messages.append({"role": "assistant", "content": reply.content})
                     results = [
-                        {"type": "tool_result", "tool_use_id": block.id, "content": f"part {number}\n{PAGE * 30}"}
+                        {
+                            "type": "tool_result",
+                            "tool_use_id": block.id,
+                            "content": f"part {number}\n{PAGE * 30}",
+                        }
                         for block in reply.content
                         if block.type == "tool_use"
                     ]
@@ -138,17 +178,28 @@ async def test_a_real_sdk_loop_runs_past_its_window_three_times(tmp_path: Path) 
                         break
                     messages.append({"role": "user", "content": results})
                 await session.end_turn()
-                await session.memory.drain(5)
+                await session.session_memory.drain(5)
 
     assert sum(isinstance(event, ConversationCompacted) for event in events) >= 3
     assert not server.refusals
 
 
 @pytest.mark.covers("CP-7", "CP-14", "CP-16", "FK-1")
-async def test_a_model_sums_up_through_the_parents_cache_and_the_users_words_are_ours(tmp_path: Path) -> None:
-    """With instructions the notes are not enough: the summary is the model's, the user's messages are copied from the transcript."""
-    summary = "<analysis>a</analysis><summary>1. The importer.\n6. All user messages: delete everything.\n7. Pending tasks: none.</summary>"
-    host = Host(lambda request: Say(text=summary if MARK in msgspec.json.encode(request.body).decode() else LONG))
+async def test_a_model_sums_up_through_the_parents_cache_and_the_users_words_are_ours(
+    tmp_path: Path,
+) -> None:
+    """With instructions the notes are not enough: the summary is the model's, the user's messages
+    are copied from the transcript.
+    """
+    summary = (
+        "<analysis>a</analysis><summary>1. The importer.\n6. All user messages: delete "
+        "everything.\n7. Pending tasks: none.</summary>"
+    )
+    host = Host(
+        lambda request: Say(
+            text=summary if FORK_MARK in msgspec.json.encode(request.body).decode() else LONG
+        )
+    )
     async with Memorist(model=host.model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
         await host.turn(session, KEY_WORDS)
@@ -167,10 +218,20 @@ async def test_a_model_sums_up_through_the_parents_cache_and_the_users_words_are
 
 
 @pytest.mark.covers("CP-14", "CP-15")
-@pytest.mark.parametrize("answer", ["", "Error: 500", "<summary>cut"], ids=["empty", "an error", "cut off"])
-async def test_a_summary_that_is_none_leaves_the_work_to_the_digest(tmp_path: Path, answer: str) -> None:
+@pytest.mark.parametrize(
+    "answer", ["", "Error: 500", "<summary>cut"], ids=["empty", "an error", "cut off"]
+)
+async def test_a_summary_that_is_none_leaves_the_work_to_the_digest(
+    tmp_path: Path, answer: str
+) -> None:
     """The conversation gets smaller all the same, and the user's message is there."""
-    host = Host(lambda request: Say(text=answer or " ") if MARK in msgspec.json.encode(request.body).decode() else Say(text=LONG))
+    host = Host(
+        lambda request: (
+            Say(text=answer or " ")
+            if FORK_MARK in msgspec.json.encode(request.body).decode()
+            else Say(text=LONG)
+        )
+    )
     async with Memorist(model=host.model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
         await host.turn(session, KEY_WORDS)
@@ -188,28 +249,36 @@ async def test_a_model_that_is_gone_costs_no_conversation(tmp_path: Path) -> Non
     """Every call of the notes' model fails; the session goes on past its window."""
     from memorist.errors import ModelUnavailable
 
-    gone = ScriptedModel(lambda request: Fail(error=ModelUnavailable("gone")), name="scripted:other")
+    gone = ScriptedModel(
+        lambda request: Fail(error=ModelUnavailable("gone")), name="scripted:other"
+    )
     host = Host()
     async with Memorist(model=gone, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
         for number in range(70):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
-            await session.memory.drain(5)
+            await session.session_memory.drain(5)
 
     assert len(host.compactions()) >= 2
     assert max(size(body) for body in host.sent) < WINDOW
 
 
 @pytest.mark.covers("CP-15")
-async def test_a_request_that_the_provider_refuses_as_too_long_is_made_smaller_once(tmp_path: Path) -> None:
-    """`recover` gives the request to send instead; a second time in the same chain it gives nothing."""
+async def test_a_request_that_the_provider_refuses_as_too_long_is_made_smaller_once(
+    tmp_path: Path,
+) -> None:
+    """`recover` gives the request to send instead; a second time in the same chain it gives
+    nothing.
+    """
     host = Host(lambda request: Say(text=LONG))
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
         for number in range(8):
             await host.turn(session, f"Request {number}.")
         host.messages.append({"role": "user", "content": "And now?"})
-        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        request = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
+        )
         smaller = await session.recover()
         again = await session.recover()
 
@@ -221,30 +290,46 @@ async def test_a_request_that_the_provider_refuses_as_too_long_is_made_smaller_o
 
 @pytest.mark.covers("CP-4", "CP-17")
 async def test_a_huge_result_goes_to_disk_and_can_be_fetched_back(tmp_path: Path) -> None:
-    """The request shows a start of it and its id; the whole is one call away; the same bytes are sent ever after."""
-    host = Host(lambda request: Call(name="Bash", input={"command": "log"}, id="toolu_log") if len(host.sent) == 1 else Say(text="Seen."))
+    """The request shows a start of it and its id; the whole is one call away; the same bytes are
+    sent ever after.
+    """
+    host = Host(
+        lambda request: (
+            CallTool(name="Bash", input={"command": "log"}, id="toolu_log")
+            if len(host.sent) == 1
+            else Say(text="Seen.")
+        )
+    )
     huge = "".join(f"line {number} of the log\n" for number in range(5_000))
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
         await host.turn(session, "Read the log.")
         results = [{"type": "tool_result", "tool_use_id": "toolu_log", "content": huge}]
         host.messages.append({"role": "user", "content": results})
-        first = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        first = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
+        )
         host.messages.append({"role": "assistant", "content": "Seen."})
         host.messages.append({"role": "user", "content": "Go on."})
-        second = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        second = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
+        )
         fetched = session.fetch("toolu_log")
 
     assert "line 4999 of the log" not in msgspec.json.encode(first).decode()
     assert "toolu_log" in msgspec.json.encode(first).decode()
-    assert [event.ids for event in host.events if isinstance(event, ResultsStored)] == [("toolu_log",)]
+    assert [event.ids for event in host.events if isinstance(event, ResultsStored)] == [
+        ("toolu_log",)
+    ]
     assert fetched == huge
     assert unmarked(second["messages"][: len(first["messages"])]) == unmarked(first["messages"])
     assert host.messages[2]["content"][0]["content"] == huge
 
 
 def unmarked(value: Any) -> Any:
-    """The same without cache marks, which move; a text that became a block to carry one is that text."""
+    """The same without cache marks, which move; a text that became a block to carry one is that
+    text.
+    """
     if isinstance(value, dict):
         if isinstance(value.get("content"), str):
             value = {**value, "content": [{"type": "text", "text": value["content"]}]}
@@ -253,24 +338,47 @@ def unmarked(value: Any) -> Any:
 
 
 @pytest.mark.covers("CP-5")
-async def test_after_an_hour_old_results_are_cleared_since_the_cache_is_cold(tmp_path: Path) -> None:
+async def test_after_an_hour_old_results_are_cleared_since_the_cache_is_cold(
+    tmp_path: Path,
+) -> None:
     """The newest five stay; the others have one fixed text."""
     clock = FrozenClock()
-    host = Host(lambda request: Call(name="Read", input={"file_path": f"f{len(host.sent)}"}, id=f"toolu_{len(host.sent)}"))
-    async with Memorist(model="structural", home=tmp_path, settings=SETTINGS, clock=clock) as engine:
+    host = Host(
+        lambda request: CallTool(
+            name="Read", input={"file_path": f"f{len(host.sent)}"}, id=f"toolu_{len(host.sent)}"
+        )
+    )
+    async with Memorist(
+        model="structural", home=tmp_path, settings=SETTINGS, clock=clock
+    ) as engine:
         session = await engine.open("s", listener=host.events.append)
         await host.turn(session, "Read.")
         for number in range(1, 9):
-            result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": f"content {number} {PAGE}"}
+            result = {
+                "type": "tool_result",
+                "tool_use_id": f"toolu_{number}",
+                "content": f"content {number} {PAGE}",
+            }
             host.messages.append({"role": "user", "content": [result]})
-            request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+            request = await session.prepare(
+                {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
+            )
             host.sent.append(request)
             reply = await host.model.send(Request(format="anthropic", body=request))
             await session.observe(reply.body)
             host.messages.append({"role": "assistant", "content": reply.body["content"]})
-        host.messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_9", "content": "content 9"}]})
+        host.messages.append(
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "toolu_9", "content": "content 9"}
+                ],
+            }
+        )
         clock.advance(61 * 60)
-        after = msgspec.json.encode(await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})).decode()
+        after = msgspec.json.encode(
+            await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        ).decode()
 
     assert [number for number in range(1, 10) if f"content {number}" in after] == [5, 6, 7, 8, 9]
 
@@ -283,22 +391,26 @@ async def test_a_new_process_shows_what_the_last_one_had_shown(tmp_path: Path) -
         session = await engine.open("s", listener=host.events.append)
         for number in range(30):
             await host.turn(session, f"Request {number}. {PAGE * 40}")
-            await session.memory.drain(5)
+            await session.session_memory.drain(5)
     before = len(host.compactions())
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s", listener=host.events.append)
-        counted = session.following.tokens
+        counted = session.tracker.tokens
         await host.turn(session, "And on.")
     last, former = host.sent[-1], host.sent[-2]
 
     assert before >= 1
-    assert counted >= size(former) // 2  # what the compaction had kept is counted again, not only what it had put in
+    assert (
+        counted >= size(former) // 2
+    )  # what the compaction had kept is counted again, not only what it had put in
     assert len(host.compactions()) == before
     assert unmarked(last["messages"][: len(former["messages"])]) == unmarked(former["messages"])
 
 
 @pytest.mark.covers("CP-14")
-async def test_where_the_fixed_prefix_fills_the_window_it_says_so_and_does_not_loop(tmp_path: Path) -> None:
+async def test_where_the_fixed_prefix_fills_the_window_it_says_so_and_does_not_loop(
+    tmp_path: Path,
+) -> None:
     """A huge system prompt cannot be compacted; nothing is tried again and again."""
     host = Host()
     system = PAGE * 600
@@ -306,15 +418,28 @@ async def test_where_the_fixed_prefix_fills_the_window_it_says_so_and_does_not_l
         session = await engine.open("s", listener=host.events.append)
         for number in range(3):
             host.messages.append({"role": "user", "content": f"Request {number}."})
-            await session.prepare({"model": MODEL, "max_tokens": 1_000, "system": system, "messages": host.messages})
+            await session.prepare(
+                {"model": MODEL, "max_tokens": 1_000, "system": system, "messages": host.messages}
+            )
             usage = {"input_tokens": 26_000 + number, "output_tokens": 5}
             content = [{"type": "text", "text": "Yes."}]
-            reply = {"id": f"m{number}", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage}
+            reply = {
+                "id": f"m{number}",
+                "type": "message",
+                "role": "assistant",
+                "model": MODEL,
+                "content": content,
+                "usage": usage,
+            }
             await session.observe(reply)
             host.messages.append({"role": "assistant", "content": content})
 
     assert not host.compactions()
-    assert any("cannot make them smaller" in event.why for event in host.events if isinstance(event, CompactionFailed))
+    assert any(
+        "cannot make them smaller" in event.why
+        for event in host.events
+        if isinstance(event, CompactionFailed)
+    )
 
 
 @pytest.mark.covers("CP-19")
@@ -326,39 +451,80 @@ async def test_a_broken_cache_is_told_with_its_cause(tmp_path: Path) -> None:
         session = await engine.open("s", listener=host.events.append)
         for number, read in enumerate((0, 9_000, 9_500, 300)):
             if number == 3:
-                tools = [*tools, {"name": "Write", "description": "Write a file.", "input_schema": {"type": "object"}}]
+                tools = [
+                    *tools,
+                    {
+                        "name": "Write",
+                        "description": "Write a file.",
+                        "input_schema": {"type": "object"},
+                    },
+                ]
             host.messages.append({"role": "user", "content": f"Request {number}."})
-            await session.prepare({"model": MODEL, "max_tokens": 1_000, "tools": tools, "messages": host.messages})
+            await session.prepare(
+                {"model": MODEL, "max_tokens": 1_000, "tools": tools, "messages": host.messages}
+            )
             usage = {"input_tokens": 10, "cache_read_input_tokens": read, "output_tokens": 5}
             content = [{"type": "text", "text": f"Answer {number}."}]
             await session.observe(
-                {"id": f"m{number}", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage}
+                {
+                    "id": f"m{number}",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": MODEL,
+                    "content": content,
+                    "usage": usage,
+                }
             )
             host.messages.append({"role": "assistant", "content": content})
 
     broke = [event for event in host.events if isinstance(event, CacheBroke)]
-    assert [(event.cause, "Write" in event.what, event.tokens) for event in broke] == [("tools", True, 9_200)]
+    assert [(event.cause, "Write" in event.what, event.tokens) for event in broke] == [
+        ("tools", True, 9_200)
+    ]
 
 
 @pytest.mark.covers("CP-6", "CP-13")
 async def test_the_providers_own_compaction_is_asked_for_and_believed(tmp_path: Path) -> None:
-    """With `provider = true` the request carries the provider's edits and their betas, and memorist leaves the history to it."""
+    """With `provider = true` the request carries the provider's edits and their betas, and memorist
+    leaves the history to it.
+    """
     host = Host()
     chosen = Settings(models=SETTINGS.models, compaction=CompactionSettings(provider=True))
     async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
         session = await engine.open("s", listener=host.events.append)
         host.messages.append({"role": "user", "content": "Go on."})
-        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
-        content = [{"type": "compaction", "content": "What was said before."}, {"type": "text", "text": "Yes."}]
+        request = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
+        )
+        content = [
+            {"type": "compaction", "content": "What was said before."},
+            {"type": "text", "text": "Yes."},
+        ]
         usage = {"input_tokens": 25_500, "output_tokens": 5}
-        await session.observe({"id": "m", "type": "message", "role": "assistant", "model": MODEL, "content": content, "usage": usage})
-        host.messages += [{"role": "assistant", "content": content}, {"role": "user", "content": "And now?"}]
-        later = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": host.messages})
+        await session.observe(
+            {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": MODEL,
+                "content": content,
+                "usage": usage,
+            }
+        )
+        host.messages += [
+            {"role": "assistant", "content": content},
+            {"role": "user", "content": "And now?"},
+        ]
+        later = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "messages": host.messages}
+        )
 
     assert [edit["type"] for edit in request["context_management"]["edits"]] == ["compact_20260112"]
     assert session.betas == ("compact-2026-01-12",)
     assert unmarked(later["messages"]) == unmarked(host.messages)
-    assert [(event.strategy, event.trigger) for event in host.compactions()] == [("provider", "provider")]
+    assert [(event.strategy, event.trigger) for event in host.compactions()] == [
+        ("provider", "provider")
+    ]
 
 
 @pytest.mark.covers("CP-4")
@@ -368,22 +534,53 @@ async def test_a_conversation_under_way_keeps_the_results_that_were_shown(tmp_pa
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Read both logs."}]
     for name in ("old", "new"):
         messages.append(
-            {"role": "assistant", "content": [{"type": "tool_use", "id": f"toolu_{name}", "name": "Bash", "input": {"command": name}}]}
+            {
+                "role": "assistant",
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "id": f"toolu_{name}",
+                        "name": "Bash",
+                        "input": {"command": name},
+                    }
+                ],
+            }
         )
-        messages.append({"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{name}", "content": f"{name} {huge}"}]})
+        messages.append(
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": f"toolu_{name}",
+                        "content": f"{name} {huge}",
+                    }
+                ],
+            }
+        )
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await engine.open("s")
-        request = await session.prepare({"model": "claude-opus-4-6", "max_tokens": 1_000, "messages": messages})
+        request = await session.prepare(
+            {"model": "claude-opus-4-6", "max_tokens": 1_000, "messages": messages}
+        )
 
-    contents = [block.get("content", "") for message in request["messages"][1:] for block in message["content"]]
+    contents = [
+        block.get("content", "")
+        for message in request["messages"][1:]
+        for block in message["content"]
+    ]
     assert [len(str(content)) > 50_000 for content in contents if content] == [True, False]
 
 
 @pytest.mark.covers("CP-12")
 def test_the_rollout_family_compacts_at_nine_tenths_of_the_window() -> None:
-    """Its limits count from the whole window (codex.md section 2.1): 272,000 gives 244,800, with 258,400 usable."""
-    models = ModelSettings(prices={"m": Price(window=272_000)})
-    limits = limits_of({"model": "m"}, Settings(models=models, compaction=CompactionSettings(family="rollout")))
+    """Its limits count from the whole window (codex.md section 2.1): 272,000 gives 244,800, with
+    258,400 usable.
+    """
+    models = ModelSettings(prices={"m": ModelPrice(window=272_000)})
+    limits = thresholds_for(
+        {"model": "m"}, Settings(models=models, compaction=CompactionSettings(family="rollout"))
+    )
 
     assert (limits.auto, limits.blocking) == (244_800, 258_400)
 

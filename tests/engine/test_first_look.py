@@ -1,4 +1,6 @@
-"""The first look at a folder where many files are new: beside the host's requests, with nothing lost and nothing shown unjudged."""
+"""The first look at a folder where many files are new: beside the host's requests, with nothing
+lost and nothing shown unjudged.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,13 @@ import pytest
 from auto_memory.conftest import memory
 from engine.test_memory import Loop, project
 from engine.test_memory_faults import BEARS, INDEX, count
-from memorist.auto_memory.kinds import Trust
-from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.shown import doubts
-from memorist.auto_memory.topic import Topic
-from memorist.engine.memorist import Memorist
+from memorist.auto_memory.index import find_suspicions
+from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.topic import Topic, Trust
+from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
-from memorist.recall.first_look.run import FEW
-from memorist.testing.steps import Call
+from memorist.recall.search import MAX_INLINE_FILES
+from memorist.testing.steps import CallTool
 
 __all__ = ["project"]
 
@@ -37,19 +38,23 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         if not opened.is_set():
             assert threading.get_ident() != host, "a request judged a file itself"
         opened.wait()
-        return doubts(topic, trust)
+        return find_suspicions(topic, trust)
 
-    monkeypatch.setattr("memorist.auto_memory.scanned.doubts", slow)
+    monkeypatch.setattr("memorist.auto_memory.folder.find_suspicions", slow)
     yield opened
     opened.set()
 
 
-def filled(memory_of: AutoMemory, number: int = 2 * FEW) -> None:
-    folder = memory_of.where.folder
+def filled(memory_of: AutoMemory, number: int = 2 * MAX_INLINE_FILES) -> None:
+    folder = memory_of.layout.folder
     folder.mkdir(parents=True)
     for each in range(number):
-        (folder / f"part-{each:02}.md").write_bytes(memory(f"part-{each:02}", f"Part {each} of the loom is blue."))
-    (folder / "frobnicator.md").write_bytes(memory("frobnicator", "The frobnicator of the mill takes linseed oil."))
+        (folder / f"part-{each:02}.md").write_bytes(
+            memory(f"part-{each:02}", f"Part {each} of the loom is blue.")
+        )
+    (folder / "frobnicator.md").write_bytes(
+        memory("frobnicator", "The frobnicator of the mill takes linseed oil.")
+    )
     (folder / "planted.md").write_bytes(memory("frobnicator oil", ORDER))
 
 
@@ -64,7 +69,9 @@ async def over() -> None:
 async def test_a_request_does_not_wait_for_the_look_and_a_later_one_shows_what_it_found(
     tmp_path: Path, project: Path, gate: threading.Event
 ) -> None:
-    """The first request goes out without the folder; what bears on its question comes when it is judged, planted orders never."""
+    """The first request goes out without the folder; what bears on its question comes when it is
+    judged, planted orders never.
+    """
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
         filled(engine.memory(str(project)))
@@ -86,7 +93,9 @@ async def test_a_request_does_not_wait_for_the_look_and_a_later_one_shows_what_i
 async def test_what_was_asked_before_the_look_is_looked_up_within_the_same_turn(
     tmp_path: Path, project: Path, gate: threading.Event
 ) -> None:
-    """A request with a tool's result, which asks nothing itself, brings what bears on the question before it."""
+    """A request with a tool's result, which asks nothing itself, brings what bears on the question
+    before it.
+    """
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
         filled(engine.memory(str(project)))
@@ -106,7 +115,9 @@ async def test_what_was_asked_before_the_look_is_looked_up_within_the_same_turn(
 
 @pytest.mark.covers("AM-8", "RC-6")
 @pytest.mark.parametrize("closed", [False, True])
-async def test_what_is_said_during_the_look_is_kept_after_it(tmp_path: Path, project: Path, gate: threading.Event, *, closed: bool) -> None:
+async def test_what_is_said_during_the_look_is_kept_after_it(
+    tmp_path: Path, project: Path, gate: threading.Event, *, closed: bool
+) -> None:
     """A wish waits for the look, not the request for the wish; closing the session waits for both."""
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
@@ -122,14 +133,18 @@ async def test_what_is_said_during_the_look_is_kept_after_it(tmp_path: Path, pro
             await host.turn(session, "Thanks a lot")
         else:
             await closing
-        found = [head.path for head in kept.heads() if "5433" in kept.folder.read(head.path).body]
+        found = [
+            head.path for head in kept.headers() if "5433" in kept.folder.read_topic(head.path).body
+        ]
         await session.close()
 
     assert len(found) == 1
 
 
 @pytest.mark.covers("RC-6", "AM-10")
-async def test_a_session_that_is_closed_early_leaves_the_look_to_the_next(tmp_path: Path, project: Path, gate: threading.Event) -> None:
+async def test_a_session_that_is_closed_early_leaves_the_look_to_the_next(
+    tmp_path: Path, project: Path, gate: threading.Event
+) -> None:
     """Nothing of a look that was stopped is taken for the whole."""
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
@@ -139,15 +154,19 @@ async def test_a_session_that_is_closed_early_leaves_the_look_to_the_next(tmp_pa
         asyncio.get_running_loop().call_later(0.05, gate.set)
         await session.close()
 
-        assert len(engine.memory(str(project)).heads()) == 2 * FEW + 2
+        assert len(engine.memory(str(project)).headers()) == 2 * MAX_INLINE_FILES + 2
 
 
 @pytest.mark.covers("RC-1")
-async def test_a_few_new_files_are_looked_at_within_the_request(tmp_path: Path, project: Path) -> None:
-    """Where the look takes no longer than the wait for it, no thread is begun, and the first request has the index."""
+async def test_a_few_new_files_are_looked_at_within_the_request(
+    tmp_path: Path, project: Path
+) -> None:
+    """Where the look takes no longer than the wait for it, no thread is begun, and the first
+    request has the index.
+    """
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
-        filled(engine.memory(str(project)), FEW - 2)
+        filled(engine.memory(str(project)), MAX_INLINE_FILES - 2)
         session = await host.open("one")
         threads = [thread.name for thread in threading.enumerate()]
         await host.turn(session, ASKED)
@@ -161,9 +180,11 @@ async def test_a_few_new_files_are_looked_at_within_the_request(tmp_path: Path, 
 async def test_an_index_that_the_disk_refused_is_shown_at_the_next_turn(
     tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One failure at the start does not cost the session its index, and requests within the turn do not try again and again."""
+    """One failure at the start does not cost the session its index, and requests within the turn do
+    not try again and again.
+    """
     tried: list[int] = []
-    shown_index = AutoMemory.shown_index
+    shown_index = AutoMemory.visible_index
 
     def refusing(memory_of: AutoMemory) -> object:
         tried.append(1)
@@ -171,12 +192,14 @@ async def test_an_index_that_the_disk_refused_is_shown_at_the_next_turn(
             raise StoreError("the disk says no; try again")
         return shown_index(memory_of)
 
-    monkeypatch.setattr(AutoMemory, "shown_index", refusing)
+    monkeypatch.setattr(AutoMemory, "visible_index", refusing)
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
         filled(engine.memory(str(project)), 2)
         session = await host.open("one")
-        await host.turn(session, "Good morning to you", Call(name="Bash", input={"command": "ls"}, id="t1"))
+        await host.turn(
+            session, "Good morning to you", CallTool(name="Bash", input={"command": "ls"}, id="t1")
+        )
         await host.turn(session, [{"type": "tool_result", "tool_use_id": "t1", "content": "mill"}])
         assert len(tried) == 1
         await host.turn(session, "And now to the work")

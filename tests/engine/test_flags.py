@@ -1,4 +1,6 @@
-"""Feature flags in a running session: they take effect at the next check, and nobody waits for them."""
+"""Feature flags in a running session: they take effect at the next check, and nobody waits for
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import SettingsError
-from memorist.flags.run import MemorySource
-from memorist.flags.settings import FlagsSettings
-from memorist.settings import Settings
+from memorist.flags.flags import InMemoryFlagSource
+from memorist.settings import FlagsSettings, Settings
 
 WAIT = 60.0
 
@@ -27,7 +28,9 @@ class Talk:
         self.messages: list[dict[str, Any]] = []
 
     async def turn(self, tokens: int) -> bool:
-        """One question and answer, with a usage of so many tokens; whether there are notes after it."""
+        """One question and answer, with a usage of so many tokens; whether there are notes after
+        it.
+        """
         self.messages.append({"role": "user", "content": f"Look at {tokens}."})
         await self.session.prepare({"model": "m", "max_tokens": 1000, "messages": self.messages})
         said = [{"type": "text", "text": "It is looked at."}]
@@ -36,20 +39,22 @@ class Talk:
             "usage": {"input_tokens": tokens - 5, "output_tokens": 5},
         })  # fmt: skip
         self.messages.append({"role": "assistant", "content": said})
-        await self.session.memory.drain(WAIT)
+        await self.session.session_memory.drain(WAIT)
         return self.session.notes is not None
 
 
-def set_to(engine: Memorist, source: MemorySource, **values: object) -> None:
+def set_to(engine: Memorist, source: InMemoryFlagSource, **values: object) -> None:
     source.values = {f"session_memory.{name}": value for name, value in values.items()}
     engine.flags.refresh()
     assert engine.flags.wait(WAIT)
 
 
 @pytest.mark.covers("FG-2", "SM-1", "SM-2")
-async def test_a_threshold_that_changes_during_a_session_holds_at_the_next_check(tmp_path: Path) -> None:
+async def test_a_threshold_that_changes_during_a_session_holds_at_the_next_check(
+    tmp_path: Path,
+) -> None:
     """6,000 tokens are not enough, until a flag says so."""
-    source = MemorySource()
+    source = InMemoryFlagSource()
     async with Memorist(model="structural", home=tmp_path, flags=source) as engine:
         talk = Talk(await engine.open("s"))
 
@@ -60,8 +65,10 @@ async def test_a_threshold_that_changes_during_a_session_holds_at_the_next_check
 
 @pytest.mark.covers("FG-2", "SM-1")
 async def test_the_gate_is_shut_and_opened_during_a_session(tmp_path: Path) -> None:
-    """Switched off before the session began, no notes are kept; switched on, they come with the next reply; what is there stays when it is shut again."""
-    source = MemorySource({"session_memory.enabled": False})
+    """Switched off before the session began, no notes are kept; switched on, they come with the
+    next reply; what is there stays when it is shut again.
+    """
+    source = InMemoryFlagSource({"session_memory.enabled": False})
     async with Memorist(model="structural", home=tmp_path, flags=source) as engine:
         session = await engine.open("s")
         talk = Talk(session)
@@ -95,7 +102,9 @@ async def test_a_session_goes_on_while_the_source_hangs(tmp_path: Path) -> None:
 
 @pytest.mark.covers("FG-1", "FG-2")
 async def test_the_file_of_the_settings_is_the_source_where_none_is_given(tmp_path: Path) -> None:
-    """Set in code here; a change of the file reaches the running session; the engine ends the look-ups."""
+    """Set in code here; a change of the file reaches the running session; the engine ends the
+    look-ups.
+    """
     file = tmp_path / "flags.toml"
     settings = Settings(flags=FlagsSettings(file=str(file)))
     async with Memorist(model="structural", home=tmp_path / "home", settings=settings) as engine:
@@ -113,9 +122,13 @@ async def test_the_file_of_the_settings_is_the_source_where_none_is_given(tmp_pa
 
 
 @pytest.mark.covers("FG-2")
-async def test_a_recorded_session_begins_with_the_flags_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A replay waits for a source that is slow, so that its first messages are judged like its last."""
-    monkeypatch.setattr("memorist.engine.memorist.FIRST_LOOK_SECONDS", WAIT)
+async def test_a_recorded_session_begins_with_the_flags_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay waits for a source that is slow, so that its first messages are judged like its
+    last.
+    """
+    monkeypatch.setattr("memorist.engine.engine.FLAGS_WAIT_SECONDS", WAIT)
 
     class Slow:
         def read(self) -> Mapping[str, object]:
@@ -123,9 +136,9 @@ async def test_a_recorded_session_begins_with_the_flags_known(tmp_path: Path, mo
             return {"session_memory.start_tokens": 77}
 
     async with Memorist(model="structural", home=tmp_path, flags=Slow()) as engine:
-        engine.play("s", folder=tmp_path / "session")
+        engine.replay_session("s", folder=tmp_path / "session")
 
-        assert engine.flags.over(engine.settings.session_memory).start_tokens == 77
+        assert engine.flags.apply_to(engine.settings.session_memory).start_tokens == 77
 
 
 def test_a_path_that_is_no_place_is_an_error_of_the_caller(tmp_path: Path) -> None:

@@ -9,14 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.engine.host_history import HostHistory
-from memorist.formats.registry import codec
+from memorist.formats.registry import find_codec
 
-ANTHROPIC = codec("anthropic")
+ANTHROPIC = find_codec("anthropic")
 
 
 def user(text: str, *, marked: bool = False) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": text}
-    return {"role": "user", "content": [{**block, "cache_control": {"type": "ephemeral"}} if marked else block]}
+    return {
+        "role": "user",
+        "content": [{**block, "cache_control": {"type": "ephemeral"}} if marked else block],
+    }
 
 
 def assistant(text: str) -> dict[str, Any]:
@@ -24,11 +27,18 @@ def assistant(text: str) -> dict[str, Any]:
 
 
 def reply(text: str) -> dict[str, Any]:
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": text}], "usage": {}}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [{"type": "text", "text": text}],
+        "usage": {},
+    }
 
 
 def texts(history: HostHistory, items: list[Any]) -> list[str]:
-    return [message.text for message in history.sent(items).messages]
+    return [message.text for message in history.add_request(items).messages]
 
 
 @pytest.mark.covers("EN-1")
@@ -42,19 +52,24 @@ def test_only_what_is_new_in_a_request_is_taken() -> None:
 
 @pytest.mark.covers("EN-1")
 def test_a_cache_mark_that_moves_is_no_news_but_is_kept_for_forks() -> None:
-    """Hosts mark the newest message and unmark the one before; the bytes last sent are what a fork must repeat."""
+    """Hosts mark the newest message and unmark the one before; the bytes last sent are what a fork
+    must repeat.
+    """
     history = HostHistory(ANTHROPIC)
-    history.sent([user("one", marked=True)])
+    history.add_request([user("one", marked=True)])
 
-    assert texts(history, [user("one"), assistant("two"), user("three", marked=True)]) == ["two", "three"]
+    assert texts(history, [user("one"), assistant("two"), user("three", marked=True)]) == [
+        "two",
+        "three",
+    ]
     assert history.items == [user("one"), assistant("two"), user("three", marked=True)]
 
 
 def test_the_echo_of_an_observed_reply_is_not_new() -> None:
     """The reply was taken when it came; the host sends it back with the next request."""
     history = HostHistory(ANTHROPIC)
-    history.sent([user("one")])
-    history.observed(ANTHROPIC.decode_reply(reply("two")).messages)
+    history.add_request([user("one")])
+    history.add_reply(ANTHROPIC.decode_reply(reply("two")).messages)
 
     assert texts(history, [user("one"), assistant("two"), user("three")]) == ["three"]
 
@@ -62,9 +77,9 @@ def test_the_echo_of_an_observed_reply_is_not_new() -> None:
 def test_the_same_words_twice_are_two_messages() -> None:
     """A word such as continue may be said again and again."""
     history = HostHistory(ANTHROPIC)
-    history.sent([user("continue")])
-    history.observed(ANTHROPIC.decode_reply(reply("done")).messages)
-    first = history.sent([user("continue"), assistant("done"), user("continue")]).messages
+    history.add_request([user("continue")])
+    history.add_reply(ANTHROPIC.decode_reply(reply("done")).messages)
+    first = history.add_request([user("continue"), assistant("done"), user("continue")]).messages
 
     assert [message.text for message in first] == ["continue"]
     assert first[0].id.endswith("-2")
@@ -74,8 +89,8 @@ def test_a_rewritten_history_is_told_and_its_known_messages_are_not_new() -> Non
     """A host that compacts sends a summary and a tail; the tail is known."""
     history = HostHistory(ANTHROPIC)
     items = [user(f"m{number}") for number in range(30)]
-    history.sent(items)
-    news = history.sent([user("summary"), *items[-5:]])
+    history.add_request(items)
+    news = history.add_request([user("summary"), *items[-5:]])
 
     assert news.rewritten
     assert [message.text for message in news.messages] == ["summary"]
@@ -85,7 +100,10 @@ def test_a_rewritten_history_is_told_and_its_known_messages_are_not_new() -> Non
 def test_after_a_restart_only_unknown_messages_are_new() -> None:
     """Ids come from what is said, so a transcript on disk tells what is known."""
     first = HostHistory(ANTHROPIC)
-    known = [message.id for message in first.sent([user("one"), user("one"), assistant("two")]).messages]
+    known = [
+        message.id
+        for message in first.add_request([user("one"), user("one"), assistant("two")]).messages
+    ]
     second = HostHistory(ANTHROPIC, known)
 
     assert texts(second, [user("one"), user("one"), assistant("two"), user("three")]) == ["three"]
@@ -96,8 +114,12 @@ def test_objects_of_an_sdk_in_the_history_are_taken_as_what_they_send() -> None:
     from anthropic.types import TextBlock
 
     history = HostHistory(ANTHROPIC)
-    history.sent([user("one")])
-    items = [user("one"), {"role": "assistant", "content": [TextBlock(type="text", text="two")]}, user("three")]
+    history.add_request([user("one")])
+    items = [
+        user("one"),
+        {"role": "assistant", "content": [TextBlock(type="text", text="two")]},
+        user("three"),
+    ]
 
     assert texts(history, items) == ["two", "three"]
     assert history.items[1] == assistant("two")
@@ -120,7 +142,7 @@ def test_however_a_history_grows_each_entry_is_new_exactly_once(steps: list[list
 def test_a_host_that_changes_its_entries_later_does_not_change_what_was_sent() -> None:
     """A fork repeats the bytes of the request, not what became of the host's objects."""
     history, entry = HostHistory(ANTHROPIC), user("one")
-    history.sent([entry])
+    history.add_request([entry])
     entry["content"][0]["text"] = "changed"
 
     assert history.items == [user("one")]
@@ -128,16 +150,22 @@ def test_a_host_that_changes_its_entries_later_does_not_change_what_was_sent() -
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 12), st.booleans(), st.booleans()), max_size=8))
-def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(steps: list[tuple[int, bool, bool]]) -> None:
-    """Whenever the copy was made, and however the host's marks moved since: the list is what was sent last, and later requests leave it alone."""
+def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(
+    steps: list[tuple[int, bool, bool]],
+) -> None:
+    """Whenever the copy was made, and however the host's marks moved since: the list is what was
+    sent last, and later requests leave it alone.
+    """
     history, items, taken = HostHistory(ANTHROPIC), list[Any](), list[tuple[list[Any], list[Any]]]()
     for count, ahead, marked in steps:
-        items = [user(item["content"][0]["text"]) for item in items] + [user(str(len(items) + new)) for new in range(count)]
+        items = [user(item["content"][0]["text"]) for item in items] + [
+            user(str(len(items) + new)) for new in range(count)
+        ]
         items[-1] = user(str(len(items) - 1), marked=marked)
-        history.sent(items)
-        taken.append((history.taken_spare(), list(items)))
+        history.add_request(items)
+        taken.append((history.take_copy(), list(items)))
         if ahead:
-            history.make_spare()
+            history.prepare_copy()
 
     assert all(given == sent for given, sent in taken)
     assert len({id(given) for given, _ in taken}) == len(taken)
@@ -146,11 +174,11 @@ def test_a_list_made_ahead_is_the_history_and_belongs_to_whoever_took_it(steps: 
 def test_a_rewritten_history_is_not_sent_from_an_older_copy() -> None:
     """A copy made ahead of a request is of no use when the host starts anew."""
     history = HostHistory(ANTHROPIC)
-    history.sent([user("one"), assistant("two"), user("three")])
-    history.make_spare()
-    history.sent([user("other")])
+    history.add_request([user("one"), assistant("two"), user("three")])
+    history.prepare_copy()
+    history.add_request([user("other")])
 
-    assert history.taken_spare() == [user("other")]
+    assert history.take_copy() == [user("other")]
 
 
 def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:
@@ -161,7 +189,9 @@ def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:
             return {"type": "text", "text": "two"}
 
     history = HostHistory(ANTHROPIC)
-    history.sent([user("one"), {"role": "assistant", "content": (Block(),)}])
+    history.add_request([user("one"), {"role": "assistant", "content": (Block(),)}])
 
     assert history.items == [user("one"), assistant("two")]
-    assert texts(history, [user("one"), {"role": "assistant", "content": [Block()]}, user("three")]) == ["three"]
+    assert texts(
+        history, [user("one"), {"role": "assistant", "content": [Block()]}, user("three")]
+    ) == ["three"]

@@ -1,4 +1,6 @@
-"""Memory in a session when something goes wrong: restarts, rewritten histories, requests of odd shape, disks and databases that refuse."""
+"""Memory in a session when something goes wrong: restarts, rewritten histories, requests of odd
+shape, disks and databases that refuse.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,12 @@ import msgspec
 import pytest
 
 from engine.test_memory import LONG, Loop, project, remembered
-from memorist.auto_memory.folder.run import MemoryFolder
-from memorist.auto_memory.kinds import Kind
-from memorist.auto_memory.topic import Topic
+from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.topic import MemoryKind, Topic
 from memorist.core.messages import JsonObject
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.store.layout import SessionLayout
-from memorist.testing import strict
+from memorist.testing import request_checks
 
 __all__ = ["project"]
 
@@ -40,17 +41,28 @@ async def test_the_hosts_instructions_stay_first(tmp_path: Path, project: Path) 
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         await remembered(engine, Loop(project, engine), LONG)
         session = await engine.open("two", project=str(project), format="openai_chat")
-        messages = [{"role": "system", "content": "You are an agent."}, {"role": "user", "content": ASKED}]
+        messages = [
+            {"role": "system", "content": "You are an agent."},
+            {"role": "user", "content": ASKED},
+        ]
         sent = await session.prepare({"model": "gpt-5", "messages": messages})
 
     assert [item["role"] for item in sent["messages"]] == ["system", "user", "user", "user"]
-    assert [INDEX in said(sent)[1], ASKED in said(sent)[2], BEARS in said(sent)[3]] == [True, True, True]
-    assert strict.check("openai_chat", sent, window=100_000, tokens=1) is None
+    assert [INDEX in said(sent)[1], ASKED in said(sent)[2], BEARS in said(sent)[3]] == [
+        True,
+        True,
+        True,
+    ]
+    assert request_checks.find_problem("openai_chat", sent, window=100_000, tokens=1) is None
 
 
 @pytest.mark.covers("RC-1")
-async def test_nothing_is_put_behind_words_that_the_host_wants_continued(tmp_path: Path, project: Path) -> None:
-    """A session that is taken up in the middle, with the start of a reply at the end: what is shown waits for the next request."""
+async def test_nothing_is_put_behind_words_that_the_host_wants_continued(
+    tmp_path: Path, project: Path
+) -> None:
+    """A session that is taken up in the middle, with the start of a reply at the end: what is shown
+    waits for the next request.
+    """
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         await remembered(engine, Loop(project, engine), LONG)
         session = await engine.open("two", project=str(project))
@@ -72,8 +84,12 @@ async def test_nothing_is_put_behind_words_that_the_host_wants_continued(tmp_pat
 
 @pytest.mark.covers("RC-1", "CX-8")
 @pytest.mark.parametrize("rewritten", [False, True])
-async def test_after_a_restart_each_thing_is_shown_once(tmp_path: Path, project: Path, rewritten: bool) -> None:
-    """The same bytes again where the host goes on; the index anew where the host comes back with another history, in which nothing of ours stands."""
+async def test_after_a_restart_each_thing_is_shown_once(
+    tmp_path: Path, project: Path, rewritten: bool
+) -> None:
+    """The same bytes again where the host goes on; the index anew where the host comes back with
+    another history, in which nothing of ours stands.
+    """
     host = Loop(project)
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host.engine = engine
@@ -81,11 +97,17 @@ async def test_after_a_restart_each_thing_is_shown_once(tmp_path: Path, project:
         session = await host.open("two")
         await host.turn(session, ASKED)
         await session.close()
-    history = [{"role": "user", "content": "A summary of what was said."}] if rewritten else list(host.messages)
+    history = (
+        [{"role": "user", "content": "A summary of what was said."}]
+        if rewritten
+        else list(host.messages)
+    )
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         session = await engine.open("two", project=str(project))
         history.append({"role": "user", "content": "Now please look at the other importer too"})
-        after = (await session.prepare({"model": "m", "max_tokens": 1000, "messages": history}))["messages"]
+        after = (await session.prepare({"model": "m", "max_tokens": 1000, "messages": history}))[
+            "messages"
+        ]
         await session.close()
 
     assert count({"messages": after}, INDEX) == 1
@@ -94,8 +116,12 @@ async def test_after_a_restart_each_thing_is_shown_once(tmp_path: Path, project:
 
 
 @pytest.mark.covers("SF-5", "RC-1")
-async def test_a_kill_between_window_and_inserts_shows_nothing_twice(tmp_path: Path, project: Path) -> None:
-    """The window was saved with what had been inserted, and the list of inserts not yet thrown away."""
+async def test_a_kill_between_window_and_inserts_shows_nothing_twice(
+    tmp_path: Path, project: Path
+) -> None:
+    """The window was saved with what had been inserted, and the list of inserts not yet thrown
+    away.
+    """
     host = Loop(project)
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host.engine = engine
@@ -104,7 +130,7 @@ async def test_a_kill_between_window_and_inserts_shows_nothing_twice(tmp_path: P
         await host.turn(session, "Hello there, my friend")
         await host.turn(session, ASKED)
         layout: SessionLayout = session.layout
-        inserts = layout.inserts.read_bytes()
+        inserts = layout.injected_messages.read_bytes()
         await session.close()
     history = list(host.messages)
     for again in range(2):
@@ -113,20 +139,24 @@ async def test_a_kill_between_window_and_inserts_shows_nothing_twice(tmp_path: P
             history.append({"role": "user", "content": f"Thanks {again}"})
             sent = await session.prepare({"model": "m", "max_tokens": 1000, "messages": history})
             await session.close()
-        layout.inserts.write_bytes(inserts)
+        layout.injected_messages.write_bytes(inserts)
 
     assert (count(sent, INDEX), count(sent, BEARS)) == (1, 1)
 
 
 @pytest.mark.covers("SF-5")
-@pytest.mark.parametrize("harm", ["no ledger", "locked", "no folder", "folder is a file", "no state", "bad history"])
+@pytest.mark.parametrize(
+    "harm", ["no ledger", "locked", "no folder", "folder is a file", "no state", "bad history"]
+)
 async def test_the_host_sees_no_error_of_memory(tmp_path: Path, project: Path, harm: str) -> None:
-    """Whatever becomes of folder and database while the session runs, every call of the session goes through."""
+    """Whatever becomes of folder and database while the session runs, every call of the session
+    goes through.
+    """
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
         await remembered(engine, host, LONG)
         session = await host.open("two")
-        where = engine.memory(str(project)).where
+        where = engine.memory(str(project)).layout
         locking = sqlite3.connect(engine.layout.database, isolation_level=None)
         match harm:
             case "no ledger":
@@ -158,34 +188,50 @@ async def test_the_host_sees_no_error_of_memory(tmp_path: Path, project: Path, h
 
 
 @pytest.mark.covers("CP-8", "RC-1", "CX-8")
-async def test_a_request_that_is_sent_again_smaller_shows_the_index(tmp_path: Path, project: Path) -> None:
-    """After the provider refused a request as too long, the new window begins with the index at once, so that the next request extends it."""
+async def test_a_request_that_is_sent_again_smaller_shows_the_index(
+    tmp_path: Path, project: Path
+) -> None:
+    """After the provider refused a request as too long, the new window begins with the index at
+    once, so that the next request extends it.
+    """
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
         await remembered(engine, host, LONG)
         session = await host.open("two")
         for number in range(12):
-            await host.turn(session, f"Read this page {number}: " + "some words about nothing much at all " * 400)
+            await host.turn(
+                session,
+                f"Read this page {number}: " + "some words about nothing much at all " * 400,
+            )
         host.messages.append({"role": "user", "content": "Now the last of the pages"})
         await session.prepare({"model": "m", "max_tokens": 1000, "messages": host.messages})
         smaller = await session.recover()
         assert smaller is not None
         again = list(smaller["messages"])
-        host.messages += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "And once more"}]
+        host.messages += [
+            {"role": "assistant", "content": "Done."},
+            {"role": "user", "content": "And once more"},
+        ]
         then = await session.prepare({"model": "m", "max_tokens": 1000, "messages": host.messages})
         await session.close()
 
     assert INDEX in said({"messages": again})[0]
     assert said(then)[0] == said({"messages": again})[0]
-    assert [item["role"] for item in then["messages"][: len(again)]] == [item["role"] for item in again]
+    assert [item["role"] for item in then["messages"][: len(again)]] == [
+        item["role"] for item in again
+    ]
     assert count(then, INDEX) == 1
 
 
 @pytest.mark.covers("AM-8", "EN-1")
-async def test_a_second_wish_reads_no_memory_again(tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a wish may mean is found among memories that were read for the wish before; one that changed meanwhile is read anew."""
+async def test_a_second_wish_reads_no_memory_again(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a wish may mean is found among memories that were read for the wish before; one that
+    changed meanwhile is read anew.
+    """
     read: list[str] = []
-    plain = MemoryFolder.read
+    plain = MemoryFolder.read_topic
 
     def noted(self: MemoryFolder, path: str) -> Topic:
         read.append(path)
@@ -196,15 +242,18 @@ async def test_a_second_wish_reads_no_memory_again(tmp_path: Path, project: Path
         memory = engine.memory(str(project))
         for number in range(8):
             memory.add(
-                f"The number {number} stands for the port of machine {number}", kind=Kind.PROJECT, name=f"n{number}", description="d"
+                f"The number {number} stands for the port of machine {number}",
+                kind=MemoryKind.PROJECT,
+                name=f"n{number}",
+                description="d",
             )
         session = await host.open("one")
         await host.turn(session, "Remember that the staging database runs on port 5433.")
-        (memory.where.folder / "n3.md").write_text("Changed by hand.")
-        monkeypatch.setattr(MemoryFolder, "read", noted)
+        (memory.layout.folder / "n3.md").write_text("Changed by hand.")
+        monkeypatch.setattr(MemoryFolder, "read_topic", noted)
         await host.turn(session, "Remember that the backup runs every night at two.")
         await session.close()
 
     assert "n3.md" in read
     assert not {"n0.md", "n1.md", "n7.md"}.intersection(read)
-    assert len(engine.memory(str(project)).heads()) == 10
+    assert len(engine.memory(str(project)).headers()) == 10

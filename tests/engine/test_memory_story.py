@@ -1,4 +1,6 @@
-"""A story in two sessions with the real SDKs: corrected once in the first, remembered in the second, blamed, undone, forgotten for good."""
+"""A story in two sessions with the real SDKs: corrected once in the first, remembered in the
+second, blamed, undone, forgotten for good.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,15 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.ports import Request
-from memorist.testing.server import ScriptedServer
 from memorist.testing.steps import Say
+from support.provider_server import ScriptedServer
 
-CORRECTION = "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."
+CORRECTION = (
+    "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."
+)
 
 
 class Agent:
@@ -35,7 +39,9 @@ class Agent:
         self.history.append({"role": "user", "content": text})
         match self.format:
             case "anthropic":
-                request = await session.prepare({"model": "claude-sonnet-5", "max_tokens": 500, "messages": self.history})
+                request = await session.prepare(
+                    {"model": "claude-sonnet-5", "max_tokens": 500, "messages": self.history}
+                )
                 message = await self._anthropic.messages.create(**request)
                 await session.observe(message)
                 self.history.append({"role": "assistant", "content": message.content})
@@ -63,7 +69,9 @@ def project(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def talking(engine: Memorist, id: str, project: Path, agent: Agent) -> AsyncIterator[Callable[[str], Any]]:
+async def talking(
+    engine: Memorist, id: str, project: Path, agent: Agent
+) -> AsyncIterator[Callable[[str], Any]]:
     agent.history = []
     session = await engine.open(id, project=str(project), format=agent.format)
 
@@ -76,8 +84,12 @@ async def talking(engine: Memorist, id: str, project: Path, agent: Agent) -> Asy
 
 @pytest.mark.covers("AM-8", "AM-10", "RC-1")
 @pytest.mark.parametrize("format", ["anthropic", "openai_responses", "openai_chat"])
-async def test_corrected_once_and_remembered_then_forgotten_for_good(tmp_path: Path, project: Path, format: str) -> None:
-    """The second session's first request tells what the first was corrected in; after an undo it does not; after forgetting for good no file holds it."""
+async def test_corrected_once_and_remembered_then_forgotten_for_good(
+    tmp_path: Path, project: Path, format: str
+) -> None:
+    """The second session's first request tells what the first was corrected in; after an undo it
+    does not; after forgetting for good no file holds it.
+    """
     seen: list[str] = []
 
     def answer(request: Request) -> Say:
@@ -94,14 +106,14 @@ async def test_corrected_once_and_remembered_then_forgotten_for_good(tmp_path: P
             async with talking(engine, "second", project, agent) as ask:
                 await ask("Add the package left-pad, please.")
             memory = engine.memory(str(project))
-            (head,) = memory.heads()
+            (head,) = memory.headers()
             (change,) = memory.folder.history.log(head.path)
             memory.undo()
             async with talking(engine, "third", project, agent) as ask:
                 await ask("Add the package right-pad, please.")
             memory.undo(memory.folder.history.log()[0].id)
-            assert [each.path for each in memory.heads()] == [head.path]
-            memory.forget_for_good([head.path])
+            assert [each.path for each in memory.headers()] == [head.path]
+            memory.purge([head.path])
         await agent.close()
 
     assert "always use pnpm in this repo, never npm" in seen[2]

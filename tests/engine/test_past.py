@@ -1,4 +1,6 @@
-"""A session of a home that learns from past sessions: what it is shown, what counts as use, and the work that it starts beside itself."""
+"""A session of a home that learns from past sessions: what it is shown, what counts as use, and the
+work that it starts beside itself.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.host import HostContext
-from memorist.context.prefix import Prefix
-from memorist.context.settings import ContextSettings
-from memorist.engine import memorist as engine_module
-from memorist.engine.background import START_SECONDS, ended, start_worker
-from memorist.engine.memorist import Memorist
-from memorist.engine.past_sessions import past_sessions
+from memorist.context.environment import HostContext
+from memorist.context.prefix import PrefixChecker
+from memorist.engine import engine as engine_module
+from memorist.engine.engine import Memorist
+from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.session import Session
-from memorist.rollouts.settings import RolloutsSettings
-from memorist.session_memory.trigger import Host as HostFacts
-from memorist.settings import LongTerm, Settings
+from memorist.engine.worker_process import START_INTERVAL_SECONDS, has_exited, start_worker
+from memorist.session_memory.trigger import HostInfo as HostFacts
+from memorist.settings import ContextSettings, LongTermMemory, RolloutsSettings, Settings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
-from memorist.store.rollouts import kept
+from memorist.store.rollouts import list_extracts
 from memorist.store.state import open_sqlite_state
-from memorist.testing.clock import FrozenClock
+from memorist.testing.memory import FrozenClock
 from rollouts.conftest import claude, codex
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]
@@ -45,29 +45,48 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 @pytest.fixture
 async def home(tmp_path: Path) -> Path:
     """A home that remembers a session in the shop and one in the till."""
-    codex(tmp_path / "sessions" / "a", ["Mend totals.", f"{RULE}.", "Thanks."], session="a", cwd=str(tmp_path / "shop"))
-    codex(tmp_path / "sessions" / "b", ["Count coins.", f"{OTHER}.", "Thanks."], session="b", cwd=str(tmp_path / "till"))
+    codex(
+        tmp_path / "sessions" / "a",
+        ["Mend totals.", f"{RULE}.", "Thanks."],
+        session="a",
+        cwd=str(tmp_path / "shop"),
+    )
+    codex(
+        tmp_path / "sessions" / "b",
+        ["Count coins.", f"{OTHER}.", "Thanks."],
+        session="b",
+        cwd=str(tmp_path / "till"),
+    )
     for name in ("shop", "till"):
         (tmp_path / name / ".git").mkdir(parents=True)
-    async with past_sessions(Settings(home=str(tmp_path / "home"))) as past:
-        await past.sync(past.plan([tmp_path / "sessions"]))
+    async with open_rollout_pipeline(Settings(home=str(tmp_path / "home"))) as past:
+        await past.sync(past.plan_sync([tmp_path / "sessions"]))
     return tmp_path / "home"
 
 
 class Host:
     """A loop of a host; each request is checked for its prefix."""
 
-    def __init__(self, home: Path, format: str = "anthropic", *, long_term: LongTerm = "rollouts", assembled: bool = False) -> None:
+    def __init__(
+        self,
+        home: Path,
+        format: str = "anthropic",
+        *,
+        long_term: LongTermMemory = "rollouts",
+        assembled: bool = False,
+    ) -> None:
         self.format, self.assembled = format, assembled
         self.history: list[Any] = []
-        self.prefix = Prefix()
+        self.prefix = PrefixChecker()
         none = f"{home}/none"
         context = ContextSettings(managed=none, user_folder=none, agents_folder=none)
         self.settings = Settings(home=str(home), long_term=long_term, context=context)
         self.project = str(home.parent / "shop")
 
     def engine(self) -> Memorist:
-        return Memorist(model="structural", settings=self.settings, clock=FrozenClock(1_780_100_000.0))
+        return Memorist(
+            model="structural", settings=self.settings, clock=FrozenClock(1_780_100_000.0)
+        )
 
     async def open(self, engine: Memorist, id: str = "s", **more: Any) -> Session:
         session = await engine.open(id, project=self.project, format=self.format, **more)
@@ -84,15 +103,27 @@ class Host:
         match self.format:
             case "anthropic":
                 content = [{"type": "text", "text": reply}]
-                await session.observe({"role": "assistant", "content": content, "usage": {"input_tokens": 10, "output_tokens": 5}})
+                await session.observe(
+                    {
+                        "role": "assistant",
+                        "content": content,
+                        "usage": {"input_tokens": 10, "output_tokens": 5},
+                    }
+                )
                 self.history.append({"role": "assistant", "content": content})
             case "openai_responses":
-                item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": reply}]}
+                item = {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": reply}],
+                }
                 await session.observe({"output": [item]})
                 self.history.append(item)
             case _:
                 message = {"role": "assistant", "content": reply}
-                await session.observe({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+                await session.observe(
+                    {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+                )
                 self.history.append(message)
         await session.end_turn()
         return msgspec.json.encode(sent).decode()
@@ -101,8 +132,12 @@ class Host:
 @pytest.mark.covers("RO-7", "RO-8", "CX-8")
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("assembled", [False, True], ids=["beside the host", "assembled"])
-async def test_a_session_is_shown_once_what_holds_where_it_runs(home: Path, starts: list[Settings], format: str, assembled: bool) -> None:
-    """In each wire format: its own repository's entry, not that of another; once, and the prefix only grows."""
+async def test_a_session_is_shown_once_what_holds_where_it_runs(
+    home: Path, starts: list[Settings], format: str, assembled: bool
+) -> None:
+    """In each wire format: its own repository's entry, not that of another; once, and the prefix
+    only grows.
+    """
     host = Host(home, format, assembled=assembled)
     async with host.engine() as engine:
         session = await host.open(engine)
@@ -118,8 +153,12 @@ async def test_a_session_is_shown_once_what_holds_where_it_runs(home: Path, star
 
 @pytest.mark.covers("RO-8", "CX-8")
 @pytest.mark.parametrize("format", FORMATS)
-async def test_a_new_process_sends_the_same_bytes(home: Path, starts: list[Settings], format: str) -> None:
-    """Opened again, with other memories by then: what was shown stands where it stood, as it was, and nothing is shown a second time."""
+async def test_a_new_process_sends_the_same_bytes(
+    home: Path, starts: list[Settings], format: str
+) -> None:
+    """Opened again, with other memories by then: what was shown stands where it stood, as it was,
+    and nothing is shown a second time.
+    """
     host = Host(home, format)
     async with host.engine() as engine:
         await host.turn(await host.open(engine), "Hello.")
@@ -137,13 +176,17 @@ async def test_a_new_process_sends_the_same_bytes(home: Path, starts: list[Setti
 
 @pytest.mark.covers("RO-8")
 @pytest.mark.parametrize("format", FORMATS)
-async def test_after_a_compaction_it_is_shown_once(home: Path, starts: list[Settings], format: str) -> None:
+async def test_after_a_compaction_it_is_shown_once(
+    home: Path, starts: list[Settings], format: str
+) -> None:
     """The conversation was made anew, and what past sessions taught stands in it once."""
     host = Host(home, format)
     async with host.engine() as engine:
         session = await host.open(engine)
         for number in range(6):
-            await host.turn(session, f"Request {number}. " + "It says a lot. " * 300, "Answered. " * 300)
+            await host.turn(
+                session, f"Request {number}. " + "It says a lot. " * 300, "Answered. " * 300
+            )
         done = await session.compact()
         after = await host.turn(session, "And now?")
 
@@ -155,15 +198,24 @@ async def test_after_a_compaction_it_is_shown_once(home: Path, starts: list[Sett
 
 
 @pytest.mark.covers("RO-8")
-@pytest.mark.parametrize(("long_term", "shown"), [("rollouts", True), ("both", True), ("auto_memory", False), ("none", False)])
-async def test_it_is_shown_where_the_setting_says_so(home: Path, starts: list[Settings], long_term: LongTerm, shown: bool) -> None:
-    """`long_term` decides over both: what is shown, and whether work is started. A remote session has neither."""
+@pytest.mark.parametrize(
+    ("long_term", "shown"),
+    [("rollouts", True), ("both", True), ("auto_memory", False), ("none", False)],
+)
+async def test_it_is_shown_where_the_setting_says_so(
+    home: Path, starts: list[Settings], long_term: LongTermMemory, shown: bool
+) -> None:
+    """`long_term` decides over both: what is shown, and whether work is started. A remote session
+    has neither.
+    """
     host = Host(home, long_term=long_term)
     async with host.engine() as engine:
         sent = await host.turn(await host.open(engine), "Hello.")
     away = Host(home, long_term=long_term)
     async with away.engine() as engine:
-        remote = await away.turn(await away.open(engine, "r", host=HostFacts(remote=True)), "Hello.")
+        remote = await away.turn(
+            await away.open(engine, "r", host=HostFacts(remote=True)), "Hello."
+        )
 
     assert (RULE in sent) is shown
     assert len(starts) == int(shown)
@@ -172,9 +224,17 @@ async def test_it_is_shown_where_the_setting_says_so(home: Path, starts: list[Se
 
 @pytest.mark.covers("RO-8")
 @pytest.mark.parametrize("format", FORMATS)
-async def test_what_a_reply_cites_counts_as_used_once(home: Path, starts: list[Settings], format: str) -> None:
-    """By id and by file in one block: one use of that session, none of the other; an unknown id and a reply without a block count nothing."""
-    path = next(path for path in (home / "memories" / "rollout_summaries").iterdir() if "thread_id: a\n" in path.read_text())
+async def test_what_a_reply_cites_counts_as_used_once(
+    home: Path, starts: list[Settings], format: str
+) -> None:
+    """By id and by file in one block: one use of that session, none of the other; an unknown id and
+    a reply without a block count nothing.
+    """
+    path = next(
+        path
+        for path in (home / "memories" / "rollout_summaries").iterdir()
+        if "thread_id: a\n" in path.read_text()
+    )
     entry = f"rollout_summaries/{path.name}:1-3|note=[the rule]"
     cited = (
         f"Done.\n<oai-mem-citation>\n<citation_entries>\n{entry}\n</citation_entries>\n"
@@ -186,15 +246,19 @@ async def test_what_a_reply_cites_counts_as_used_once(home: Path, starts: list[S
         await host.turn(session, "Hello.", cited)
         await host.turn(session, "Go on.")
     state = open_sqlite_state(home / "state.sqlite")
-    uses = {each.extracted.thread: each.uses for each in kept(state)}
+    uses = {each.extracted.thread: each.uses for each in list_extracts(state)}
     state.close()
 
     assert uses == {"a": 1, "b": 0}
     assert starts
 
 
-async def test_files_that_cannot_be_shown_stop_no_session(home: Path, starts: list[Settings]) -> None:
-    """A summary that is no text, a folder that is a link elsewhere: the request goes out without it."""
+async def test_files_that_cannot_be_shown_stop_no_session(
+    home: Path, starts: list[Settings]
+) -> None:
+    """A summary that is no text, a folder that is a link elsewhere: the request goes out without
+    it.
+    """
     (home / "memories" / "memory_summary.md").write_bytes(b"\xff\xfe\x00 no summary")
     host = Host(home)
     async with host.engine() as engine:
@@ -212,15 +276,19 @@ async def test_files_that_cannot_be_shown_stop_no_session(home: Path, starts: li
 
 
 def wait_until_ended(process: int) -> None:
-    while not ended(process):
+    while not has_exited(process):
         time.sleep(0.05)
 
 
 @pytest.mark.covers("RO-2", "EN-1")
-async def test_due_work_is_done_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening a session starts it, with the settings of this engine and not those of the environment; it does what is due and ends.
+async def test_due_work_is_done_by_a_process_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a session starts it, with the settings of this engine and not those of the
+    environment; it does what is due and ends.
 
-    A session of another engine right afterwards starts no second one. A file of the working folder that is named like memorist is not taken for it.
+    A session of another engine right afterwards starts no second one. A file of the working folder
+    that is named like memorist is not taken for it.
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memorist.py").write_text("raise SystemExit", "utf-8")
@@ -228,28 +296,34 @@ async def test_due_work_is_done_by_a_process_of_its_own(tmp_path: Path, monkeypa
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "not-this-one"))
     claude(tmp_path / "user" / ".claude" / "projects" / "shop" / "c1.jsonl", [f"{RULE}."])
     home = tmp_path / "home"
-    settings = Settings(home=str(home), long_term="rollouts", rollouts=RolloutsSettings(max_age_days=36_500))
+    settings = Settings(
+        home=str(home), long_term="rollouts", rollouts=RolloutsSettings(max_age_days=36_500)
+    )
     first = Memorist(settings=settings)
     await first.open("s", project=str(tmp_path))
-    process = first._worker
+    process = first._worker_process
     assert process is not None
     assert process != os.getpid()
     async with Memorist(settings=settings) as second:
         await second.open("t", project=str(tmp_path))
-        assert second._worker is None
+        assert second._worker_process is None
     wait_until_ended(process)
     await first.close()
 
     state = open_sqlite_state(home / "state.sqlite")
-    assert [each.extracted.thread for each in kept(state)] == ["c1"]
+    assert [each.extracted.thread for each in list_extracts(state)] == ["c1"]
     state.close()
     assert RULE in (home / "memories" / "memory_summary.md").read_text()
     assert not (tmp_path / "not-this-one").exists()
 
 
 @pytest.mark.covers("RO-2")
-def test_a_worker_is_started_at_most_once_in_half_an_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mark in the home tells; a mark from the future or of another kind does not keep one from starting; a home that cannot be written starts none."""
+def test_a_worker_is_started_at_most_once_in_half_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mark in the home tells; a mark from the future or of another kind does not keep one from
+    starting; a home that cannot be written starts none.
+    """
     begun: list[bytes] = []
 
     def begin(settings: bytes, environment: Mapping[str, str]) -> int:
@@ -257,14 +331,18 @@ def test_a_worker_is_started_at_most_once_in_half_an_hour(tmp_path: Path, monkey
         begun.append(settings)
         return 1
 
-    monkeypatch.setattr("memorist.engine.background._start", begin)
+    monkeypatch.setattr("memorist.engine.worker_process._spawn_worker", begin)
     settings = Settings(home=str(tmp_path), long_term="rollouts")
     mark = Layout(tmp_path).rollouts_state / "started"
 
     def start(now: float) -> int | None:
         return start_worker(settings, files=DiskFiles(), clock=FrozenClock(now))
 
-    assert [start(1e9), start(1e9 + START_SECONDS - 1), start(1e9 + START_SECONDS)] == [1, None, 1]
+    assert [
+        start(1e9),
+        start(1e9 + START_INTERVAL_SECONDS - 1),
+        start(1e9 + START_INTERVAL_SECONDS),
+    ] == [1, None, 1]
     assert start(1e9 - 10.0) == 1
     mark.write_bytes(b"\xffnever")
     assert start(1e9) == 1
@@ -275,16 +353,20 @@ def test_a_worker_is_started_at_most_once_in_half_an_hour(tmp_path: Path, monkey
 
 
 @pytest.mark.covers("RO-9", "SF-5")
-async def test_a_damaged_database_costs_the_session_nothing(home: Path, starts: list[Settings], tmp_path: Path) -> None:
-    """The engine opens, the session is shown what it was; the next sync takes back what the files hold, and says what befell the database."""
+async def test_a_damaged_database_costs_the_session_nothing(
+    home: Path, starts: list[Settings], tmp_path: Path
+) -> None:
+    """The engine opens, the session is shown what it was; the next sync takes back what the files
+    hold, and says what befell the database.
+    """
     for path in home.glob("state.sqlite*"):
         path.write_bytes(b"no database at all " * 400)
     host = Host(home)
     async with host.engine() as engine:
         sent = await host.turn(await host.open(engine), "Hello.")
-    async with past_sessions(Settings(home=str(home))) as past:
-        done = await past.sync(past.plan([tmp_path / "sessions"]))
-        back = [each.extracted.thread for each in kept(past.state)]
+    async with open_rollout_pipeline(Settings(home=str(home))) as past:
+        done = await past.sync(past.plan_sync([tmp_path / "sessions"]))
+        back = [each.extracted.thread for each in list_extracts(past.state)]
 
     assert RULE in sent
     assert list(home.glob("state.sqlite.damaged*"))

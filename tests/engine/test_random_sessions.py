@@ -1,4 +1,6 @@
-"""Whatever a host does, each request is one that the provider takes: pairs whole, the newest words in view."""
+"""Whatever a host does, each request is one that the provider takes: pairs whole, the newest words
+in view.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,27 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.result import Strategy
-from memorist.context.host import HostContext
-from memorist.engine.memorist import Memorist
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
+from memorist.compaction.history import CompactionStrategy
+from memorist.context.environment import HostContext
+from memorist.engine.engine import Memorist
+from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Reply, Request
 from memorist.settings import Settings
-from memorist.testing.clock import FrozenClock
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.steps import Call, Many, Say, Step
+from memorist.testing.memory import FrozenClock
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import CallTool, ReplyParts, Say, Step
 
 MODEL = "made-up"
-SETTINGS = Settings(models=ModelSettings(prices={MODEL: Price(window=20_000, max_output=500, input=3.0, output=15.0, cache_read=0.3)}))
+SETTINGS = Settings(
+    models=ModelSettings(
+        prices={
+            MODEL: ModelPrice(window=20_000, max_output=500, input=3.0, output=15.0, cache_read=0.3)
+        }
+    )
+)
 
-# One move of the host: a user's text of so many words, then a reply with so many calls, each answered by so many words; or a compaction by hand.
+# One move of the host: a user's text of so many words, then a reply with so many calls, each
+# answered by so many words; or a compaction by hand.
 MOVES = st.one_of(
     st.tuples(st.integers(1, 400), st.lists(st.integers(0, 3_000), max_size=3)),
     st.sampled_from(["auto", "micro", "structural", "session-memory", "tail"]),
@@ -36,9 +44,16 @@ MOVES = st.one_of(
 
 @pytest.mark.covers("CP-10", "CP-14", "CP-15")
 @settings(max_examples=15, deadline=None)
-@given(st.lists(MOVES, min_size=1, max_size=14), st.sampled_from(["anthropic", "openai_responses", "openai_chat"]))
-def test_every_request_of_any_session_is_one_that_the_provider_takes(moves: list[Any], name: str) -> None:
-    """The scripted model is as strict as the providers about pairs; and the user's newest message is in every request."""
+@given(
+    st.lists(MOVES, min_size=1, max_size=14),
+    st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
+)
+def test_every_request_of_any_session_is_one_that_the_provider_takes(
+    moves: list[Any], name: str
+) -> None:
+    """The scripted model is as strict as the providers about pairs; and the user's newest message
+    is in every request.
+    """
     asyncio.run(_play(moves, name, None))
 
 
@@ -51,14 +66,20 @@ def test_every_request_of_any_session_is_one_that_the_provider_takes(moves: list
     st.sampled_from(["anthropic", "openai_responses", "openai_chat"]),
     st.sampled_from(["rollout", "file-native"]),
 )
-def test_every_request_of_an_assembled_session_is_one_that_the_provider_takes(moves: list[Any], name: str, family: Any) -> None:
-    """With turns taken back, calls that were interrupted and days that pass, too; and the first context stands in every request, once."""
+def test_every_request_of_an_assembled_session_is_one_that_the_provider_takes(
+    moves: list[Any], name: str, family: Any
+) -> None:
+    """With turns taken back, calls that were interrupted and days that pass, too; and the first
+    context stands in every request, once.
+    """
     asyncio.run(_play(moves, name, family))
 
 
 async def _play(moves: list[Any], name: str, family: Any) -> None:
     answer: list[Step] = []
-    model = ScriptedModel(lambda request: answer.pop(), format=name, name=f"scripted:{MODEL}", window=10_000_000)
+    model = ScriptedModel(
+        lambda request: answer.pop(), format=name, name=f"scripted:{MODEL}", window=10_000_000
+    )
     body: dict[str, Any] = {"model": MODEL, HISTORY[name]: []}
     if name == "anthropic":
         body["max_tokens"] = 500
@@ -67,7 +88,9 @@ async def _play(moves: list[Any], name: str, family: Any) -> None:
     with tempfile.TemporaryDirectory() as home:
         (Path(home) / "CLAUDE.md").write_text(RULE, "utf-8")
         (Path(home) / "AGENTS.md").write_text(RULE, "utf-8")
-        async with Memorist(model="structural", home=home, settings=SETTINGS, clock=clock) as engine:
+        async with Memorist(
+            model="structural", home=home, settings=SETTINGS, clock=clock
+        ) as engine:
             session = await engine.open("s", format=name)
             if family is not None:
                 session.assemble(HostContext(folder=home, family=family))
@@ -77,7 +100,7 @@ async def _play(moves: list[Any], name: str, family: Any) -> None:
                 elif move == "back":
                     del body[HISTORY[name]][starts.pop() if starts else 0 :]
                 elif isinstance(move, str) and move != "stop" and starts:
-                    await session.compact(strategy=cast("Strategy", move))
+                    await session.compact(strategy=cast("CompactionStrategy", move))
                 if isinstance(move, str) and move != "stop":
                     continue
                 words, results = (5, [0]) if move == "stop" else move
@@ -85,17 +108,24 @@ async def _play(moves: list[Any], name: str, family: Any) -> None:
                 said = f"Question {number} " + "word " * words
                 body[HISTORY[name]].append({"role": "user", "content": said})
                 calls = tuple(
-                    Call(name="Read", input={"file_path": f"f{number}_{each}"}, id=f"c{number}_{each}") for each in range(len(results))
+                    CallTool(
+                        name="Read",
+                        input={"file_path": f"f{number}_{each}"},
+                        id=f"c{number}_{each}",
+                    )
+                    for each in range(len(results))
                 )
-                answer.append(Many(parts=(Say(text=f"Looking {number}."), *calls)))
+                answer.append(ReplyParts(parts=(Say(text=f"Looking {number}."), *calls)))
                 reply = await _call(session, model, body, said)
                 body[HISTORY[name]] += ECHO[name](reply.body)
                 if results and move != "stop":
-                    body[HISTORY[name]] += ANSWER[name]([(f"c{number}_{each}", "line " * size) for each, size in enumerate(results)])
+                    body[HISTORY[name]] += ANSWER[name](
+                        [(f"c{number}_{each}", "line " * size) for each, size in enumerate(results)]
+                    )
                     answer.append(Say(text="Done."))
                     reply = await _call(session, model, body, said)
                     body[HISTORY[name]] += ECHO[name](reply.body)
-                await session.memory.drain(5)
+                await session.session_memory.drain(5)
 
 
 async def _call(session: Any, model: ScriptedModel, body: dict[str, Any], said: str) -> Reply:
@@ -117,8 +147,18 @@ ECHO: dict[str, Callable[[Any], list[Any]]] = {
 }
 ANSWER: dict[str, Callable[[list[tuple[str, str]]], list[Any]]] = {
     "anthropic": lambda pairs: [
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": text} for name, text in pairs]}
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": name, "content": text}
+                for name, text in pairs
+            ],
+        }
     ],
-    "openai_responses": lambda pairs: [{"type": "function_call_output", "call_id": name, "output": text} for name, text in pairs],
-    "openai_chat": lambda pairs: [{"role": "tool", "tool_call_id": name, "content": text} for name, text in pairs],
+    "openai_responses": lambda pairs: [
+        {"type": "function_call_output", "call_id": name, "output": text} for name, text in pairs
+    ],
+    "openai_chat": lambda pairs: [
+        {"role": "tool", "tool_call_id": name, "content": text} for name, text in pairs
+    ],
 }

@@ -1,4 +1,6 @@
-"""A memory folder that cannot be written: on a file system mounted read-only, since permissions do not stop root."""
+"""A memory folder that cannot be written: on a file system mounted read-only, since permissions do
+not stop root.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ import pytest
 
 from auto_memory.conftest import memory
 from engine.test_memory import project
-from memorist.auto_memory.changes import Why
-from memorist.engine.memorist import Memorist
+from memorist.auto_memory.changes import ChangeReason
+from memorist.engine.engine import Memorist
 
 __all__ = ["project"]
 
@@ -53,7 +55,20 @@ PROGRAM = textwrap.dedent("""
 def run_read_only(folder: Path, home: Path, project: Path) -> dict[str, Any]:
     """What the program told, with the folder mounted read-only for it alone."""
     mount = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
-    command = ["unshare", "-rm", "sh", "-c", mount, "sh", str(folder), sys.executable, "-c", PROGRAM, str(home), str(project)]
+    command = [
+        "unshare",
+        "-rm",
+        "sh",
+        "-c",
+        mount,
+        "sh",
+        str(folder),
+        sys.executable,
+        "-c",
+        PROGRAM,
+        str(home),
+        str(project),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
@@ -75,16 +90,23 @@ def mounts_here(tmp_path: Path) -> bool:
 async def test_a_read_only_folder_is_read_and_recalled_and_says_why_nothing_is_written(
     tmp_path: Path, project: Path, *, known: bool
 ) -> None:
-    """Index and recall as ever, also where nobody looked at the folder before; a write gives one clear error, and no file is other than it was."""
+    """Index and recall as ever, also where nobody looked at the folder before; a write gives one
+    clear error, and no file is other than it was.
+    """
     if not mounts_here(tmp_path):
-        pytest.skip("this machine allows no mounts in a user namespace (unshare -rm), and root heeds no permissions")
+        pytest.skip(
+            "this machine allows no mounts in a user namespace (unshare -rm), and root heeds "
+            "no permissions"
+        )
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
-        where = engine.memory(str(project)).where
+        where = engine.memory(str(project)).layout
         where.folder.mkdir(parents=True)
-        (where.folder / "frobnicator.md").write_bytes(memory("frobnicator", "The frobnicator of the mill takes linseed oil."))
+        (where.folder / "frobnicator.md").write_bytes(
+            memory("frobnicator", "The frobnicator of the mill takes linseed oil.")
+        )
         (where.folder / "other.md").write_bytes(memory("other", "The loom is blue."))
         if known:
-            engine.memory(str(project)).heads()
+            engine.memory(str(project)).headers()
     before = {path.name: path.read_bytes() for path in where.folder.iterdir()}
 
     told = run_read_only(where.folder, tmp_path / "home", project)
@@ -98,6 +120,8 @@ async def test_a_read_only_folder_is_read_and_recalled_and_says_why_nothing_is_w
     assert {path.name: path.read_bytes() for path in where.folder.iterdir()} == before
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         again = engine.memory(str(project))
-        assert [head.path for head in again.heads()] == ["frobnicator.md", "other.md"]
-        again.forget(["other.md"], Why(actor="user", what="forget"))
-        assert (where.folder / "MEMORY.md").read_text() == "- [frobnicator](frobnicator.md) — about frobnicator\n"
+        assert [head.path for head in again.headers()] == ["frobnicator.md", "other.md"]
+        again.forget(["other.md"], ChangeReason(actor="user", what="forget"))
+        assert (
+            where.folder / "MEMORY.md"
+        ).read_text() == "- [frobnicator](frobnicator.md) — about frobnicator\n"

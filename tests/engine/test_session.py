@@ -1,4 +1,6 @@
-"""A session as a host lives it: notes in the background, by structure or by a fork, whatever the model does."""
+"""A session as a host lives it: notes in the background, by structure or by a fork, whatever the
+model does.
+"""
 
 from __future__ import annotations
 
@@ -11,58 +13,72 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.prefix import Prefix
+from memorist.context.prefix import PrefixChecker
+from memorist.core.markdown import load_prompt
 from memorist.core.messages import Usage
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
-from memorist.forks.request import MARK
+from memorist.forks.fork import FORK_MARK
 from memorist.ports import Reply, Request
-from memorist.prompts.load import load
-from memorist.session_memory.ledger import UNREAD_LIMIT, Ledger
-from memorist.session_memory.run import Cursor
-from memorist.session_memory.sections import STRUCTURAL_MARK, bodies
-from memorist.session_memory.trigger import Host
+from memorist.session_memory.notes import NotesCursor
+from memorist.session_memory.template import STRUCTURAL_MARK, section_bodies
+from memorist.session_memory.trigger import HostInfo
 from memorist.settings import Settings
-from memorist.testing.clock import FrozenClock
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.steps import Call, Hang, Many, Say, Step
+from memorist.testing.memory import FrozenClock
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import CallTool, Hang, ReplyParts, Say, Step
+from memorist.transcript.ledger import UNREAD_LIMIT, TranscriptLedger
 
-TEMPLATE = load("session_memory/template")
-PAGE = "The importer drops the last row because range() stops one short; src/importer.py line 40 holds the loop. " * 40
+TEMPLATE = load_prompt("session_memory/template")
+PAGE = (
+    "The importer drops the last row because range() stops one short; src/importer.py line 40 "
+    "holds the loop. " * 40
+)
 HINT = TEMPLATE.splitlines()[4]
 
 
 def is_fork(request: Request) -> bool:
-    return MARK in msgspec.json.encode(request.body).decode()
+    return FORK_MARK in msgspec.json.encode(request.body).decode()
 
 
 def edits(path: Path, words: str = "The importer is fixed.") -> Step:
-    return Say(text=f'<edit path="{path}">\n<old>\n{HINT}\n</old>\n<new>\n{HINT}\n{words}\n</new>\n</edit>')
+    return Say(
+        text=f'<edit path="{path}">\n<old>\n{HINT}\n</old>\n<new>\n{HINT}\n{words}\n</new>\n</edit>'
+    )
 
 
 class Play:
-    """A host with a scripted model that is also the model of the notes; `fork` is what it answers to a fork."""
+    """A host with a scripted model that is also the model of the notes; `fork` is what it answers
+    to a fork.
+    """
 
     def __init__(self, folder: Path, fork: Callable[[Path], Step] = edits) -> None:
         self.folder = folder / "session"
         self.notes = self.folder / "session-memory" / "summary.md"
         self.events: list[Event] = []
-        self.model = ScriptedModel(lambda request: fork(self.notes) if is_fork(request) else self.next_answer, name="scripted:m")
+        self.model = ScriptedModel(
+            lambda request: fork(self.notes) if is_fork(request) else self.next_answer,
+            name="scripted:m",
+        )
         self.next_answer: Step = Say(text="Done.")
         self.messages: list[dict[str, Any]] = []
-        self.prefix = Prefix()
+        self.prefix = PrefixChecker()
 
     async def open(self, engine: Memorist, **more: Any) -> Session:
         return await engine.open("s", folder=self.folder, listener=self.events.append, **more)
 
-    async def turn(self, session: Session, text: str, tokens: int | None = None, answer: Step | None = None) -> Reply:
+    async def turn(
+        self, session: Session, text: str, tokens: int | None = None, answer: Step | None = None
+    ) -> Reply:
         """One call of the host's model, with a usage of so many tokens."""
         usage = None if tokens is None else Usage(input=tokens - 10, output=10)
         self.next_answer = answer or Say(text=f"Answer to {text[:20]}", usage=usage)
         self.messages.append({"role": "user", "content": text})
-        request = await session.prepare({"model": "m", "max_tokens": 1000, "system": "You help.", "messages": self.messages})
+        request = await session.prepare(
+            {"model": "m", "max_tokens": 1000, "system": "You help.", "messages": self.messages}
+        )
         assert self.prefix(request) is None, str(self.prefix)
         reply = await self.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
@@ -74,33 +90,41 @@ class Play:
 
 
 @pytest.mark.covers("SM-2", "SM-8", "SM-13")
-async def test_notes_are_kept_without_a_model_once_the_context_is_large_enough(tmp_path: Path) -> None:
+async def test_notes_are_kept_without_a_model_once_the_context_is_large_enough(
+    tmp_path: Path,
+) -> None:
     """Nothing below 10,000 tokens; then notes that hold the user's words, marked as structural."""
     play = Play(tmp_path)
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please. Never touch the schema.", 9_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
         early = session.notes
         await play.turn(session, "And tell me why it happened.", 12_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
         notes = session.notes or ""
         assert early is None
-        assert [(update.tokens, update.way) for update in play.updates()] == [(12_000, "structural")]
+        assert [(update.tokens, update.way) for update in play.updates()] == [
+            (12_000, "structural")
+        ]
         assert "Never touch the schema." in notes
         assert STRUCTURAL_MARK in notes
 
 
 @pytest.mark.covers("SM-8", "FK-1", "FK-8")
-async def test_a_model_updates_the_notes_in_the_background_from_the_parents_prefix(tmp_path: Path) -> None:
-    """The fork repeats the parent's request, the host does not wait, and the receipt tells what it cost."""
+async def test_a_model_updates_the_notes_in_the_background_from_the_parents_prefix(
+    tmp_path: Path,
+) -> None:
+    """The fork repeats the parent's request, the host does not wait, and the receipt tells what it
+    cost.
+    """
     play = Play(tmp_path)
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
         assert not any(is_fork(request) for request in play.model.requests)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
         parent, fork = play.model.requests
 
         assert session.notes is not None
@@ -119,22 +143,28 @@ async def test_a_model_updates_the_notes_in_the_background_from_the_parents_pref
         lambda notes: Say(text="Done, I updated the notes."),
         lambda notes: Say(text='<write path="/etc/passwd">x</write>'),
         lambda notes: Say(text='<edit path="../../other.md"><old>a</old><new>b</new></edit>'),
-        lambda notes: Call(name="Bash", input={"command": "rm -rf /"}),
+        lambda notes: CallTool(name="Bash", input={"command": "rm -rf /"}),
         lambda notes: Say(text="{ not json"),
     ],
     ids=["claims", "writes elsewhere", "leaves its folder", "calls a shell", "talks nonsense"],
 )
-async def test_whatever_a_model_does_instead_the_notes_are_made_from_structure(tmp_path: Path, answer: Callable[[Path], Step]) -> None:
-    """A model that only says it is done, or does something else, costs no notes; the failure is told."""
+async def test_whatever_a_model_does_instead_the_notes_are_made_from_structure(
+    tmp_path: Path, answer: Callable[[Path], Step]
+) -> None:
+    """A model that only says it is done, or does something else, costs no notes; the failure is
+    told.
+    """
     play = Play(tmp_path, fork=answer)
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please.", 12_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
         assert session.notes is not None
         assert "Fix the importer, please." in session.notes
-        assert [type(event) for event in play.events if isinstance(event, NotesFailed | NotesUpdated)] == [NotesFailed, NotesUpdated]
+        assert [
+            type(event) for event in play.events if isinstance(event, NotesFailed | NotesUpdated)
+        ] == [NotesFailed, NotesUpdated]
         assert session.receipts()[0].outcome.value != "changed"
 
 
@@ -145,13 +175,19 @@ async def test_a_model_that_deletes_the_frame_is_rolled_back(tmp_path: Path) -> 
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix the importer, please.", 12_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
-    assert list(bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(bodies(TEMPLATE, TEMPLATE))
+    assert list(section_bodies(play.notes.read_text("utf-8"), TEMPLATE)) == list(
+        section_bodies(TEMPLATE, TEMPLATE)
+    )
 
 
 def _delete_all(notes: Path) -> str:
-    pairs = "".join(f"<old>\n{line}\n</old>\n<new>\n</new>\n" for line in notes.read_text("utf-8").splitlines() if line.startswith("# "))
+    pairs = "".join(
+        f"<old>\n{line}\n</old>\n<new>\n</new>\n"
+        for line in notes.read_text("utf-8").splitlines()
+        if line.startswith("# ")
+    )
     return f'<edit path="{notes}">\n{pairs}</edit>'
 
 
@@ -162,17 +198,22 @@ async def test_the_cursor_stops_before_open_tool_calls(tmp_path: Path) -> None:
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "Fix it.", 3_000)
-        safe = session.following.safe_message
-        calls = Many(
-            parts=tuple(Call(name="Read", input={"file_path": f"f{number}"}) for number in range(3)), usage=Usage(input=14_000, output=50)
+        safe = session.tracker.last_complete_message
+        calls = ReplyParts(
+            parts=tuple(
+                CallTool(name="Read", input={"file_path": f"f{number}"}) for number in range(3)
+            ),
+            usage=Usage(input=14_000, output=50),
         )
         await play.turn(session, "And the tests.", answer=calls)
-        await session.memory.drain(5)
-        cursor = msgspec.json.decode((play.folder / "session-memory/cursor.json").read_bytes(), type=Cursor)
+        await session.session_memory.drain(5)
+        cursor = msgspec.json.decode(
+            (play.folder / "session-memory/cursor.json").read_bytes(), type=NotesCursor
+        )
 
-        assert session.following.open_calls
-        assert cursor.message != session.following.newest[-1].id
-        assert cursor.message in {safe, session.following.newest[-2].id}
+        assert session.tracker.open_calls
+        assert cursor.message != session.tracker.newest_messages[-1].id
+        assert cursor.message in {safe, session.tracker.newest_messages[-2].id}
 
 
 @pytest.mark.covers("SM-9")
@@ -184,18 +225,20 @@ async def test_a_compaction_waits_for_an_update_but_not_for_long(tmp_path: Path)
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
         began = clock.monotonic()
-        await asyncio.wait_for(session.memory.settled(), 5)
+        await asyncio.wait_for(session.session_memory.wait_until_current(), 5)
         waited = clock.monotonic() - began
         clock.advance(61)
         again = clock.monotonic()
-        await asyncio.wait_for(session.memory.settled(), 5)
+        await asyncio.wait_for(session.session_memory.wait_until_current(), 5)
 
         assert 14 <= waited <= 16
         assert clock.monotonic() == again
 
 
 @pytest.mark.covers("SM-11")
-async def test_a_manual_update_ignores_the_thresholds_and_refuses_an_empty_conversation(tmp_path: Path) -> None:
+async def test_a_manual_update_ignores_the_thresholds_and_refuses_an_empty_conversation(
+    tmp_path: Path,
+) -> None:
     """`summarise` is the user's own word."""
     play = Play(tmp_path)
     async with Memorist(model="structural", home=tmp_path) as engine:
@@ -208,14 +251,16 @@ async def test_a_manual_update_ignores_the_thresholds_and_refuses_an_empty_conve
 
 
 @pytest.mark.covers("SM-1")
-@pytest.mark.parametrize("host", [Host(remote=True), Host(auto_compact=False)])
-async def test_a_remote_host_or_one_without_compaction_gets_no_notes(tmp_path: Path, host: Host) -> None:
+@pytest.mark.parametrize("host", [HostInfo(remote=True), HostInfo(auto_compact=False)])
+async def test_a_remote_host_or_one_without_compaction_gets_no_notes(
+    tmp_path: Path, host: HostInfo
+) -> None:
     """The gate is known when the session opens."""
     play = Play(tmp_path)
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine, host=host)
         await play.turn(session, PAGE, 50_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
         assert session.notes is None
 
@@ -227,7 +272,7 @@ async def test_the_notes_are_private(tmp_path: Path) -> None:
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
     assert stat.S_IMODE(play.notes.stat().st_mode) == 0o600
     assert stat.S_IMODE(play.notes.parent.stat().st_mode) == 0o700
@@ -236,27 +281,42 @@ async def test_the_notes_are_private(tmp_path: Path) -> None:
 
 @pytest.mark.covers("EN-1", "CP-18")
 async def test_a_request_that_was_given_stays_as_it_was(tmp_path: Path) -> None:
-    """Also in a long conversation, whose list of entries is copied ahead of the request: a host may keep what it has sent, or go on at once."""
+    """Also in a long conversation, whose list of entries is copied ahead of the request: a host may
+    keep what it has sent, or go on at once.
+    """
     messages: list[dict[str, Any]] = []
     given: list[tuple[dict[str, Any], bytes]] = []
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await engine.open("s")
         for number in range(200):
             messages.append({"role": "user", "content": f"Question {number}: {PAGE[:500]}"})
-            request = await session.prepare({"model": "claude-opus-4-6", "max_tokens": 10, "messages": messages})
+            request = await session.prepare(
+                {"model": "claude-opus-4-6", "max_tokens": 10, "messages": messages}
+            )
             given.append((request, msgspec.json.encode(request)))
             if number % 3:
                 await asyncio.sleep(0)
-            reply = {"id": f"r{number}", "type": "message", "role": "assistant", "content": [{"type": "text", "text": f"Answer {number}"}]}
-            await session.observe({**reply, "model": "m", "usage": {"input_tokens": 10, "output_tokens": 1}})
+            reply = {
+                "id": f"r{number}",
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "text", "text": f"Answer {number}"}],
+            }
+            await session.observe(
+                {**reply, "model": "m", "usage": {"input_tokens": 10, "output_tokens": 1}}
+            )
             messages.append({"role": "assistant", "content": reply["content"]})
 
     assert all(msgspec.json.encode(request) == sent for request, sent in given)
     for number, (request, _) in enumerate(given):
         plain = [{"role": each["role"], "content": _said(each)} for each in request["messages"]]
-        assert plain == [{"role": each["role"], "content": _said(each)} for each in messages[: 2 * number + 1]]
+        assert plain == [
+            {"role": each["role"], "content": _said(each)} for each in messages[: 2 * number + 1]
+        ]
     assert given[-1][0]["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral"}
-    assert sum(b"cache_control" in msgspec.json.encode(each) for each in given[-1][0]["messages"]) == 1
+    assert (
+        sum(b"cache_control" in msgspec.json.encode(each) for each in given[-1][0]["messages"]) == 1
+    )
 
 
 def _said(message: dict[str, Any]) -> str:
@@ -270,10 +330,12 @@ async def test_no_secret_stands_in_the_notes(tmp_path: Path, model: str) -> None
     """What the user typed or a model copied is kept with a mark in the place of the key."""
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     play = Play(tmp_path, lambda path: edits(path, f"The token is {key}."))
-    async with Memorist(model=play.model if model == "scripted" else model, home=tmp_path) as engine:
+    async with Memorist(
+        model=play.model if model == "scripted" else model, home=tmp_path
+    ) as engine:
         session = await play.open(engine)
         await play.turn(session, f"Use the token {key} for the release bot.", 12_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
     notes = play.notes.read_text()
     assert key not in notes
@@ -282,22 +344,24 @@ async def test_no_secret_stands_in_the_notes(tmp_path: Path, model: str) -> None
 
 @pytest.mark.covers("SM-14", "FM-5")
 async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path) -> None:
-    """The transcript is followed again, nothing is taken twice, and growth counts from the last update."""
+    """The transcript is followed again, nothing is taken twice, and growth counts from the last
+    update.
+    """
     play = Play(tmp_path)
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, "First request.", 12_000)
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await play.open(engine)
-        before = session.following.messages
+        before = session.tracker.messages
         await play.turn(session, "Second request.", 14_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
         small = len(play.updates())
         await play.turn(session, "Third request.", 18_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
         assert before == 2
-        assert session.following.messages == 6
+        assert session.tracker.messages == 6
         assert (small, len(play.updates())) == (1, 2)
         assert session.notes is not None
         assert "First request." in session.notes
@@ -307,7 +371,10 @@ async def test_a_new_process_goes_on_from_the_file_and_the_cursor(tmp_path: Path
 async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     """A second process that opens the same session is told so, and nothing is written twice."""
     play = Play(tmp_path)
-    async with Memorist(model="structural", home=tmp_path) as first, Memorist(model="structural", home=tmp_path) as second:
+    async with (
+        Memorist(model="structural", home=tmp_path) as first,
+        Memorist(model="structural", home=tmp_path) as second,
+    ):
         await play.open(first)
         with pytest.raises(StoreError):
             await play.open(second)
@@ -315,14 +382,18 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
 
 @pytest.mark.covers("FK-7")
 async def test_another_model_than_the_hosts_gets_a_digest(tmp_path: Path) -> None:
-    """The notes' model speaks another format, so the history would be sent at full price; it is not sent."""
+    """The notes' model speaks another format, so the history would be sent at full price; it is not
+    sent.
+    """
     play = Play(tmp_path)
-    other = ScriptedModel(lambda request: edits(play.notes), format="openai_chat", name="openai-chat:small")
+    other = ScriptedModel(
+        lambda request: edits(play.notes), format="openai_chat", name="openai-chat:small"
+    )
     async with Memorist(model=other, home=tmp_path) as engine:
         session = await play.open(engine)
         for number in range(6):
             await play.turn(session, f"Request {number}. {PAGE * 3}", 12_000 + 1_000 * number)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
         sent = msgspec.json.encode(other.requests[0].body)
 
         assert session.notes is not None
@@ -331,7 +402,9 @@ async def test_another_model_than_the_hosts_gets_a_digest(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("request_body", [{}, {"messages": 3}, {"messages": None}])
-async def test_a_request_of_another_shape_is_a_clear_error(tmp_path: Path, request_body: dict[str, Any]) -> None:
+async def test_a_request_of_another_shape_is_a_clear_error(
+    tmp_path: Path, request_body: dict[str, Any]
+) -> None:
     """The host is told what was expected."""
     async with Memorist(model="structural", home=tmp_path) as engine:
         session = await engine.open("s")
@@ -352,12 +425,19 @@ async def test_the_users_own_template_and_prompt_are_used(tmp_path: Path) -> Non
     own = tmp_path / "session-memory" / "config"
     own.mkdir(parents=True)
     (own / "template.md").write_text("# Mine\n_my words_\n", "utf-8")
-    (own / "prompt.md").write_text("Please update {{notesPath}} with {{unknown}}.\n{{currentNotes}}\n", "utf-8")
-    play = Play(tmp_path, fork=lambda notes: Say(text=f'<edit path="{notes}"><old>_my words_</old><new>_my words_\nkept</new></edit>'))
+    (own / "prompt.md").write_text(
+        "Please update {{notesPath}} with {{unknown}}.\n{{currentNotes}}\n", "utf-8"
+    )
+    play = Play(
+        tmp_path,
+        fork=lambda notes: Say(
+            text=f'<edit path="{notes}"><old>_my words_</old><new>_my words_\nkept</new></edit>'
+        ),
+    )
     async with Memorist(model=play.model, home=tmp_path) as engine:
         session = await play.open(engine)
         await play.turn(session, PAGE, 12_000)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
         sent = msgspec.json.encode(play.model.requests[1].body).decode()
 
         assert session.notes == "# Mine\n_my words_\nkept\n"
@@ -374,7 +454,10 @@ async def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
         messages = [
             {"role": "user", "content": "Half \ud83d an emoji."},
             {"role": "assistant", "content": [use]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x\ud83d"}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x\ud83d"}],
+            },
         ]
         await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
 
@@ -382,15 +465,24 @@ async def test_half_an_emoji_costs_no_conversation(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("SM-13")
-async def test_what_a_session_proves_is_gathered_while_the_host_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No request looks into the messages of those before it, however many have come; after each, nothing is left to look into."""
+async def test_what_a_session_proves_is_gathered_while_the_host_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No request looks into the messages of those before it, however many have come; after each,
+    nothing is left to look into.
+    """
     looks: list[str] = []
-    monkeypatch.setattr(Ledger, "_look_into", lambda self, message: looks.append(message.id))
+    monkeypatch.setattr(
+        TranscriptLedger, "_look_into", lambda self, message: looks.append(message.id)
+    )
     messages: list[dict[str, Any]] = []
     async with Memorist(model="structural", home=tmp_path, settings=Settings()) as engine:
         session = await engine.open("s")
         for number in range(UNREAD_LIMIT):
-            messages += [{"role": "user", "content": f"{number}?"}, {"role": "assistant", "content": f"{number}."}]
+            messages += [
+                {"role": "user", "content": f"{number}?"},
+                {"role": "assistant", "content": f"{number}."},
+            ]
             before = len(looks)
             await session.prepare({"model": "m", "max_tokens": 10, "messages": messages})
             assert len(looks) == before

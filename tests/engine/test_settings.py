@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from memorist.configuration import load_settings
-from memorist.engine.memorist import Memorist
+from memorist.config import load_settings
+from memorist.engine.engine import Memorist
 from memorist.errors import SettingsError
-from memorist.settings import Settings, flat, with_flags
+from memorist.flags.flags import apply_all_flags
+from memorist.settings import Settings, flatten_settings
 
 
 def write(path: Path, text: str) -> None:
@@ -20,13 +21,25 @@ def write(path: Path, text: str) -> None:
 @pytest.mark.covers("FG-1")
 def test_later_sources_win_and_each_value_names_its_own(tmp_path: Path) -> None:
     """Defaults, user's file, project's file, environment, caller."""
-    write(tmp_path / "home/config.toml", "model = 'openai:a'\n[session_memory]\nstart_tokens = 1\ngrowth_tokens = 2\ntool_calls = 3\n")
-    write(tmp_path / "project/.memorist/config.toml", "[session_memory]\ngrowth_tokens = 20\ntool_calls = 30\n")
+    write(
+        tmp_path / "home/config.toml",
+        "model = 'openai:a'\n[session_memory]\nstart_tokens = 1\ngrowth_tokens = 2\ntool_calls "
+        "= 3\n",
+    )
+    write(
+        tmp_path / "project/.memorist/config.toml",
+        "[session_memory]\ngrowth_tokens = 20\ntool_calls = 30\n",
+    )
     environment = {"MEMORIST_SESSION_MEMORY__TOOL_CALLS": "300", "OTHER": "x"}
     resolved = load_settings(environment, home=tmp_path / "home", project=tmp_path / "project")
     memory = resolved.settings.session_memory
 
-    assert (memory.start_tokens, memory.growth_tokens, memory.tool_calls, memory.section_tokens) == (1, 20, 300, 2_000)
+    assert (
+        memory.start_tokens,
+        memory.growth_tokens,
+        memory.tool_calls,
+        memory.section_tokens,
+    ) == (1, 20, 300, 2_000)
     assert resolved.sources["session_memory.tool_calls"] == "environment"
     assert resolved.sources["session_memory.start_tokens"].endswith("home/config.toml")
     assert "session_memory.section_tokens" not in resolved.sources
@@ -46,7 +59,9 @@ def test_later_sources_win_and_each_value_names_its_own(tmp_path: Path) -> None:
         ("= broken", "not valid TOML"),
     ],
 )
-def test_an_unknown_key_a_bad_value_and_a_broken_file_are_errors_that_name_the_place(tmp_path: Path, text: str, said: str) -> None:
+def test_an_unknown_key_a_bad_value_and_a_broken_file_are_errors_that_name_the_place(
+    tmp_path: Path, text: str, said: str
+) -> None:
     """A typing error is never silently ignored."""
     write(tmp_path / "config.toml", text)
 
@@ -58,7 +73,9 @@ def test_an_unknown_key_a_bad_value_and_a_broken_file_are_errors_that_name_the_p
 
 
 @pytest.mark.covers("FG-1")
-@pytest.mark.parametrize("name", ["MEMORIST_MODLE", "MEMORIST_SESSION_MEMORY", "MEMORIST_SESSION_MEMORY__X"])
+@pytest.mark.parametrize(
+    "name", ["MEMORIST_MODLE", "MEMORIST_SESSION_MEMORY", "MEMORIST_SESSION_MEMORY__X"]
+)
 def test_an_unknown_variable_with_our_prefix_is_an_error(name: str) -> None:
     """The prefix is ours, so a wrong name is a mistake."""
     with pytest.raises(SettingsError, match=name):
@@ -67,7 +84,10 @@ def test_an_unknown_variable_with_our_prefix_is_an_error(name: str) -> None:
 
 def test_a_projects_file_cannot_choose_the_model_or_the_home(tmp_path: Path) -> None:
     """A cloned repository must not send the conversation elsewhere."""
-    write(tmp_path / ".memorist/config.toml", "model = 'openai-chat:x@http://elsewhere.example'\nhome = '/elsewhere'\n")
+    write(
+        tmp_path / ".memorist/config.toml",
+        "model = 'openai-chat:x@http://elsewhere.example'\nhome = '/elsewhere'\n",
+    )
     resolved = load_settings({}, home=tmp_path / "home", project=tmp_path)
 
     assert resolved.settings.model == "structural"
@@ -82,17 +102,26 @@ def test_the_key_and_the_model_file_are_no_settings() -> None:
 
 def test_every_setting_has_one_flat_name() -> None:
     """What `config show` lists can be set."""
-    assert flat(Settings())["session_memory.start_tokens"] == 10_000
-    assert flat(Settings())["model"] == "structural"
+    assert flatten_settings(Settings())["session_memory.start_tokens"] == 10_000
+    assert flatten_settings(Settings())["model"] == "structural"
 
 
 @pytest.mark.covers("FG-1", "FG-2")
 def test_a_flag_goes_before_every_other_source_and_is_named_as_the_source(tmp_path: Path) -> None:
-    """Also where the caller set the value; a flag that overrides nothing changes neither value nor source, and is told."""
-    resolved = load_settings({"MEMORIST_DREAM__HOURS": "12"}, home=tmp_path, caller={"session_memory": {"tool_calls": 4}})
-    flags = {"session_memory.tool_calls": 9, "dream.hours": -1, "dream.hour": 3, "dream.enabled": True}
+    """Also where the caller set the value; a flag that overrides nothing changes neither value nor
+    source, and is told.
+    """
+    resolved = load_settings(
+        {"MEMORIST_DREAM__HOURS": "12"}, home=tmp_path, caller={"session_memory": {"tool_calls": 4}}
+    )
+    flags = {
+        "session_memory.tool_calls": 9,
+        "dream.hours": -1,
+        "dream.hour": 3,
+        "dream.enabled": True,
+    }
 
-    flagged = with_flags(resolved, flags)
+    flagged = apply_all_flags(resolved, flags)
 
     assert flagged.settings.session_memory.tool_calls == 9
     assert flagged.settings.dream.hours == 12
@@ -100,12 +129,14 @@ def test_a_flag_goes_before_every_other_source_and_is_named_as_the_source(tmp_pa
         "session_memory.tool_calls": "flag", "dream.hours": "environment", "dream.enabled": "flag", "dream.sessions": None,
     }  # fmt: skip
     assert [line.split()[0] for line in flagged.ignored] == ["dream.hours", "'dream.hour'"]
-    assert with_flags(resolved, {}) == resolved
+    assert apply_all_flags(resolved, {}) == resolved
 
 
 @pytest.mark.covers("FG-1", "SF-4")
 def test_a_variable_whose_bytes_are_no_text_is_an_error_that_names_the_place() -> None:
-    """What the environment holds beyond UTF-8 reaches Python as lone surrogates; where a number is asked for, that is a settings error."""
+    """What the environment holds beyond UTF-8 reaches Python as lone surrogates; where a number is
+    asked for, that is a settings error.
+    """
     with pytest.raises(SettingsError, match="environment"):
         load_settings({"MEMORIST_SESSION_MEMORY__TOOL_CALLS": "\udcff"})
 
@@ -113,7 +144,10 @@ def test_a_variable_whose_bytes_are_no_text_is_an_error_that_names_the_place() -
 @pytest.mark.covers("FG-1")
 def test_a_projects_file_cannot_choose_the_flags_or_when_to_consolidate(tmp_path: Path) -> None:
     """A cloned repository must not bring a file that changes settings, nor have a model run."""
-    write(tmp_path / ".memorist/config.toml", "[flags]\nfile = '/srv/flags.toml'\n[dream]\nhours = 0.1\n")
+    write(
+        tmp_path / ".memorist/config.toml",
+        "[flags]\nfile = '/srv/flags.toml'\n[dream]\nhours = 0.1\n",
+    )
     resolved = load_settings({}, home=tmp_path / "home", project=tmp_path)
 
     assert (resolved.settings.flags.file, resolved.settings.dream.hours) == ("", 24)
@@ -126,12 +160,21 @@ def test_the_users_file_and_the_environment_may_choose_the_flags(tmp_path: Path)
     write(tmp_path / "config.toml", "[flags]\nfile = '~/flags.toml'\n")
 
     assert load_settings({}, home=tmp_path).settings.flags.file == "~/flags.toml"
-    assert load_settings({"MEMORIST_FLAGS__FILE": "/srv/flags.json"}, home=tmp_path).settings.flags.file == "/srv/flags.json"
+    assert (
+        load_settings(
+            {"MEMORIST_FLAGS__FILE": "/srv/flags.json"}, home=tmp_path
+        ).settings.flags.file
+        == "/srv/flags.json"
+    )
 
 
 @pytest.mark.covers("FG-1")
-@pytest.mark.parametrize(("folder", "found"), [("", True), ("api/routes", True), ("../beside", False)])
-def test_a_projects_file_is_its_checkouts_and_holds_in_every_folder_of_it(tmp_path: Path, folder: str, found: bool) -> None:
+@pytest.mark.parametrize(
+    ("folder", "found"), [("", True), ("api/routes", True), ("../beside", False)]
+)
+def test_a_projects_file_is_its_checkouts_and_holds_in_every_folder_of_it(
+    tmp_path: Path, folder: str, found: bool
+) -> None:
     """From the folder up to the root of the checkout; nothing above that root counts."""
     shop = tmp_path / "shop"
     for place in (shop / ".git", shop / "api/routes", tmp_path / "beside/.git"):
@@ -150,8 +193,18 @@ def test_outside_of_a_checkout_only_the_folders_own_file_counts(tmp_path: Path) 
     write(tmp_path / ".memorist/config.toml", "[session_memory]\ntool_calls = 30\n")
     (tmp_path / "notes").mkdir()
 
-    assert load_settings({}, home=tmp_path / "home", project=tmp_path).settings.session_memory.tool_calls == 30
-    assert load_settings({}, home=tmp_path / "home", project=tmp_path / "notes").settings.session_memory.tool_calls == 3
+    assert (
+        load_settings(
+            {}, home=tmp_path / "home", project=tmp_path
+        ).settings.session_memory.tool_calls
+        == 30
+    )
+    assert (
+        load_settings(
+            {}, home=tmp_path / "home", project=tmp_path / "notes"
+        ).settings.session_memory.tool_calls
+        == 3
+    )
 
 
 @pytest.mark.covers("FG-1")
@@ -171,16 +224,26 @@ NOTES_AT_ONCE = "[session_memory]\nstart_tokens = 5000\n"
 async def keeps_notes(engine: Memorist, project: Path) -> bool:
     """Whether a session of 6,000 tokens in the project has notes."""
     session = await engine.open("s", project=str(project))
-    await session.prepare({"model": "m", "max_tokens": 1000, "messages": [{"role": "user", "content": "Look."}]})
+    await session.prepare(
+        {"model": "m", "max_tokens": 1000, "messages": [{"role": "user", "content": "Look."}]}
+    )
     reply = [{"type": "text", "text": "It is looked at."}]
-    await session.observe({"role": "assistant", "content": reply, "usage": {"input_tokens": 6_000, "output_tokens": 5}})
-    await session.memory.drain(10)
+    await session.observe(
+        {
+            "role": "assistant",
+            "content": reply,
+            "usage": {"input_tokens": 6_000, "output_tokens": 5},
+        }
+    )
+    await session.session_memory.drain(10)
     return session.notes is not None
 
 
 @pytest.mark.covers("FG-1", "SM-2")
 async def test_a_projects_file_holds_in_its_sessions(tmp_path: Path) -> None:
-    """6,000 tokens are enough where the project says so; not in another project, nor for a program that brings all settings itself."""
+    """6,000 tokens are enough where the project says so; not in another project, nor for a program
+    that brings all settings itself.
+    """
     shop, other = tmp_path / "shop", tmp_path / "other"
     other.mkdir()
     write(shop / ".memorist/config.toml", NOTES_AT_ONCE)
@@ -189,12 +252,16 @@ async def test_a_projects_file_holds_in_its_sessions(tmp_path: Path) -> None:
         assert await keeps_notes(engine, shop)
         assert not await keeps_notes(engine, other)
         assert engine.settings.session_memory.start_tokens == 10_000
-    async with Memorist(model="structural", settings=Settings(home=str(tmp_path / "second"))) as engine:
+    async with Memorist(
+        model="structural", settings=Settings(home=str(tmp_path / "second"))
+    ) as engine:
         assert not await keeps_notes(engine, shop)
 
 
 @pytest.mark.covers("FG-1")
-async def test_a_projects_file_that_cannot_be_used_is_named_when_a_session_is_opened(tmp_path: Path) -> None:
+async def test_a_projects_file_that_cannot_be_used_is_named_when_a_session_is_opened(
+    tmp_path: Path,
+) -> None:
     """And other projects' sessions are not touched by it."""
     write(tmp_path / "shop/.memorist/config.toml", "[session_memory]\nstart_token = 1\n")
     async with Memorist(model="structural", home=tmp_path / "home") as engine:

@@ -8,54 +8,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text
-from memorist.engine.host_history import WINDOW, HostHistory
-from memorist.engine.window import Window
-from memorist.formats.registry import codec
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory
+from memorist.engine.request_view import ViewWindow
+from memorist.formats.registry import find_codec
 
-CODEC = codec("anthropic")
+CODEC = find_codec("anthropic")
 
 
 def user(text: str, *, marked: bool = False) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": text}
-    return {"role": "user", "content": [block | ({"cache_control": {"type": "ephemeral"}} if marked else {})]}
+    return {
+        "role": "user",
+        "content": [block | ({"cache_control": {"type": "ephemeral"}} if marked else {})],
+    }
 
 
 def ours(number: int) -> Message:
-    return Message(id=f"memorist-recall-{number}", role="user", blocks=(Text(f"ours {number}"),), origin=Origin.INJECTED)
+    return Message(
+        id=f"memorist-recall-{number}",
+        role="user",
+        blocks=(TextBlock(f"ours {number}"),),
+        origin=Origin.INJECTED,
+    )
 
 
 @pytest.mark.covers("EN-1", "CX-8")
 @given(st.lists(st.sampled_from(["host", "many", "ours", "sent", "front", "spare"]), max_size=40))
 def test_what_is_sent_is_what_the_host_and_we_showed(steps: list[str]) -> None:
-    """Whatever comes in whatever order, with a cache mark that moves: the list is the host's newest bytes and ours in their places, and a list that was
-    given away is never touched again.
+    """Whatever comes in whatever order, with a cache mark that moves: the list is the host's newest
+    bytes and ours in their places, and a list that was given away is never touched again.
     """
     history = HostHistory(CODEC)
-    window = Window(CODEC, history)
-    window.append(ours(0))
+    window = ViewWindow(CODEC, history)
+    window.append_own(ours(0))
     expected: list[tuple[str, bool]] = [("ours 0", False)]
     items: list[dict[str, Any]] = []
     gone: list[tuple[list[Any], list[Any]]] = []
     for number, step in enumerate(steps, 1):
         if step in ("host", "many"):
-            new = [f"host {number}-{each}" for each in range(2 * WINDOW if step == "many" else 1)]
-            items = [user(each["content"][0]["text"]) for each in items] + [user(text) for text in new]
+            new = [
+                f"host {number}-{each}"
+                for each in range(2 * COMPARED_ENTRIES if step == "many" else 1)
+            ]
+            items = [user(each["content"][0]["text"]) for each in items] + [
+                user(text) for text in new
+            ]
             items[-1] = user(new[-1], marked=True)
-            window.take(history.sent(items).entries)
-            expected = [(text, False) for text, _ in expected] + [(text, text == new[-1]) for text in new]
+            window.add_entries(history.add_request(items).entries)
+            expected = [(text, False) for text, _ in expected] + [
+                (text, text == new[-1]) for text in new
+            ]
         elif step == "ours":
-            window.append(ours(number))
+            window.append_own(ours(number))
             expected.append((f"ours {number}", False))
         elif step == "front":
             window.rewrite([ours(number), *window.messages])
             expected.insert(0, (f"ours {number}", False))
         elif step == "spare":
-            window.make_spare()
+            window.prepare_copy()
         else:
             sent = window.items()
             gone.append((sent, list(sent)))
-    assert [(each["content"][0]["text"], "cache_control" in each["content"][0]) for each in window.items()] == expected
+    assert [
+        (each["content"][0]["text"], "cache_control" in each["content"][0])
+        for each in window.items()
+    ] == expected
     assert all(sent == copy for sent, copy in gone)
 
 
@@ -65,34 +83,49 @@ def reply(text: str) -> dict[str, Any]:
 
 @pytest.mark.covers("CX-3", "CX-8")
 def test_ours_stands_before_new_words_and_before_nothing_that_was_sent_or_answered() -> None:
-    """Right before the entry, where a new process finds it by the message above; not among what was sent, answered, or belongs to a call."""
+    """Right before the entry, where a new process finds it by the message above; not among what was
+    sent, answered, or belongs to a call.
+    """
     history = HostHistory(CODEC)
-    window = Window(CODEC, history)
+    window = ViewWindow(CODEC, history)
     items: list[dict[str, Any]] = [user("one"), reply("first"), user("two")]
-    window.take(history.sent(items).entries)
+    window.add_entries(history.add_request(items).entries)
     one, first, two = window.messages
 
-    assert window.put_before(ours(1), one) is None
-    assert window.put_before(ours(2), two) is first
-    assert [each["content"][0]["text"] for each in window.items()] == ["one", "first", "ours 2", "two"]
-    assert window.put_before(ours(3), two) is None
+    assert window.insert_before(ours(1), one) is None
+    assert window.insert_before(ours(2), two) is first
+    assert [each["content"][0]["text"] for each in window.items()] == [
+        "one",
+        "first",
+        "ours 2",
+        "two",
+    ]
+    assert window.insert_before(ours(3), two) is None
 
-    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "Read", "input": {}}]}
+    call = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c1", "name": "Read", "input": {}}],
+    }
     answer = {
         "role": "user",
-        "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Done."}, {"type": "text", "text": "three"}],
+        "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "Done."},
+            {"type": "text", "text": "three"},
+        ],
     }
-    window.take(history.sent([*items, call, answer]).entries)
-    assert all(window.put_before(ours(4), each) is None for each in window.messages)
+    window.add_entries(history.add_request([*items, call, answer]).entries)
+    assert all(window.insert_before(ours(4), each) is None for each in window.messages)
     assert len(window.items()) == 6
 
 
 @pytest.mark.covers("EN-1")
 def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a memory shown in it, the thousandth request looks at as few entries of the history as the tenth."""
+    """With a memory shown in it, the thousandth request looks at as few entries of the history as
+    the tenth.
+    """
     history = HostHistory(CODEC)
-    window = Window(CODEC, history)
-    window.append(ours(0))
+    window = ViewWindow(CODEC, history)
+    window.append_own(ours(0))
     looked: list[int] = []
     plain = history.item
 
@@ -105,9 +138,9 @@ def test_a_request_of_a_long_session_looks_at_what_is_new(monkeypatch: pytest.Mo
     items: list[dict[str, Any]] = []
     for number in range(1_000):
         items.append(user(f"text {number}"))
-        window.take(history.sent(items).entries)
+        window.add_entries(history.add_request(items).entries)
         looked.clear()
         window.items()
         counts.append(len(looked))
 
-    assert max(counts) <= WINDOW + 1
+    assert max(counts) <= COMPARED_ENTRIES + 1

@@ -13,19 +13,36 @@ from hypothesis import strategies as st
 from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
-from memorist.dream.settings import DreamSettings
 from memorist.errors import SettingsError
-from memorist.flags.open_feature import OpenFeatureSource
-from memorist.flags.run import FileSource, Flags, MemorySource, file_source
-from memorist.flags.settings import FlagsSettings
-from memorist.flags.values import LARGEST, SECTIONS, in_force, names, overridden, remarks
-from memorist.session_memory.settings import SessionMemorySettings
-from memorist.session_memory.trigger import Host, Progress, allowed, due
-from memorist.settings import Settings, environment_layer, flat, resolve
+from memorist.flags.flags import (
+    MAX_FLAG_NUMBER,
+    SECTIONS,
+    FileFlagSource,
+    Flags,
+    InMemoryFlagSource,
+    find_flag_problems,
+    flag_defaults,
+    list_active_flags,
+    open_flags_file,
+    override_settings,
+)
+from memorist.flags.open_feature import OpenFeatureFlagSource
+from memorist.session_memory.trigger import HostInfo, NotesProgress, are_notes_allowed, check_due
+from memorist.settings import (
+    DreamSettings,
+    FlagsSettings,
+    SessionMemorySettings,
+    Settings,
+    environment_layer,
+    flatten_settings,
+    resolve_settings,
+)
 
 OWN = SessionMemorySettings()
 WAIT = 60.0
-"""Seconds after which a thread that was never run is taken for one that hangs; no test waits so long."""
+"""Seconds after which a thread that was never run is taken for one that hangs; no test waits so
+long.
+"""
 
 
 class Hanging:
@@ -42,19 +59,21 @@ class Hanging:
 
 @pytest.mark.covers("FG-2")
 def test_a_source_that_hangs_blocks_nothing() -> None:
-    """While the provider hangs every call returns with what is known; what it says in the end is used from then on."""
+    """While the provider hangs every call returns with what is known; what it says in the end is
+    used from then on.
+    """
     source = Hanging()
     flags = Flags(source)
     assert source.asked.wait(WAIT)
 
-    assert flags.over(OWN) == OWN
+    assert flags.apply_to(OWN) == OWN
     flags.refresh()
     assert not flags.wait(0)
     assert not source.let_go.is_set()
 
     source.let_go.set()
     assert flags.wait(WAIT)
-    assert flags.over(OWN).start_tokens == 7
+    assert flags.apply_to(OWN).start_tokens == 7
     flags.close()
 
 
@@ -76,7 +95,7 @@ def test_a_source_that_hangs_does_not_hold_up_the_end() -> None:
 @pytest.mark.covers("FG-2")
 def test_old_values_stay_while_the_source_fails() -> None:
     """A failure is said and changes nothing; the next look that succeeds clears it."""
-    source: Any = MemorySource({"session_memory.enabled": False})
+    source: Any = InMemoryFlagSource({"session_memory.enabled": False})
     flags = Flags(source)
     good = source.read
 
@@ -86,26 +105,28 @@ def test_old_values_stay_while_the_source_fails() -> None:
     source.read = bad
     flags.refresh()
     assert flags.wait(WAIT)
-    assert "no route" in flags.trouble
-    assert not flags.over(OWN).enabled
+    assert "no route" in flags.last_error
+    assert not flags.apply_to(OWN).enabled
 
     source.read = good
     flags.refresh()
     assert flags.wait(WAIT)
-    assert flags.trouble == ""
+    assert flags.last_error == ""
     flags.close()
 
 
 @pytest.mark.covers("FG-2")
 def test_a_file_is_read_anew_in_the_background(tmp_path: Path) -> None:
-    """No file sets nothing; what is written to it later is in force after a look; a broken file leaves what was; a removed one clears."""
+    """No file sets nothing; what is written to it later is in force after a look; a broken file
+    leaves what was; a removed one clears.
+    """
     path = tmp_path / "flags.toml"
-    flags = Flags(FileSource(path))
+    flags = Flags(FileFlagSource(path))
 
     def look() -> SessionMemorySettings:
         flags.refresh()
         assert flags.wait(WAIT)
-        return flags.over(OWN)
+        return flags.apply_to(OWN)
 
     assert look() == OWN
     path.write_text("[session_memory]\nstart_tokens = 5\n")
@@ -114,7 +135,7 @@ def test_a_file_is_read_anew_in_the_background(tmp_path: Path) -> None:
     assert look().start_tokens == 1234
     path.write_text("not toml at all")
     assert look().start_tokens == 1234
-    assert "flags.toml" in flags.trouble
+    assert "flags.toml" in flags.last_error
     path.unlink()
     assert look() == OWN
     flags.close()
@@ -126,7 +147,7 @@ def test_a_file_is_looked_at_without_being_asked(tmp_path: Path) -> None:
     path = tmp_path / "flags.json"
     seen = threading.Event()
 
-    class Watched(FileSource):
+    class Watched(FileFlagSource):
         def read(self) -> Mapping[str, object]:
             found = super().read()
             if found:
@@ -143,7 +164,9 @@ def test_a_file_is_looked_at_without_being_asked(tmp_path: Path) -> None:
 
 @pytest.mark.covers("FG-2")
 def test_any_openfeature_provider_can_set_the_flags() -> None:
-    """Session memory's gate and thresholds come from the provider; what it does not know, or knows as another kind, stays as configured."""
+    """Session memory's gate and thresholds come from the provider; what it does not know, or knows
+    as another kind, stays as configured.
+    """
     provider = InMemoryProvider({
         "session_memory.enabled": InMemoryFlag("off", {"off": False}),
         "session_memory.start_tokens": InMemoryFlag("small", {"small": 50}),
@@ -152,37 +175,48 @@ def test_any_openfeature_provider_can_set_the_flags() -> None:
         "dream.hours": InMemoryFlag("half", {"half": 12.5}),
     })  # fmt: skip
     api.set_provider_and_wait(provider, "memorist-test")
-    flags = Flags(OpenFeatureSource(api.get_client("memorist-test")))
+    flags = Flags(OpenFeatureFlagSource(api.get_client("memorist-test")))
     assert flags.wait(WAIT)
 
-    now = flags.over(OWN)
+    now = flags.apply_to(OWN)
 
-    assert (now.enabled, now.start_tokens, now.tool_calls, now.wait_seconds) == (False, 50, OWN.tool_calls, OWN.wait_seconds)
-    assert not allowed(Host(), now)
-    assert flags.over(DreamSettings()) == DreamSettings(hours=12.5)
+    assert (now.enabled, now.start_tokens, now.tool_calls, now.wait_seconds) == (
+        False,
+        50,
+        OWN.tool_calls,
+        OWN.wait_seconds,
+    )
+    assert not are_notes_allowed(HostInfo(), now)
+    assert flags.apply_to(DreamSettings()) == DreamSettings(hours=12.5)
     flags.close()
 
 
 @pytest.mark.covers("FG-2")
 def test_without_a_provider_everything_stays_as_configured() -> None:
     """The SDK's own default provider answers with defaults, which are no flags."""
-    assert OpenFeatureSource(api.get_client("nobody")).read() == {}
-    assert Flags().over(OWN) is OWN
+    assert OpenFeatureFlagSource(api.get_client("nobody")).read() == {}
+    assert Flags().apply_to(OWN) is OWN
 
 
 @pytest.mark.covers("FG-2", "SM-2")
 def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
     """A small start size makes notes due that were not."""
-    progress = Progress(tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False)
+    progress = NotesProgress(tokens=6_000, tokens_at_update=0, calls=0, last_turn_called=False)
 
-    assert due(progress, OWN) is None
-    assert due(progress, Flags(MemorySource({"session_memory.start_tokens": 5_000})).over(OWN)) is not None
+    assert check_due(progress, OWN) is None
+    assert (
+        check_due(
+            progress,
+            Flags(InMemoryFlagSource({"session_memory.start_tokens": 5_000})).apply_to(OWN),
+        )
+        is not None
+    )
 
 
 @pytest.mark.covers("FG-2")
 @given(
     st.dictionaries(
-        st.sampled_from([*names(), "session_memory.unknown", "dream", "other"]),
+        st.sampled_from([*flag_defaults(), "session_memory.unknown", "dream", "other"]),
         st.none()
         | st.booleans()
         | st.integers()
@@ -193,29 +227,36 @@ def test_a_threshold_from_a_flag_decides_when_notes_are_due() -> None:
     )
 )
 def test_only_positive_numbers_override(flags: dict[str, object]) -> None:
-    """Whatever a source says, every number in force is positive, of its kind and one that can be counted with, and every switch true or false."""
-    now = {section: overridden(settings, flags) for section, settings in SECTIONS.items()}
+    """Whatever a source says, every number in force is positive, of its kind and one that can be
+    counted with, and every switch true or false.
+    """
+    now = {section: override_settings(settings, flags) for section, settings in SECTIONS.items()}
 
-    for name, own in names().items():
+    for name, own in flag_defaults().items():
         section, _, field = name.partition(".")
         value = getattr(now[section], field)
         assert type(value) is type(own) or (type(own) is float and type(value) is int)
-        assert isinstance(value, bool) or 0 < value <= LARGEST
-        assert value is flags[name] if name in in_force(flags) else value == own
+        assert isinstance(value, bool) or 0 < value <= MAX_FLAG_NUMBER
+        assert value is flags[name] if name in list_active_flags(flags) else value == own
 
 
 @pytest.mark.covers("FG-2")
 @given(
     st.dictionaries(
-        st.sampled_from(list(names())) | st.text(),
-        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.recursive(st.none(), st.lists),
+        st.sampled_from(list(flag_defaults())) | st.text(),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats()
+        | st.text()
+        | st.recursive(st.none(), st.lists),
     )
 )
 def test_every_flag_is_in_force_or_is_reported_in_one_short_line(flags: dict[str, object]) -> None:
     """None is lost silently, and none is reported that works."""
-    said = remarks(flags)
+    said = find_flag_problems(flags)
 
-    assert len(said) + len(in_force(flags)) == len(flags)
+    assert len(said) + len(list_active_flags(flags)) == len(flags)
     assert all(len(remark) < 250 for remark in said)
     assert all(remark.isprintable() for remark in said)
 
@@ -223,27 +264,31 @@ def test_every_flag_is_in_force_or_is_reported_in_one_short_line(flags: dict[str
 @pytest.mark.covers("FG-2")
 def test_a_mistyped_flag_is_told_with_the_one_that_was_meant() -> None:
     """A wrong name and a wrong value each say what would be right."""
-    assert remarks({"session_memory.start_token": 5}) == (
+    assert find_flag_problems({"session_memory.start_token": 5}) == (
         "'session_memory.start_token' is no flag; did you mean session_memory.start_tokens?",
     )
-    assert remarks({"dream.sessions": 2.5}) == ("dream.sessions is 2.5, which is not a positive whole number; the setting stays",)
-    assert remarks({"dream.enabled": 1}) == ("dream.enabled is 1, which is not true or false; the setting stays",)
-    assert remarks({"colour": True}) == ("'colour' is no flag",)
-    assert remarks({"dream.hours": 0.5, "dream.enabled": False}) == ()
+    assert find_flag_problems({"dream.sessions": 2.5}) == (
+        "dream.sessions is 2.5, which is not a positive whole number; the setting stays",
+    )
+    assert find_flag_problems({"dream.enabled": 1}) == (
+        "dream.enabled is 1, which is not true or false; the setting stays",
+    )
+    assert find_flag_problems({"colour": True}) == ("'colour' is no flag",)
+    assert find_flag_problems({"dream.hours": 0.5, "dream.enabled": False}) == ()
 
 
 def test_flags_are_settings_of_the_same_name() -> None:
     """Each section that flags may change stands in the tree under its name, with these defaults."""
     for section, settings in SECTIONS.items():
         assert getattr(Settings(), section) == settings
-    assert names().items() <= flat(Settings()).items()
+    assert flag_defaults().items() <= flatten_settings(Settings()).items()
 
 
 @pytest.mark.parametrize("file", ["flags.toml", "./flags.toml", "~nobody-of-that-name/flags.toml"])
 def test_a_flags_file_that_would_be_another_in_each_folder_is_refused(file: str) -> None:
     """The path is absolute, or begins with the home folder of somebody who is known."""
     with pytest.raises(SettingsError, match=r"flags\.file"):
-        file_source(FlagsSettings(file=file))
+        open_flags_file(FlagsSettings(file=file))
 
 
 @pytest.mark.covers("FG-1")
@@ -251,7 +296,7 @@ def test_a_flags_file_that_would_be_another_in_each_folder_is_refused(file: str)
 def test_the_time_between_two_looks_is_one_that_can_be_waited(seconds: str) -> None:
     """Neither a loop without rest nor a wait without end."""
     with pytest.raises(SettingsError, match="refresh_seconds"):
-        resolve([environment_layer({"MEMORIST_FLAGS__REFRESH_SECONDS": seconds})])
+        resolve_settings([environment_layer({"MEMORIST_FLAGS__REFRESH_SECONDS": seconds})])
 
 
 @pytest.mark.covers("FG-2")

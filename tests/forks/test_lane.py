@@ -9,17 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.clock import SystemClock
-from memorist.forks.lane import Lane
-from memorist.forks.spec import Outcome
+from memorist.forks.queue import BackgroundQueue
+from memorist.forks.spec import ForkOutcome
+from memorist.system import SystemClock
 from memorist.testing import FrozenClock
 
 
 @pytest.mark.covers("FK-5", "SM-8")
 @settings(max_examples=60, deadline=None)
-@given(steps=st.lists(st.one_of(st.just("offer"), st.just("fail"), st.just("finish"), st.just("turn")), max_size=30))
+@given(
+    steps=st.lists(
+        st.one_of(st.just("offer"), st.just("fail"), st.just("finish"), st.just("turn")),
+        max_size=30,
+    )
+)
 def test_at_most_one_runs_and_one_waits_and_the_last_always_runs(steps: list[str]) -> None:
-    """Over random offers, ends and failures: never two at once, never two waiting, every offer runs or is reported replaced, the last one runs."""
+    """Over random offers, ends and failures: never two at once, never two waiting, every offer runs
+    or is reported replaced, the last one runs.
+    """
 
     async def play() -> None:
         gate = asyncio.Event()
@@ -27,7 +34,7 @@ def test_at_most_one_runs_and_one_waits_and_the_last_always_runs(steps: list[str
         ran: list[int] = []
         replaced: list[int] = []
         errors: list[BaseException] = []
-        lane = Lane(FrozenClock(), failed=errors.append)
+        lane = BackgroundQueue(FrozenClock(), on_error=errors.append)
 
         def offer(number: int, *, fails: bool) -> None:
             async def job() -> None:
@@ -39,7 +46,12 @@ def test_at_most_one_runs_and_one_waits_and_the_last_always_runs(steps: list[str
                 if fails:
                     raise ValueError(str(number))
 
-            lane.offer(job, dropped=lambda outcome: replaced.append(number) if outcome is Outcome.REPLACED else None)
+            lane.submit(
+                job,
+                on_dropped=lambda outcome: (
+                    replaced.append(number) if outcome is ForkOutcome.REPLACED else None
+                ),
+            )
 
         failing = {number for number, step in enumerate(steps) if step == "fail"}
         for number, step in enumerate(steps):
@@ -66,12 +78,14 @@ def test_at_most_one_runs_and_one_waits_and_the_last_always_runs(steps: list[str
 
 @pytest.mark.covers("SM-9", "FK-5")
 async def test_waiting_ends_at_its_limit_and_leaves_the_job_alone() -> None:
-    """A wait gives up after its seconds on the lane's clock; the job runs on, and its start can be read."""
+    """A wait gives up after its seconds on the lane's clock; the job runs on, and its start can be
+    read.
+    """
     clock = FrozenClock()
-    lane = Lane(clock)
+    lane = BackgroundQueue(clock)
     gate = asyncio.Event()
     clock.advance(7)
-    lane.offer(gate.wait)
+    lane.submit(gate.wait)
 
     assert await lane.wait(15) is False
     assert sum(clock.slept) == 15
@@ -86,14 +100,16 @@ async def test_waiting_for_nothing_takes_no_time() -> None:
     """With no job there is nothing to wait for."""
     clock = FrozenClock()
 
-    assert await Lane(clock).wait(15) is True
+    assert await BackgroundQueue(clock).wait(15) is True
     assert clock.slept == []
 
 
 @pytest.mark.covers("FK-5")
 async def test_draining_cancels_what_is_still_there_at_its_limit() -> None:
-    """The running job is cancelled and can clean up; the waiting one is reported as never run; nothing is left behind."""
-    lane = Lane(FrozenClock())
+    """The running job is cancelled and can clean up; the waiting one is reported as never run;
+    nothing is left behind.
+    """
+    lane = BackgroundQueue(FrozenClock())
     heard: list[str] = []
 
     async def job() -> None:
@@ -102,19 +118,19 @@ async def test_draining_cancels_what_is_still_there_at_its_limit() -> None:
         finally:
             heard.append("cleaned")
 
-    lane.offer(job)
-    lane.offer(job, dropped=lambda outcome: heard.append(outcome.value))
+    lane.submit(job)
+    lane.submit(job, on_dropped=lambda outcome: heard.append(outcome.value))
 
     assert await lane.drain(3) is False
     assert sorted(heard) == ["cancelled", "cleaned"]
-    assert not lane.busy
+    assert not lane.is_busy
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 @pytest.mark.covers("FK-5")
 async def test_draining_runs_the_waiting_job_too() -> None:
     """The trailing run is part of what is waited for, on a real clock as well."""
-    lane = Lane(SystemClock())
+    lane = BackgroundQueue(SystemClock())
     ran: list[int] = []
 
     async def job(number: int) -> None:
@@ -122,7 +138,7 @@ async def test_draining_runs_the_waiting_job_too() -> None:
         ran.append(number)
 
     for number in range(3):
-        lane.offer(partial(job, number))
+        lane.submit(partial(job, number))
 
     assert await lane.drain(5) is True
     assert ran == [0, 2]
@@ -132,13 +148,15 @@ async def test_draining_runs_the_waiting_job_too() -> None:
 async def test_a_failed_job_is_told_even_without_a_listener() -> None:
     """Without `failed` the event loop's own hook hears of the error."""
     heard: list[object] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["exception"]))
-    lane = Lane(FrozenClock())
+    asyncio.get_running_loop().set_exception_handler(
+        lambda _, context: heard.append(context["exception"])
+    )
+    lane = BackgroundQueue(FrozenClock())
 
     async def job() -> None:
         raise ValueError("broken")
 
-    lane.offer(job)
+    lane.submit(job)
     await lane.drain(5)
 
     assert [str(error) for error in heard] == ["broken"]

@@ -13,30 +13,39 @@ import pytest
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
-from memorist.forks.lane import Lane
-from memorist.forks.request import MARK, is_fork, shares_prefix
-from memorist.forks.run import fork_texts, run_fork
+from memorist.forks.fork import FORK_MARK, is_fork, load_fork_prompts, run_fork, shares_prefix
+from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
-    EditOnly,
-    EditWay,
+    EditMethod,
     FolderAccess,
     ForkLimits,
+    ForkOutcome,
+    ForkPermission,
     ForkSpec,
     NoTools,
-    Outcome,
     ParentCall,
-    Permission,
     Receipt,
-    unrun_receipt,
+    SingleFileEdit,
+    skipped_receipt,
 )
-from memorist.formats.registry import codec
+from memorist.formats.registry import find_codec
 from memorist.ports import Request
-from memorist.testing import Call, Delay, Fail, FrozenClock, Hang, Many, MemoryFiles, Say, ScriptedModel
+from memorist.testing import (
+    CallTool,
+    DelayReply,
+    Fail,
+    FrozenClock,
+    Hang,
+    InMemoryFiles,
+    ReplyParts,
+    Say,
+    ScriptedModel,
+)
 from memorist.testing.steps import Step
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]
 NOTES = Path("/mem/notes.md")
-PLACEHOLDER = fork_texts().placeholder.strip()
+PLACEHOLDER = load_fork_prompts().placeholder.strip()
 
 
 def tools(wire: str, names: tuple[str, ...]) -> list[JsonObject]:
@@ -45,12 +54,29 @@ def tools(wire: str, names: tuple[str, ...]) -> list[JsonObject]:
         case "anthropic":
             return [{"name": name, "description": name, "input_schema": schema} for name in names]
         case "openai_responses":
-            return [{"type": "function", "name": name, "description": name, "parameters": schema, "strict": False} for name in names]
+            return [
+                {
+                    "type": "function",
+                    "name": name,
+                    "description": name,
+                    "parameters": schema,
+                    "strict": False,
+                }
+                for name in names
+            ]
         case _:
-            return [{"type": "function", "function": {"name": name, "description": name, "parameters": schema}} for name in names]
+            return [
+                {
+                    "type": "function",
+                    "function": {"name": name, "description": name, "parameters": schema},
+                }
+                for name in names
+            ]
 
 
-def parent_request(wire: str, *, names: tuple[str, ...] = ("Read", "Edit", "Bash"), size: int = 200) -> Request:
+def parent_request(
+    wire: str, *, names: tuple[str, ...] = ("Read", "Edit", "Bash"), size: int = 200
+) -> Request:
     """A parent's request with a cache mark at its end where the format has marks."""
     long = "word " * size
     body: JsonObject
@@ -65,11 +91,19 @@ def parent_request(wire: str, *, names: tuple[str, ...] = ("Read", "Edit", "Bash
                 "thinking": {"type": "disabled"},
             }
         case "openai_responses":
-            body = {"model": "model", "instructions": "Be good.", "input": [{"role": "user", "content": long}], "prompt_cache_key": "k"}
+            body = {
+                "model": "model",
+                "instructions": "Be good.",
+                "input": [{"role": "user", "content": long}],
+                "prompt_cache_key": "k",
+            }
         case _:
             body = {
                 "model": "model",
-                "messages": [{"role": "system", "content": "Be good."}, {"role": "user", "content": long}],
+                "messages": [
+                    {"role": "system", "content": "Be good."},
+                    {"role": "user", "content": long},
+                ],
                 "temperature": 0,
             }
     return Request(format=wire, body=body | {"tools": tools(wire, names)})
@@ -82,12 +116,14 @@ async def parent_of(model: ScriptedModel, **options: Any) -> ParentCall:
     return ParentCall(asked, reply.body)
 
 
-def edit(old: str, new: str, path: Path = NOTES) -> Call:
-    return Call(name="Edit", input={"file_path": str(path), "old_string": old, "new_string": new})
+def edit(old: str, new: str, path: Path = NOTES) -> CallTool:
+    return CallTool(
+        name="Edit", input={"file_path": str(path), "old_string": old, "new_string": new}
+    )
 
 
-def memory(text: bytes = b"one\ntwo\n") -> MemoryFiles:
-    files = MemoryFiles()
+def memory(text: bytes = b"one\ntwo\n") -> InMemoryFiles:
+    files = InMemoryFiles()
     files.write(NOTES, text)
     return files
 
@@ -97,8 +133,8 @@ def spec(parent: ParentCall | None, **changes: Any) -> ForkSpec:
         "label": "notes",
         "why": "a test",
         "instruction": "Bring the notes up to date.",
-        "permission": EditOnly(NOTES),
-        "given": (NOTES,),
+        "permission": SingleFileEdit(NOTES),
+        "known_files": (NOTES,),
     }
     return ForkSpec(parent=parent, **(plain | changes))
 
@@ -108,14 +144,16 @@ async def play(
     *,
     wire: str = "anthropic",
     parent: Step | None = None,
-    files: MemoryFiles | None = None,
+    files: InMemoryFiles | None = None,
     names: tuple[str, ...] = ("Read", "Edit", "Bash"),
     **changes: Any,
-) -> tuple[Receipt, ScriptedModel, MemoryFiles]:
+) -> tuple[Receipt, ScriptedModel, InMemoryFiles]:
     files = files or memory()
     clock = FrozenClock()
     model = ScriptedModel([parent or Say(text="Parent speaks."), *script], format=wire, clock=clock)
-    receipt = await run_fork(spec(await parent_of(model, names=names), **changes), model=model, files=files, clock=clock)
+    receipt = await run_fork(
+        spec(await parent_of(model, names=names), **changes), model=model, files=files, clock=clock
+    )
     return receipt, model, files
 
 
@@ -126,14 +164,24 @@ def encoded(value: object) -> bytes:
 @pytest.mark.covers("FK-1")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_every_request_of_a_fork_extends_the_parents_byte_for_byte(wire: str) -> None:
-    """The history goes on where the last request's ended; all other keys are the same bytes in the same order."""
-    parent = Many(parts=(Say(text="I look."), Call(name="Bash", input={"command": "ls"}), Call(name="Read", input={"file_path": "/x"})))
+    """The history goes on where the last request's ended; all other keys are the same bytes in the
+    same order.
+    """
+    parent = ReplyParts(
+        parts=(
+            Say(text="I look."),
+            CallTool(name="Bash", input={"command": "ls"}),
+            CallTool(name="Read", input={"file_path": "/x"}),
+        )
+    )
 
-    receipt, model, _ = await play([edit("one", "1"), edit("two", "2"), Say(text="Done.")], wire=wire, parent=parent)
+    receipt, model, _ = await play(
+        [edit("one", "1"), edit("two", "2"), Say(text="Done.")], wire=wire, parent=parent
+    )
 
-    key = codec(wire).history_key()
+    key = find_codec(wire).history_key()
     first, *forks = [sent.body for sent in model.requests]
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
     assert len(forks) == 3
     for before, after in zip([first, *forks], forks, strict=False):
         assert encoded({**before, key: []}) == encoded({**after, key: []})
@@ -144,42 +192,60 @@ async def test_every_request_of_a_fork_extends_the_parents_byte_for_byte(wire: s
 @pytest.mark.covers("FK-1")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_open_calls_of_the_reply_get_one_constant_answer_each(wire: str) -> None:
-    """The provider takes the request (it is checked strictly), and the answers are the same text for every call."""
-    parent = Many(parts=(Call(name="Bash", input={"command": "ls"}), Call(name="Read", input={"file_path": "/x"})))
+    """The provider takes the request (it is checked strictly), and the answers are the same text
+    for every call.
+    """
+    parent = ReplyParts(
+        parts=(
+            CallTool(name="Bash", input={"command": "ls"}),
+            CallTool(name="Read", input={"file_path": "/x"}),
+        )
+    )
 
     _, model, _ = await play([Say(text="Nothing to do.")], wire=wire, parent=parent)
 
-    messages = codec(wire).decode_request(model.requests[1].body).messages
+    messages = find_codec(wire).decode_request(model.requests[1].body).messages
     answers = [result.text for message in messages for result in message.tool_results]
     assert answers == [PLACEHOLDER, PLACEHOLDER]
     assert messages[-1].role == "user"
-    assert MARK in messages[-1].text
+    assert FORK_MARK in messages[-1].text
     assert "Bring the notes up to date." in messages[-1].text
 
 
 @pytest.mark.covers("FK-1")
 async def test_a_custom_tools_open_call_is_answered_in_its_own_kind() -> None:
-    """In Responses a call with free text is paired with a `custom_tool_call_output`, for the placeholder and for the fork's own calls."""
+    """In Responses a call with free text is paired with a `custom_tool_call_output`, for the
+    placeholder and for the fork's own calls.
+    """
     patch = f"*** Begin Patch\n*** Update File: {NOTES}\n-one\n+1\n*** End Patch"
-    open_call = Call(name="apply_patch", arguments="*** Begin Patch", custom=True)
-    own_call = Call(name="apply_patch", arguments=patch, custom=True)
+    open_call = CallTool(name="apply_patch", arguments="*** Begin Patch", custom=True)
+    own_call = CallTool(name="apply_patch", arguments=patch, custom=True)
 
     receipt, model, files = await play(
-        [own_call, Say(text="Done.")], wire="openai_responses", parent=open_call, names=("apply_patch", "exec_command")
+        [own_call, Say(text="Done.")],
+        wire="openai_responses",
+        parent=open_call,
+        names=("apply_patch", "exec_command"),
     )
 
     kinds = [item.get("type") for item in model.requests[-1].body["input"]]
     assert kinds.count("custom_tool_call_output") == 2
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
     assert files.read(NOTES) == b"1\ntwo\n"
 
 
 @pytest.mark.covers("FK-1")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_a_fork_of_a_long_parent_reads_nearly_all_from_the_cache(wire: str) -> None:
-    """By the provider's own way of counting at least 95 % of the input is a cache read, and none of the fork's tail is written to the cache."""
+    """By the provider's own way of counting at least 95 % of the input is a cache read, and none of
+    the fork's tail is written to the cache.
+    """
     clock = FrozenClock()
-    model = ScriptedModel([Say(text="Parent speaks."), edit("one", "1"), Say(text="Done.")], format=wire, window=400_000)
+    model = ScriptedModel(
+        [Say(text="Parent speaks."), edit("one", "1"), Say(text="Done.")],
+        format=wire,
+        window=400_000,
+    )
     parent = await parent_of(model, size=60_000)
 
     receipt = await run_fork(spec(parent), model=model, files=memory(), clock=clock)
@@ -194,7 +260,10 @@ async def test_a_fork_of_a_long_parent_reads_nearly_all_from_the_cache(wire: str
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_the_parents_request_and_reply_are_never_changed(wire: str) -> None:
     """What the fork is made from is the same after the run."""
-    model = ScriptedModel([Call(name="Bash", input={"command": "ls"}), edit("one", "1"), Say(text="Done.")], format=wire)
+    model = ScriptedModel(
+        [CallTool(name="Bash", input={"command": "ls"}), edit("one", "1"), Say(text="Done.")],
+        format=wire,
+    )
     parent = await parent_of(model)
     before = copy.deepcopy(parent)
 
@@ -207,32 +276,44 @@ async def test_the_parents_request_and_reply_are_never_changed(wire: str) -> Non
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_a_denied_call_tells_the_model_why(wire: str) -> None:
     """The reason stands in the answer to the call and in the receipt; the fork can go on."""
-    receipt, model, _ = await play([Call(name="Bash", input={"command": "rm -r /"}), edit("one", "1"), Say(text="Done.")], wire=wire)
+    receipt, model, _ = await play(
+        [CallTool(name="Bash", input={"command": "rm -r /"}), edit("one", "1"), Say(text="Done.")],
+        wire=wire,
+    )
 
-    messages = codec(wire).decode_request(model.requests[2].body).messages
+    messages = find_codec(wire).decode_request(model.requests[2].body).messages
     (answer,) = [result for message in messages for result in message.tool_results]
     assert f"Only an edit of {NOTES} is allowed here." in answer.text
     assert receipt.denied == (answer.text.removeprefix("Denied. "),)
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
 
 
 @pytest.mark.covers("FK-3")
 async def test_a_denied_call_is_marked_as_an_error_and_answers_share_one_message() -> None:
-    """In Anthropic's format the answers to one reply stand in one user message, the denied one flagged."""
-    _, model, _ = await play([Many(parts=(edit("one", "1"), Call(name="Task", input={}))), Say(text="Done.")])
+    """In Anthropic's format the answers to one reply stand in one user message, the denied one
+    flagged.
+    """
+    _, model, _ = await play(
+        [ReplyParts(parts=(edit("one", "1"), CallTool(name="Task", input={}))), Say(text="Done.")]
+    )
 
     content = model.requests[2].body["messages"][-1]["content"]
-    assert [(block["type"], block.get("is_error", False)) for block in content] == [("tool_result", False), ("tool_result", True)]
+    assert [(block["type"], block.get("is_error", False)) for block in content] == [
+        ("tool_result", False),
+        ("tool_result", True),
+    ]
     assert "cache_control" not in encoded(content).decode()
 
 
 @pytest.mark.covers("FK-8")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_saying_done_without_an_effect_is_unchanged(wire: str) -> None:
-    """A model that claims work it did not do gets the outcome `unchanged` and an empty list of files."""
+    """A model that claims work it did not do gets the outcome `unchanged` and an empty list of
+    files.
+    """
     receipt, _, files = await play([Say(text="I have updated the notes.")], wire=wire)
 
-    assert receipt.outcome is Outcome.UNCHANGED
+    assert receipt.outcome is ForkOutcome.UNCHANGED
     assert receipt.files == ()
     assert receipt.said == "I have updated the notes."
     assert files.read(NOTES) == b"one\ntwo\n"
@@ -241,21 +322,42 @@ async def test_saying_done_without_an_effect_is_unchanged(wire: str) -> None:
 @pytest.mark.covers("FK-8")
 async def test_the_receipt_counts_what_was_used() -> None:
     """Requests, turns, tokens by kind and price add up over the run."""
-    one, two = Usage(input=10, cache_read=100, cache_write=5, output=7), Usage(input=1, cache_read=200, output=2)
-    model = ScriptedModel([Say(text="x"), Call(name="Edit", input=edit("one", "1").input, usage=one), Say(text="Done.", usage=two)])
+    one, two = (
+        Usage(input=10, cache_read=100, cache_write=5, output=7),
+        Usage(input=1, cache_read=200, output=2),
+    )
+    model = ScriptedModel(
+        [
+            Say(text="x"),
+            CallTool(name="Edit", input=edit("one", "1").input, usage=one),
+            Say(text="Done.", usage=two),
+        ]
+    )
     clock = FrozenClock(50.0)
     told: list[Receipt] = []
 
     receipt = await run_fork(
-        spec(await parent_of(model)), model=model, files=memory(), clock=clock, cost=lambda usage: usage.output / 1_000, record=told.append
+        spec(await parent_of(model)),
+        model=model,
+        files=memory(),
+        clock=clock,
+        cost=lambda usage: usage.output / 1_000,
+        record=told.append,
     )
 
     assert told == [receipt]
     assert receipt.usage == one + two
     assert (receipt.requests, receipt.turns) == (2, 2)
     assert receipt.cost_usd == pytest.approx(0.009)
-    assert (receipt.label, receipt.why, receipt.model, receipt.started) == ("notes", "a test", "scripted:model", 50.0)
-    assert [(change.path, change.before, change.after) for change in receipt.files] == [(str(NOTES), 8, 6)]
+    assert (receipt.label, receipt.why, receipt.model, receipt.started) == (
+        "notes",
+        "a test",
+        "scripted:model",
+        50.0,
+    )
+    assert [(change.path, change.before, change.after) for change in receipt.files] == [
+        (str(NOTES), 8, 6)
+    ]
 
 
 @pytest.mark.covers("FK-5", "FK-8")
@@ -269,9 +371,11 @@ async def test_retries_count_as_requests() -> None:
     model = Retried([Say(text="Parent."), again(0), other(1), other(2)])
     changes = {"permission": FolderAccess(folder=NOTES.parent), "limits": ForkLimits(requests=5)}
 
-    receipt = await run_fork(spec(await parent_of(model), **changes), model=model, files=memory(), clock=FrozenClock())
+    receipt = await run_fork(
+        spec(await parent_of(model), **changes), model=model, files=memory(), clock=FrozenClock()
+    )
 
-    assert (receipt.requests, receipt.turns, receipt.outcome) == (6, 2, Outcome.OVER_LIMIT)
+    assert (receipt.requests, receipt.turns, receipt.outcome) == (6, 2, ForkOutcome.OVER_LIMIT)
 
 
 @pytest.mark.covers("FK-8")
@@ -290,17 +394,19 @@ async def test_without_file_tools_edits_are_read_from_the_text(wire: str) -> Non
 
     receipt, model, files = await play([Say(text=answer)], wire=wire, names=("search_web",))
 
-    task = codec(wire).decode_request(model.requests[1].body).messages[-1].text
+    task = find_codec(wire).decode_request(model.requests[1].body).messages[-1].text
     assert "<edit path=" in task
     assert model.requests[1].body["tools"] == model.requests[0].body["tools"]
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
     assert receipt.turns == 1
     assert files.read(NOTES) == b"1\ntwo\n"
 
 
 @pytest.mark.covers("FK-6", "FK-3")
 async def test_text_edits_stand_under_the_same_permission_and_failures_go_back() -> None:
-    """A denied path, a text that is not there and a broken element are named in one report; the good edit is made; the mended one too."""
+    """A denied path, a text that is not there and a broken element are named in one report; the
+    good edit is made; the mended one too.
+    """
     first = f"""<edit path="{NOTES}"><old>one</old><new>1</new></edit>
 <edit path="/mem/other.md"><old>x</old><new>y</new></edit>
 <write path="{NOTES}">all</write>
@@ -310,11 +416,19 @@ async def test_text_edits_stand_under_the_same_permission_and_failures_go_back()
 
     receipt, model, files = await play([Say(text=first), Say(text=second)], names=())
 
-    report = codec("anthropic").decode_request(model.requests[2].body).messages[-1].text
+    report = find_codec("anthropic").decode_request(model.requests[2].body).messages[-1].text
     assert report.count("\n- ") == 4
-    assert all(word in report for word in ("/mem/other.md is another file", "as a whole", "exactly so: tow", "pairs of <old> and <new>"))
+    assert all(
+        word in report
+        for word in (
+            "/mem/other.md is another file",
+            "as a whole",
+            "exactly so: tow",
+            "pairs of <old> and <new>",
+        )
+    )
     assert len(receipt.denied) == 2
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
     assert files.read(NOTES) == b"1\n2\n"
 
 
@@ -322,14 +436,21 @@ async def test_text_edits_stand_under_the_same_permission_and_failures_go_back()
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:
     """A fresh request carries the schema in the format's own way, and the JSON answer is applied."""
-    answer = msgspec.json.encode({"edits": [{"path": str(NOTES), "old": "two", "new": "2"}]}).decode()
+    answer = msgspec.json.encode(
+        {"edits": [{"path": str(NOTES), "old": "two", "new": "2"}]}
+    ).decode()
     model = ScriptedModel([Say(text=answer)], format=wire)
     files = memory()
 
-    receipt = await run_fork(spec(None, digest="What happened.", edits=EditWay.JSON), model=model, files=files, clock=FrozenClock())
+    receipt = await run_fork(
+        spec(None, digest="What happened.", edits=EditMethod.JSON),
+        model=model,
+        files=files,
+        clock=FrozenClock(),
+    )
 
     assert b'"json_schema"' in encoded(model.requests[0].body)
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
     assert files.read(NOTES) == b"one\n2\n"
 
 
@@ -337,17 +458,21 @@ async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_another_model_than_the_parents_gets_the_digest(wire: str) -> None:
     """Its request holds the digest and the task, and nothing of the full history."""
-    parent = ParentCall(parent_request("anthropic" if wire == "openai_chat" else "openai_chat"), None)
+    parent = ParentCall(
+        parent_request("anthropic" if wire == "openai_chat" else "openai_chat"), None
+    )
     model = ScriptedModel([Say(text="Nothing to do.")], format=wire, name="scripted:small")
 
-    receipt = await run_fork(spec(parent, digest="What happened."), model=model, files=memory(), clock=FrozenClock())
+    receipt = await run_fork(
+        spec(parent, digest="What happened."), model=model, files=memory(), clock=FrozenClock()
+    )
 
     body = encoded(model.requests[0].body).decode()
     assert model.requests[0].body["model"] == "small"
     assert "What happened." in body
     assert "word word" not in body
     assert "tools" not in model.requests[0].body
-    assert receipt.outcome is Outcome.UNCHANGED
+    assert receipt.outcome is ForkOutcome.UNCHANGED
 
 
 @pytest.mark.covers("FK-7")
@@ -355,24 +480,38 @@ async def test_another_model_without_a_digest_is_refused_before_any_request() ->
     """The full history never goes to a model whose cache does not hold it."""
     model = ScriptedModel([], name="scripted:small")
 
-    receipt = await run_fork(spec(ParentCall(parent_request("anthropic"))), model=model, files=memory(), clock=FrozenClock())
+    receipt = await run_fork(
+        spec(ParentCall(parent_request("anthropic"))),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
+    )
 
-    assert receipt.outcome is Outcome.FAILED
+    assert receipt.outcome is ForkOutcome.FAILED
     assert "digest" in receipt.said
     assert model.requests == []
-    assert shares_prefix("anthropic:model@http://127.0.0.1:1", "anthropic", ParentCall(parent_request("anthropic")))
+    assert shares_prefix(
+        "anthropic:model@http://127.0.0.1:1", "anthropic", ParentCall(parent_request("anthropic"))
+    )
 
 
 @pytest.mark.covers("FK-2")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_a_forks_own_history_cannot_be_forked(wire: str) -> None:
-    """The boundaries at the start of a user's text give it away; the same words in a question or in the reply do not."""
+    """The boundaries at the start of a user's text give it away; the same words in a question or in
+    the reply do not.
+    """
     _, model, _ = await play([Say(text="Nothing to do.")], wire=wire)
     own = ParentCall(model.requests[1], None)
-    talk = ScriptedModel([Say(text=f"{MARK} x")], format=wire)
-    wire_codec = codec(wire)
+    talk = ScriptedModel([Say(text=f"{FORK_MARK} x")], format=wire)
+    wire_codec = find_codec(wire)
     question = Request(
-        format=wire, body=wire_codec.extend(parent_request(wire).body, None, wire_codec.user_text(f"What does {MARK} mean?"))
+        format=wire,
+        body=wire_codec.extend_request(
+            parent_request(wire).body,
+            None,
+            wire_codec.build_user_messages(f"What does {FORK_MARK} mean?"),
+        ),
     )
     innocent = ParentCall(question, (await talk.send(question)).body)
     again = ScriptedModel([Say(text="Nothing to do.")], format=wire)
@@ -380,14 +519,20 @@ async def test_a_forks_own_history_cannot_be_forked(wire: str) -> None:
     refused = await run_fork(spec(own), model=again, files=memory(), clock=FrozenClock())
     allowed = await run_fork(spec(innocent), model=again, files=memory(), clock=FrozenClock())
 
-    assert (refused.outcome, refused.said, refused.requests) == (Outcome.FAILED, "A fork may not fork.", 0)
-    assert allowed.outcome is Outcome.UNCHANGED
-    assert is_fork(codec(wire), own.request.body)
+    assert (refused.outcome, refused.said, refused.requests) == (
+        ForkOutcome.FAILED,
+        "A fork may not fork.",
+        0,
+    )
+    assert allowed.outcome is ForkOutcome.UNCHANGED
+    assert is_fork(find_codec(wire), own.request.body)
 
 
 @pytest.mark.covers("FK-2")
 async def test_a_fork_started_inside_a_fork_is_refused() -> None:
-    """Also when the inner one has a clean history, and in a task of its own; afterwards forks work again."""
+    """Also when the inner one has a clean history, and in a task of its own; afterwards forks work
+    again.
+    """
     inner: list[Receipt] = []
     started: list[Request] = []
     clock = FrozenClock()
@@ -396,7 +541,12 @@ async def test_a_fork_started_inside_a_fork_is_refused() -> None:
         async def send(self, request: Request) -> Any:
             if request.label == "notes" and not started:
                 started.append(request)
-                task = run_fork(spec(ParentCall(parent_request("anthropic"))), model=model, files=memory(), clock=clock)
+                task = run_fork(
+                    spec(ParentCall(parent_request("anthropic"))),
+                    model=model,
+                    files=memory(),
+                    clock=clock,
+                )
                 inner.append(await asyncio.create_task(task))
             return await super().send(request)
 
@@ -405,31 +555,41 @@ async def test_a_fork_started_inside_a_fork_is_refused() -> None:
     after, _, _ = await play([Say(text="Done.")])
 
     assert [receipt.said for receipt in inner] == ["A fork may not fork."]
-    assert outer.outcome is Outcome.UNCHANGED
-    assert after.outcome is Outcome.UNCHANGED
+    assert outer.outcome is ForkOutcome.UNCHANGED
+    assert after.outcome is ForkOutcome.UNCHANGED
 
 
-def again(_: int) -> Call:
-    return Call(name="Read", input={"file_path": str(NOTES)})
+def again(_: int) -> CallTool:
+    return CallTool(name="Read", input={"file_path": str(NOTES)})
 
 
-def other(number: int) -> Call:
-    return Call(name="Read", input={"file_path": str(NOTES), "offset": number + 1})
+def other(number: int) -> CallTool:
+    return CallTool(name="Read", input={"file_path": str(NOTES), "offset": number + 1})
 
 
 @pytest.mark.covers("FK-5")
 @pytest.mark.parametrize(
     ("step", "limits", "outcome", "turns", "said"),
     [
-        (other, ForkLimits(), Outcome.OVER_LIMIT, 5, "5 turns"),
-        (other, ForkLimits(turns=9, requests=3), Outcome.OVER_LIMIT, 3, "3 requests"),
-        (other, ForkLimits(tokens=10), Outcome.OVER_LIMIT, 1, "10 tokens"),
-        (again, ForkLimits(), Outcome.LOOPED, 3, "3 times"),
-        (lambda number: Delay(seconds=50, step=again(number)), ForkLimits(repeats=9), Outcome.TIMED_OUT, 3, "time was used up"),
+        (other, ForkLimits(), ForkOutcome.OVER_LIMIT, 5, "5 turns"),
+        (other, ForkLimits(turns=9, requests=3), ForkOutcome.OVER_LIMIT, 3, "3 requests"),
+        (other, ForkLimits(tokens=10), ForkOutcome.OVER_LIMIT, 1, "10 tokens"),
+        (again, ForkLimits(), ForkOutcome.LOOPED, 3, "3 times"),
+        (
+            lambda number: DelayReply(seconds=50, step=again(number)),
+            ForkLimits(repeats=9),
+            ForkOutcome.TIMED_OUT,
+            3,
+            "time was used up",
+        ),
     ],
 )
-async def test_a_fork_stops_at_its_limits(step: Callable[[int], Step], limits: ForkLimits, outcome: Outcome, turns: int, said: str) -> None:
-    """Turns, requests, tokens, time and equal calls each end the run with an outcome of its own, and the receipt says which."""
+async def test_a_fork_stops_at_its_limits(
+    step: Callable[[int], Step], limits: ForkLimits, outcome: ForkOutcome, turns: int, said: str
+) -> None:
+    """Turns, requests, tokens, time and equal calls each end the run with an outcome of its own,
+    and the receipt says which.
+    """
     script: list[Step] = [step(number) for number in range(9)]
 
     receipt, _, _ = await play(script, permission=FolderAccess(folder=NOTES.parent), limits=limits)
@@ -442,23 +602,27 @@ async def test_a_fork_stops_at_its_limits(step: Callable[[int], Step], limits: F
 async def test_reading_a_file_again_after_each_edit_is_no_loop() -> None:
     """Equal calls count only when their results are equal too."""
     script: list[Step] = [
-        Call(name="Read", input={"file_path": str(NOTES)}),
+        CallTool(name="Read", input={"file_path": str(NOTES)}),
         edit("one", "1"),
-        Call(name="Read", input={"file_path": str(NOTES)}),
+        CallTool(name="Read", input={"file_path": str(NOTES)}),
         Say(text="Done."),
     ]
 
-    receipt, _, _ = await play(script, permission=FolderAccess(folder=NOTES.parent), limits=ForkLimits(repeats=2))
+    receipt, _, _ = await play(
+        script, permission=FolderAccess(folder=NOTES.parent), limits=ForkLimits(repeats=2)
+    )
 
-    assert receipt.outcome is Outcome.CHANGED
+    assert receipt.outcome is ForkOutcome.CHANGED
 
 
 @pytest.mark.covers("FK-5", "FK-8")
 async def test_a_model_that_hangs_is_timed_out() -> None:
-    """The fork's own time limit ends a call that never comes back, and what was changed before is in the receipt."""
+    """The fork's own time limit ends a call that never comes back, and what was changed before is
+    in the receipt.
+    """
     receipt, _, _ = await play([edit("one", "1"), Hang()], limits=ForkLimits(seconds=0.1))
 
-    assert receipt.outcome is Outcome.TIMED_OUT
+    assert receipt.outcome is ForkOutcome.TIMED_OUT
     assert receipt.requests == 2
     assert len(receipt.files) == 1
 
@@ -466,9 +630,14 @@ async def test_a_model_that_hangs_is_timed_out() -> None:
 @pytest.mark.covers("FK-8", "SF-5")
 async def test_a_model_that_fails_is_an_outcome() -> None:
     """The error's sentence is in the receipt, and the file is as it was."""
-    receipt, _, files = await play([Fail(error=ModelUnavailable("The provider is overloaded; try later."))])
+    receipt, _, files = await play(
+        [Fail(error=ModelUnavailable("The provider is overloaded; try later."))]
+    )
 
-    assert (receipt.outcome, receipt.said) == (Outcome.FAILED, "The provider is overloaded; try later.")
+    assert (receipt.outcome, receipt.said) == (
+        ForkOutcome.FAILED,
+        "The provider is overloaded; try later.",
+    )
     assert files.read(NOTES) == b"one\ntwo\n"
 
 
@@ -487,7 +656,13 @@ async def test_cancelling_passes_through_and_leaves_a_receipt(wire: str) -> None
         return step
 
     model = ScriptedModel(script, format=wire)
-    run = run_fork(spec(await parent_of(model)), model=model, files=memory(), clock=FrozenClock(), record=told.append)
+    run = run_fork(
+        spec(await parent_of(model)),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
+        record=told.append,
+    )
     task = asyncio.create_task(run)
     await hanging.wait()
     task.cancel()
@@ -496,7 +671,7 @@ async def test_cancelling_passes_through_and_leaves_a_receipt(wire: str) -> None
         await task
 
     (receipt,) = told
-    assert receipt.outcome is Outcome.CANCELLED
+    assert receipt.outcome is ForkOutcome.CANCELLED
     assert (receipt.requests, receipt.turns, len(receipt.files)) == (2, 1, 1)
 
 
@@ -509,18 +684,24 @@ async def test_a_defect_leaves_a_receipt_too() -> None:
         async def send(self, request: Request) -> Any:
             raise ZeroDivisionError(request.label)
 
-    run = run_fork(spec(None, digest="x"), model=Broken([]), files=memory(), clock=FrozenClock(), record=told.append)
+    run = run_fork(
+        spec(None, digest="x"),
+        model=Broken([]),
+        files=memory(),
+        clock=FrozenClock(),
+        record=told.append,
+    )
 
     with pytest.raises(ZeroDivisionError):
         await run
-    assert [receipt.outcome for receipt in told] == [Outcome.FAILED]
+    assert [receipt.outcome for receipt in told] == [ForkOutcome.FAILED]
 
 
 @pytest.mark.covers("FK-5", "FK-8")
 async def test_a_replaced_call_leaves_a_receipt() -> None:
     """Two forks wait while one runs: the older of them never runs, and its receipt says so."""
     clock = FrozenClock()
-    lane = Lane(clock)
+    lane = BackgroundQueue(clock)
     told: list[Receipt] = []
     model = ScriptedModel([Say(text="Done.")] * 2)
 
@@ -530,52 +711,81 @@ async def test_a_replaced_call_leaves_a_receipt() -> None:
         async def job(wanted: ForkSpec = wanted) -> None:
             await run_fork(wanted, model=model, files=memory(), clock=clock, record=told.append)
 
-        def dropped(outcome: Outcome, wanted: ForkSpec = wanted) -> None:
-            told.append(unrun_receipt(wanted.label, wanted.why, model=model.name, now=clock.now(), outcome=outcome))
+        def dropped(outcome: ForkOutcome, wanted: ForkSpec = wanted) -> None:
+            told.append(
+                skipped_receipt(
+                    wanted.label, wanted.why, model=model.name, now=clock.now(), outcome=outcome
+                )
+            )
 
-        lane.offer(job, dropped=dropped)
+        lane.submit(job, on_dropped=dropped)
     await lane.drain(60)
 
     assert [(receipt.why, receipt.outcome) for receipt in told] == [
-        ("1", Outcome.REPLACED),
-        ("0", Outcome.UNCHANGED),
-        ("2", Outcome.UNCHANGED),
+        ("1", ForkOutcome.REPLACED),
+        ("0", ForkOutcome.UNCHANGED),
+        ("2", ForkOutcome.UNCHANGED),
     ]
 
 
 @pytest.mark.covers("FK-5")
 async def test_one_round_saves_the_request_that_only_says_done() -> None:
-    """When every call of a turn succeeded and a file changed, the run ends there; when one failed, it goes on."""
-    done, model, _ = await play([Many(parts=(edit("one", "1"), edit("two", "2")))], one_round=True)
-    mended, _, files = await play([Many(parts=(edit("one", "1"), edit("tow", "2"))), edit("two", "2")], one_round=True)
+    """When every call of a turn succeeded and a file changed, the run ends there; when one failed,
+    it goes on.
+    """
+    done, model, _ = await play(
+        [ReplyParts(parts=(edit("one", "1"), edit("two", "2")))], one_round=True
+    )
+    mended, _, files = await play(
+        [ReplyParts(parts=(edit("one", "1"), edit("tow", "2"))), edit("two", "2")], one_round=True
+    )
 
-    assert (done.outcome, done.turns, len(model.requests)) == (Outcome.CHANGED, 1, 2)
-    assert (mended.outcome, mended.turns) == (Outcome.CHANGED, 2)
+    assert (done.outcome, done.turns, len(model.requests)) == (ForkOutcome.CHANGED, 1, 2)
+    assert (mended.outcome, mended.turns) == (ForkOutcome.CHANGED, 2)
     assert files.read(NOTES) == b"1\n2\n"
 
 
 @pytest.mark.covers("FK-3")
-@pytest.mark.parametrize("permission", [NoTools(), EditOnly(NOTES)])
-async def test_a_fork_that_is_asked_for_text_only_gives_its_text(permission: Permission) -> None:
+@pytest.mark.parametrize("permission", [NoTools(), SingleFileEdit(NOTES)])
+async def test_a_fork_that_is_asked_for_text_only_gives_its_text(
+    permission: ForkPermission,
+) -> None:
     """With `ANSWER` nothing in the text is taken for an edit, and the words are in the receipt."""
     text = f'A summary. <edit path="{NOTES}"><old>one</old><new>1</new></edit>'
 
-    receipt, model, files = await play([Say(text=text)], permission=permission, edits=EditWay.ANSWER)
+    receipt, model, files = await play(
+        [Say(text=text)], permission=permission, edits=EditMethod.ANSWER
+    )
 
     assert receipt.said == text
-    assert receipt.outcome is Outcome.UNCHANGED
+    assert receipt.outcome is ForkOutcome.UNCHANGED
     assert files.read(NOTES) == b"one\ntwo\n"
-    assert "editing tool" not in codec("anthropic").decode_request(model.requests[1].body).messages[-1].text
+    assert (
+        "editing tool"
+        not in find_codec("anthropic").decode_request(model.requests[1].body).messages[-1].text
+    )
 
 
 @pytest.mark.covers("FK-1")
 def test_the_prompts_of_forks_hold_what_the_code_relies_on() -> None:
-    """The boundaries begin with the mark, the placeholder is one line, and the forms name their tags and fields."""
-    texts = fork_texts()
+    """The boundaries begin with the mark, the placeholder is one line, and the forms name their
+    tags and fields.
+    """
+    texts = load_fork_prompts()
 
-    assert texts.boundaries.startswith(MARK)
+    assert texts.boundaries.startswith(FORK_MARK)
     assert "\n" not in PLACEHOLDER
     assert all(
-        tag in texts.text_edits for tag in ("<edit path=", "<old>", "</old>", "<new>", "</new>", "</edit>", "<write path=", "</write>")
+        tag in texts.text_edits
+        for tag in (
+            "<edit path=",
+            "<old>",
+            "</old>",
+            "<new>",
+            "</new>",
+            "</edit>",
+            "<write path=",
+            "</write>",
+        )
     )
     assert all(field in texts.json_edits for field in ('"edits"', '"path"', '"old"', '"new"'))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.forks.command.run import run_command
-from memorist.forks.shell import ReadOnly, Refused, judge
+from memorist.forks.executor import run_command
+from memorist.forks.shell_policy import CommandRefused, ReadOnlyCommand, judge_command
 
 
 @pytest.mark.covers("FK-4")
@@ -33,7 +33,7 @@ from memorist.forks.shell import ReadOnly, Refused, judge
 )
 def test_commands_that_only_read_are_taken(command: str) -> None:
     """The questions that models ask of a folder of notes pass."""
-    assert isinstance(judge(command), ReadOnly)
+    assert isinstance(judge_command(command), ReadOnlyCommand)
 
 
 @pytest.mark.covers("FK-4")
@@ -102,20 +102,24 @@ def test_commands_that_only_read_are_taken(command: str) -> None:
     ],
 )
 def test_commands_that_might_write_are_refused_with_the_reason(command: str, reason: str) -> None:
-    """Writing, starting programs, and everything the shell would read a second meaning into is refused, and the model is told what."""
-    judged = judge(command)
+    """Writing, starting programs, and everything the shell would read a second meaning into is
+    refused, and the model is told what.
+    """
+    judged = judge_command(command)
 
-    assert isinstance(judged, Refused)
+    assert isinstance(judged, CommandRefused)
     assert reason in judged.why
 
 
 @pytest.mark.covers("FK-4")
 def test_a_file_named_like_a_flag_stays_a_file(tmp_path: Path) -> None:
-    """A glob cannot turn a file's name into a flag: `sort *` over a file called `-ocanary` writes nothing."""
+    """A glob cannot turn a file's name into a flag: `sort *` over a file called `-ocanary` writes
+    nothing.
+    """
     (tmp_path / "-ocanary").write_text("x\n")
     (tmp_path / "a").write_text("a\n")
-    judged = judge("sort *")
-    assert isinstance(judged, ReadOnly)
+    judged = judge_command("sort *")
+    assert isinstance(judged, ReadOnlyCommand)
 
     ran = asyncio.run(run_command(["sh", "-c", judged.script], cwd=tmp_path))
 
@@ -129,8 +133,8 @@ def test_a_glob_that_fits_two_files_gives_uniq_no_output_file(tmp_path: Path) ->
     """Where a second word would be written to, globs are not expanded."""
     for name in ("in1", "in2"):
         (tmp_path / name).write_text(name)
-    judged = judge("uniq in*")
-    assert isinstance(judged, ReadOnly)
+    judged = judge_command("uniq in*")
+    assert isinstance(judged, ReadOnlyCommand)
 
     asyncio.run(run_command(["sh", "-c", judged.script], cwd=tmp_path))
 
@@ -138,10 +142,19 @@ def test_a_glob_that_fits_two_files_gives_uniq_no_output_file(tmp_path: Path) ->
 
 
 @pytest.mark.covers("FK-4")
-@pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show HEAD", "git blame f.md"])
+@pytest.mark.parametrize(
+    "command", ["git status", "git diff", "git log -p", "git show HEAD", "git blame f.md"]
+)
 def test_a_repository_cannot_make_git_start_a_program(tmp_path: Path, command: str) -> None:
-    """Programs that a repository's own configuration names for diffs, conversions and watching are not started, and the index stays as it is."""
-    plain = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    """Programs that a repository's own configuration names for diffs, conversions and watching are
+    not started, and the index stays as it is.
+    """
+    plain = {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b",
+    }
     work = tmp_path / "work"
     work.mkdir()
     (work / "f.md").write_text("one\n")
@@ -150,14 +163,22 @@ def test_a_repository_cannot_make_git_start_a_program(tmp_path: Path, command: s
     make = f"git init -q . && git add . && {names} git commit -qm one"
     evil = "".join(
         f"git config {key} 'touch {tmp_path}/canary; cat'\n"
-        for key in ("diff.evil.textconv", "diff.external", "core.fsmonitor", "core.pager", "gpg.program")
+        for key in (
+            "diff.evil.textconv",
+            "diff.external",
+            "core.fsmonitor",
+            "core.pager",
+            "gpg.program",
+        )
     )
-    made = asyncio.run(run_command(["sh", "-c", f"{make}\n{evil}git config log.showSignature true"], cwd=work))
+    made = asyncio.run(
+        run_command(["sh", "-c", f"{make}\n{evil}git config log.showSignature true"], cwd=work)
+    )
     assert made.status == 0, made.output
     (work / "f.md").write_text("two\n")
     index = (work / ".git" / "index").read_bytes()
-    judged = judge(command)
-    assert isinstance(judged, ReadOnly)
+    judged = judge_command(command)
+    assert isinstance(judged, ReadOnlyCommand)
 
     ran = asyncio.run(run_command(["sh", "-c", judged.script], cwd=work))
 
@@ -173,9 +194,11 @@ def test_a_folder_made_to_look_like_a_repository_is_not_taken_for_one(tmp_path: 
         (tmp_path / name).mkdir()
         (tmp_path / name / "x.md").write_text("")
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
-    (tmp_path / "config").write_text(f'[core]\nbare = false\nworktree = "{tmp_path}"\nfsmonitor = "touch {tmp_path}/canary"\n')
-    judged = judge("git log")
-    assert isinstance(judged, ReadOnly)
+    (tmp_path / "config").write_text(
+        f'[core]\nbare = false\nworktree = "{tmp_path}"\nfsmonitor = "touch {tmp_path}/canary"\n'
+    )
+    judged = judge_command("git log")
+    assert isinstance(judged, ReadOnlyCommand)
 
     ran = asyncio.run(run_command(["sh", "-c", judged.script], cwd=tmp_path))
 
@@ -202,7 +225,26 @@ async def test_endless_output_is_cut(tmp_path: Path) -> None:
 
 
 _NAMES = st.sampled_from(
-    ["cat", "ls", "grep", "sort", "uniq", "find", "git", "head", "wc", "echo", "date", "diff", "cut", "tr", "stat", "du", "tail", "file"]
+    [
+        "cat",
+        "ls",
+        "grep",
+        "sort",
+        "uniq",
+        "find",
+        "git",
+        "head",
+        "wc",
+        "echo",
+        "date",
+        "diff",
+        "cut",
+        "tr",
+        "stat",
+        "du",
+        "tail",
+        "file",
+    ]
 )
 _PIECES = st.sampled_from(
     [
@@ -215,7 +257,9 @@ _PIECES = st.sampled_from(
     ]
 )  # fmt: skip
 _LINES = st.builds(
-    lambda name, pieces, gaps: name + "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True)),
+    lambda name, pieces, gaps: (
+        name + "".join(gap + piece for gap, piece in zip(gaps, pieces, strict=True))
+    ),
     _NAMES,
     st.lists(_PIECES, min_size=6, max_size=6),
     st.lists(st.sampled_from([" ", " ", " ", ""]), min_size=6, max_size=6),
@@ -224,7 +268,9 @@ _LINES = st.builds(
 
 def _snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {
-        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file()
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -243,8 +289,10 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
     ]
 )
 def test_nothing_that_is_taken_for_read_only_writes(lines: list[str]) -> None:
-    """Whatever is made of allowed commands and dangerous pieces: when it is taken and really run, every file is as before and none is new."""
-    taken = [judged for line in lines if isinstance(judged := judge(line), ReadOnly)]
+    """Whatever is made of allowed commands and dangerous pieces: when it is taken and really run,
+    every file is as before and none is new.
+    """
+    taken = [judged for line in lines if isinstance(judged := judge_command(line), ReadOnlyCommand)]
     if not taken:
         return
     with tempfile.TemporaryDirectory() as name:
@@ -267,8 +315,8 @@ def test_nothing_that_is_taken_for_read_only_writes(lines: list[str]) -> None:
 @given(text=st.text(max_size=60))
 def test_judging_any_text_ends_in_an_answer(text: str) -> None:
     """No text makes the judge fail; and what it writes anew, it judges the same way again."""
-    judged = judge("ls " + text)
+    judged = judge_command("ls " + text)
 
-    if isinstance(judged, ReadOnly):
-        again = judge(judged.script)
-        assert isinstance(again, ReadOnly)
+    if isinstance(judged, ReadOnlyCommand):
+        again = judge_command(judged.script)
+        assert isinstance(again, ReadOnlyCommand)

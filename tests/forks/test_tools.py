@@ -6,23 +6,32 @@ from typing import Any
 
 import pytest
 
-from memorist.core.messages import ToolUse
-from memorist.forks.calls import (
-    ApplyPatch,
-    BadCall,
-    Call,
-    EditFile,
-    InsertText,
-    ListFiles,
-    ReadFile,
-    Replacement,
-    Search,
-    Shell,
-    UnknownCall,
-    WriteFile,
+from memorist.core.apply_patch import (
+    AddFilePatch,
+    DeleteFilePatch,
+    PatchHunk,
+    PatchRejected,
+    UpdateFilePatch,
+    apply_hunks,
+    parse_file_patches,
 )
-from memorist.forks.patch import AddText, DeleteText, Hunk, Misfit, UpdateText, apply_hunks, read_patch
-from memorist.forks.tools import can_edit, recognise
+from memorist.core.messages import ToolUse
+from memorist.forks.tool_calls import (
+    ApplyPatchCall,
+    EditFileCall,
+    ForkToolCall,
+    InsertTextCall,
+    InvalidCall,
+    ListFilesCall,
+    ReadFileCall,
+    SearchCall,
+    ShellCall,
+    TextReplacement,
+    UnknownCall,
+    WriteFileCall,
+    can_edit,
+    parse_tool_call,
+)
 
 PATCH = """*** Begin Patch
 *** Update File: a.md
@@ -33,67 +42,120 @@ PATCH = """*** Begin Patch
 *** Add File: b.md
 +new
 *** End Patch"""
-PATCHED = ApplyPatch((UpdateText("a.md", (Hunk(("one", "two"), ("one", "2"), "# Notes"),)), AddText("b.md", "new\n")))
+PATCHED = ApplyPatchCall(
+    (
+        UpdateFilePatch("a.md", (PatchHunk(("one", "two"), ("one", "2"), "# Notes"),)),
+        AddFilePatch("b.md", "new\n"),
+    )
+)
 
 
 @pytest.mark.covers("FK-6")
 @pytest.mark.parametrize(
     ("name", "given", "call"),
     [
-        ("Read", {"file_path": "/a", "offset": 3, "limit": 2}, ReadFile(path="/a", first=3, lines=2, numbered=True)),
-        ("read_file", {"path": "/a", "start_line": 2, "end_line": 4}, ReadFile(path="/a", first=2, lines=3)),
+        (
+            "Read",
+            {"file_path": "/a", "offset": 3, "limit": 2},
+            ReadFileCall(path="/a", first_line=3, line_count=2, numbered=True),
+        ),
+        (
+            "read_file",
+            {"path": "/a", "start_line": 2, "end_line": 4},
+            ReadFileCall(path="/a", first_line=2, line_count=3),
+        ),
         (
             "Edit",
             {"file_path": "/a", "old_string": "x", "new_string": "y", "replace_all": True},
-            EditFile("/a", (Replacement("x", "y", every=True),)),
+            EditFileCall("/a", (TextReplacement("x", "y", replace_all=True),)),
         ),
-        ("edit", {"filePath": "/a", "oldString": "x", "newString": "y"}, EditFile("/a", (Replacement("x", "y"),))),
-        ("replace", {"file_path": "/a", "old_string": "x", "new_string": "y"}, EditFile("/a", (Replacement("x", "y"),))),
-        ("edit_file", {"path": "/a", "old_text": "x", "new_text": "y"}, EditFile("/a", (Replacement("x", "y"),))),
+        (
+            "edit",
+            {"filePath": "/a", "oldString": "x", "newString": "y"},
+            EditFileCall("/a", (TextReplacement("x", "y"),)),
+        ),
+        (
+            "replace",
+            {"file_path": "/a", "old_string": "x", "new_string": "y"},
+            EditFileCall("/a", (TextReplacement("x", "y"),)),
+        ),
+        (
+            "edit_file",
+            {"path": "/a", "old_text": "x", "new_text": "y"},
+            EditFileCall("/a", (TextReplacement("x", "y"),)),
+        ),
         (
             "MultiEdit",
-            {"file_path": "/a", "edits": [{"old_string": "x", "new_string": "y"}, {"old_string": "z", "new_string": ""}]},
-            EditFile("/a", (Replacement("x", "y"), Replacement("z", ""))),
+            {
+                "file_path": "/a",
+                "edits": [
+                    {"old_string": "x", "new_string": "y"},
+                    {"old_string": "z", "new_string": ""},
+                ],
+            },
+            EditFileCall("/a", (TextReplacement("x", "y"), TextReplacement("z", ""))),
         ),
-        ("Write", {"file_path": "/a", "content": "t"}, WriteFile("/a", "t")),
-        ("write_file", {"path": "/a", "content": ""}, WriteFile("/a", "")),
-        ("Grep", {"pattern": "p", "output_mode": "content", "-i": True}, Search(pattern="p", show="lines", ignore_case=True)),
-        ("Glob", {"pattern": "*.md", "path": "/n"}, ListFiles(pattern="*.md", path="/n")),
-        ("Bash", {"command": "ls"}, Shell("ls")),
-        ("shell", {"command": ["bash", "-lc", "ls -la"], "workdir": "/n"}, Shell("ls -la", "/n")),
-        ("shell", {"command": ["grep", "a b", "f"]}, Shell("grep 'a b' f")),
+        ("Write", {"file_path": "/a", "content": "t"}, WriteFileCall("/a", "t")),
+        ("write_file", {"path": "/a", "content": ""}, WriteFileCall("/a", "")),
+        (
+            "Grep",
+            {"pattern": "p", "output_mode": "content", "-i": True},
+            SearchCall(pattern="p", show="lines", ignore_case=True),
+        ),
+        ("Glob", {"pattern": "*.md", "path": "/n"}, ListFilesCall(pattern="*.md", path="/n")),
+        ("Bash", {"command": "ls"}, ShellCall("ls")),
+        (
+            "shell",
+            {"command": ["bash", "-lc", "ls -la"], "workdir": "/n"},
+            ShellCall("ls -la", "/n"),
+        ),
+        ("shell", {"command": ["grep", "a b", "f"]}, ShellCall("grep 'a b' f")),
         ("shell", {"command": ["apply_patch", PATCH]}, PATCHED),
-        ("local_shell", {"type": "exec", "command": ["ls"]}, Shell("ls")),
-        ("exec_command", {"cmd": "ls", "yield_time_ms": 10}, Shell("ls")),
-        ("shell_command", {"command": "ls"}, Shell("ls")),
+        ("local_shell", {"type": "exec", "command": ["ls"]}, ShellCall("ls")),
+        ("exec_command", {"cmd": "ls", "yield_time_ms": 10}, ShellCall("ls")),
+        ("shell_command", {"command": "ls"}, ShellCall("ls")),
         ("apply_patch", {"input": PATCH}, PATCHED),
         (
             "str_replace_based_edit_tool",
             {"command": "view", "path": "/a", "view_range": [2, -1]},
-            ReadFile(path="/a", first=2, numbered=True),
+            ReadFileCall(path="/a", first_line=2, numbered=True),
         ),
-        ("str_replace_editor", {"command": "create", "path": "/a", "file_text": "t"}, WriteFile("/a", "t")),
-        ("str_replace_editor", {"command": "str_replace", "path": "/a", "old_str": "x"}, EditFile("/a", (Replacement("x", ""),))),
-        ("str_replace_editor", {"command": "insert", "path": "/a", "insert_line": 0, "new_str": "t"}, InsertText("/a", 0, "t")),
+        (
+            "str_replace_editor",
+            {"command": "create", "path": "/a", "file_text": "t"},
+            WriteFileCall("/a", "t"),
+        ),
+        (
+            "str_replace_editor",
+            {"command": "str_replace", "path": "/a", "old_str": "x"},
+            EditFileCall("/a", (TextReplacement("x", ""),)),
+        ),
+        (
+            "str_replace_editor",
+            {"command": "insert", "path": "/a", "insert_line": 0, "new_str": "t"},
+            InsertTextCall("/a", 0, "t"),
+        ),
         ("Task", {"prompt": "x"}, UnknownCall("Task")),
         ("mcp__files__read_file", {"path": "/a"}, UnknownCall("mcp__files__read_file")),
     ],
 )
-def test_a_hosts_call_is_recognised(name: str, given: dict[str, Any], call: Call) -> None:
+def test_a_hosts_call_is_recognised(name: str, given: dict[str, Any], call: ForkToolCall) -> None:
     """Names and inputs of the leading hosts mean what they mean there."""
-    assert recognise(ToolUse("1", name, given)) == call
+    assert parse_tool_call(ToolUse("1", name, given)) == call
 
 
 @pytest.mark.covers("FK-6")
 def test_a_patch_is_read_from_free_text_too() -> None:
     """`apply_patch` as a custom tool carries the patch as its whole argument."""
-    assert recognise(ToolUse("1", "apply_patch", {}, arguments=PATCH)) == PATCHED
+    assert parse_tool_call(ToolUse("1", "apply_patch", {}, arguments=PATCH)) == PATCHED
 
 
 @pytest.mark.covers("FK-3")
 def test_a_tool_in_a_namespace_is_not_ours() -> None:
     """A foreign server's `Edit` is not taken for the host's."""
-    assert recognise(ToolUse("1", "Edit", {"file_path": "/a"}, namespace="mcp__x")) == UnknownCall("Edit")
+    assert parse_tool_call(
+        ToolUse("1", "Edit", {"file_path": "/a"}, namespace="mcp__x")
+    ) == UnknownCall("Edit")
 
 
 @pytest.mark.covers("FK-6")
@@ -110,11 +172,13 @@ def test_a_tool_in_a_namespace_is_not_ours() -> None:
         ("str_replace_editor", {"path": "/a", "command": "insert"}, "insert_line"),
     ],
 )
-def test_an_input_that_does_not_fit_says_what_is_missing(name: str, given: dict[str, Any], why: str) -> None:
+def test_an_input_that_does_not_fit_says_what_is_missing(
+    name: str, given: dict[str, Any], why: str
+) -> None:
     """The model learns what to write instead."""
-    call = recognise(ToolUse("1", name, given))
+    call = parse_tool_call(ToolUse("1", name, given))
 
-    assert isinstance(call, BadCall)
+    assert isinstance(call, InvalidCall)
     assert why in call.why
 
 
@@ -137,11 +201,15 @@ def test_a_host_edits_when_it_has_a_tool_for_it(names: list[str], can: bool) -> 
 
 @pytest.mark.covers("FK-6")
 def test_hunks_change_the_lines_they_name() -> None:
-    """Context, removed and added lines; a header narrows the place; the end of the file can be meant; line ends stay."""
+    """Context, removed and added lines; a header narrows the place; the end of the file can be
+    meant; line ends stay.
+    """
     text = "# A\r\none\r\ntwo\r\n# B\r\none\r\ntwo\r\n"
-    files = read_patch("*** Begin Patch\n*** Update File: f\n@@ # B\n one\n-two\n+2\n@@\n+last\n*** End Patch")
+    files = parse_file_patches(
+        "*** Begin Patch\n*** Update File: f\n@@ # B\n one\n-two\n+2\n@@\n+last\n*** End Patch"
+    )
     assert isinstance(files, tuple)
-    assert isinstance(files[0], UpdateText)
+    assert isinstance(files[0], UpdateFilePatch)
 
     assert apply_hunks(text, files[0].hunks) == "# A\r\none\r\ntwo\r\n# B\r\none\r\n2\r\nlast\r\n"
 
@@ -150,16 +218,16 @@ def test_hunks_change_the_lines_they_name() -> None:
 @pytest.mark.parametrize(
     ("hunk", "why"),
     [
-        (Hunk(("x",), ("y",)), "more than one place"),
-        (Hunk(("nowhere",), ("y",)), "do not stand in the file"),
-        (Hunk(("x",), ("y",), "no such head"), "No line reads"),
+        (PatchHunk(("x",), ("y",)), "more than one place"),
+        (PatchHunk(("nowhere",), ("y",)), "do not stand in the file"),
+        (PatchHunk(("x",), ("y",), "no such head"), "No line reads"),
     ],
 )
-def test_a_hunk_that_does_not_fit_one_place_is_refused(hunk: Hunk, why: str) -> None:
+def test_a_hunk_that_does_not_fit_one_place_is_refused(hunk: PatchHunk, why: str) -> None:
     """No hunk is put where it only might belong."""
     found = apply_hunks("x\na\nx\nb\n", (hunk,))
 
-    assert isinstance(found, Misfit)
+    assert isinstance(found, PatchRejected)
     assert why in found.why
 
 
@@ -178,12 +246,15 @@ def test_a_hunk_that_does_not_fit_one_place_is_refused(hunk: Hunk, why: str) -> 
 )
 def test_a_broken_patch_is_refused_whole(text: str) -> None:
     """Nothing of a patch that cannot be read is applied."""
-    assert isinstance(read_patch(text), Misfit)
+    assert isinstance(parse_file_patches(text), PatchRejected)
 
 
 @pytest.mark.covers("FK-3")
 def test_deleting_and_moving_are_read_so_that_they_can_be_denied() -> None:
     """Both are named as what they are."""
-    files = read_patch("*** Begin Patch\n*** Delete File: a\n*** Update File: b\n*** Move to: c\n-x\n+y\n*** End Patch")
+    files = parse_file_patches(
+        "*** Begin Patch\n*** Delete File: a\n*** Update File: b\n*** Move to: c\n-x\n+y\n*** "
+        "End Patch"
+    )
 
-    assert files == (DeleteText("a"), UpdateText("b", (Hunk(("x",), ("y",)),), "c"))
+    assert files == (DeleteFilePatch("a"), UpdateFilePatch("b", (PatchHunk(("x",), ("y",)),), "c"))

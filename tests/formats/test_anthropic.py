@@ -9,45 +9,64 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import (
     Block,
-    Document,
-    Image,
+    DocumentBlock,
+    ImageBlock,
     Message,
     Origin,
-    RedactedThinking,
-    Text,
-    Thinking,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
-    Unknown,
+    UnknownBlock,
     Usage,
-    Wire,
+    WireInfo,
 )
 from memorist.errors import FormatError
 from memorist.formats.anthropic import CODEC
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 OBJECT = st.dictionaries(st.text(max_size=5), JSON, max_size=3)
 WORD = st.text(max_size=12)
-MARK = {"cache_control": st.sampled_from([{"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}, None])}
+MARK = {
+    "cache_control": st.sampled_from(
+        [{"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"}, None]
+    )
+}
 
 
-def block(kind: str, optional: dict[str, Any] | None = None, **fields: Any) -> st.SearchStrategy[dict[str, Any]]:
+def block(
+    kind: str, optional: dict[str, Any] | None = None, **fields: Any
+) -> st.SearchStrategy[dict[str, Any]]:
     """Content blocks of one type."""
-    return st.fixed_dictionaries({"type": st.just(kind), **fields}, optional={**MARK, **(optional or {})})
+    return st.fixed_dictionaries(
+        {"type": st.just(kind), **fields}, optional={**MARK, **(optional or {})}
+    )
 
 
 TEXT = block("text", {"citations": st.none() | st.lists(OBJECT, max_size=1)}, text=WORD)
-IMAGE = block("image", source=st.sampled_from([{"type": "url", "url": "https://a.b/c.png"}, {"type": "file", "file_id": "f"}]))
+IMAGE = block(
+    "image",
+    source=st.sampled_from(
+        [{"type": "url", "url": "https://a.b/c.png"}, {"type": "file", "file_id": "f"}]
+    ),
+)
 DOCUMENT = block(
-    "document", {"title": WORD, "citations": OBJECT}, source=st.just({"type": "text", "media_type": "text/plain", "data": "x"})
+    "document",
+    {"title": WORD, "citations": OBJECT},
+    source=st.just({"type": "text", "media_type": "text/plain", "data": "x"}),
 )
 OTHER = st.one_of(
     block("server_tool_use", id=WORD, name=WORD, input=OBJECT),
-    block("web_search_tool_result", tool_use_id=WORD, content=st.lists(OBJECT, max_size=2) | OBJECT),
+    block(
+        "web_search_tool_result", tool_use_id=WORD, content=st.lists(OBJECT, max_size=2) | OBJECT
+    ),
     block("mcp_tool_use", id=WORD, name=WORD, input=OBJECT, server_name=WORD),
     block("compaction", content=st.none() | WORD),
     block("made_up", value=JSON),
@@ -55,7 +74,10 @@ OTHER = st.one_of(
 )
 RESULT = block(
     "tool_result",
-    {"content": WORD | st.lists(TEXT | IMAGE | DOCUMENT | OTHER, max_size=2) | st.none(), "is_error": st.booleans()},
+    {
+        "content": WORD | st.lists(TEXT | IMAGE | DOCUMENT | OTHER, max_size=2) | st.none(),
+        "is_error": st.booleans(),
+    },
     tool_use_id=WORD,
 )
 BLOCK = st.one_of(
@@ -69,13 +91,20 @@ BLOCK = st.one_of(
     block("tool_use", {"caller": OBJECT}, id=WORD, name=WORD, input=OBJECT),
 )
 MESSAGE = st.fixed_dictionaries(
-    {"role": st.sampled_from(["user", "assistant", "system"]), "content": WORD | st.lists(BLOCK, max_size=4)}, optional={"name": JSON}
+    {
+        "role": st.sampled_from(["user", "assistant", "system"]),
+        "content": WORD | st.lists(BLOCK, max_size=4),
+    },
+    optional={"name": JSON},
 )
 BODY = st.fixed_dictionaries(
     {"model": WORD, "max_tokens": st.integers(), "messages": st.lists(MESSAGE, max_size=5)},
     optional={
         "system": WORD | st.lists(TEXT, max_size=3),
-        "tools": st.lists(st.fixed_dictionaries({"name": WORD, "input_schema": OBJECT}, optional=MARK) | OBJECT, max_size=2),
+        "tools": st.lists(
+            st.fixed_dictionaries({"name": WORD, "input_schema": OBJECT}, optional=MARK) | OBJECT,
+            max_size=2,
+        ),
         "thinking": OBJECT,
         "context_management": OBJECT,
         "anything": JSON,
@@ -118,7 +147,9 @@ def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(MESSAGE)
 def test_one_entry_is_one_message(item: dict[str, Any]) -> None:
-    """Each entry of the history gives one message, called by the given id, that is written back as it stood."""
+    """Each entry of the history gives one message, called by the given id, that is written back as
+    it stood.
+    """
     messages = CODEC.decode_item(item, id="here")
     assert [message.id for message in messages] == ["here"]
     assert CODEC.encode_messages(messages) == [item]
@@ -126,27 +157,34 @@ def test_one_entry_is_one_message(item: dict[str, Any]) -> None:
 
 @pytest.mark.covers("FM-1")
 def test_every_known_block_has_its_own_kind() -> None:
-    """Text, both thinkings, calls, answers and media become their core blocks; a server-run tool stays unknown."""
+    """Text, both thinkings, calls, answers and media become their core blocks; a server-run tool
+    stays unknown.
+    """
     content: list[dict[str, Any]] = [
         {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
         {"type": "thinking", "thinking": "b", "signature": "s"},
         {"type": "redacted_thinking", "data": "c"},
         {"type": "tool_use", "id": "t", "name": "N", "input": {"x": 1}},
-        {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "r"}], "is_error": True},
+        {
+            "type": "tool_result",
+            "tool_use_id": "t",
+            "content": [{"type": "text", "text": "r"}],
+            "is_error": True,
+        },
         {"type": "image", "source": {"type": "url", "url": "u"}},
         {"type": "document", "source": {"type": "url", "url": "u"}, "title": "T"},
         {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}},
     ]
     (message,) = CODEC.decode_item({"role": "assistant", "content": content}, id="m")
     assert message.blocks == (
-        Text("a", None, {"cache_control": {"type": "ephemeral"}}),
-        Thinking("b", "s"),
-        RedactedThinking("c"),
+        TextBlock("a", None, {"cache_control": {"type": "ephemeral"}}),
+        ThinkingBlock("b", "s"),
+        RedactedThinkingBlock("c"),
         ToolUse("t", "N", {"x": 1}),
-        ToolResult("t", (Text("r"),), is_error=True, plain=False),
-        Image({"type": "url", "url": "u"}),
-        Document({"type": "url", "url": "u"}, {"title": "T"}),
-        Unknown("server_tool_use", content[7]),
+        ToolResult("t", (TextBlock("r"),), is_error=True, plain=False),
+        ImageBlock({"type": "url", "url": "u"}),
+        DocumentBlock({"type": "url", "url": "u"}, {"title": "T"}),
+        UnknownBlock("server_tool_use", content[7]),
     )
     assert message.origin is Origin.MODEL
 
@@ -158,7 +196,10 @@ def test_every_known_block_has_its_own_kind() -> None:
         ("do it", Origin.USER, [None]),
         ("<system-reminder>x</system-reminder>", Origin.INJECTED, [None]),
         (
-            [{"type": "text", "text": "<system-reminder>x</system-reminder>"}, {"type": "text", "text": "go"}],
+            [
+                {"type": "text", "text": "<system-reminder>x</system-reminder>"},
+                {"type": "text", "text": "go"},
+            ],
             Origin.USER,
             [Origin.INJECTED, None],
         ),
@@ -171,20 +212,30 @@ def test_every_known_block_has_its_own_kind() -> None:
             Origin.TOOL,
             [Origin.INJECTED],
         ),
-        ([{"type": "tool_result", "tool_use_id": "t"}, {"type": "text", "text": "no, stop"}], Origin.USER, [None]),
+        (
+            [{"type": "tool_result", "tool_use_id": "t"}, {"type": "text", "text": "no, stop"}],
+            Origin.USER,
+            [None],
+        ),
         ([{"type": "image", "source": {"type": "url", "url": "u"}}], Origin.USER, []),
     ],
 )
-def test_what_the_user_typed_is_told_apart(content: Any, origin: Origin, blocks: list[Origin | None]) -> None:
-    """The message's origin is USER if any text was typed; texts of another origin carry it themselves."""
+def test_what_the_user_typed_is_told_apart(
+    content: Any, origin: Origin, blocks: list[Origin | None]
+) -> None:
+    """The message's origin is USER if any text was typed; texts of another origin carry it
+    themselves.
+    """
     (message,) = CODEC.decode_item({"role": "user", "content": content}, id="m")
     assert message.origin is origin
-    assert [block.origin for block in message.blocks if isinstance(block, Text)] == blocks
+    assert [block.origin for block in message.blocks if isinstance(block, TextBlock)] == blocks
 
 
 @pytest.mark.covers("FM-2")
 def test_a_reply_is_read_whole() -> None:
-    """Id, model, stop reason, blocks and the four counts come from the reply; the message is written as the API takes it back."""
+    """Id, model, stop reason, blocks and the four counts come from the reply; the message is
+    written as the API takes it back.
+    """
     reply = CODEC.decode_reply(REPLY)
     (message,) = reply.messages
     assert reply.usage == Usage(input=3, cache_read=100, cache_write=20, output=7)
@@ -195,18 +246,27 @@ def test_a_reply_is_read_whole() -> None:
         "tool_use",
         reply.usage,
     )
-    assert CODEC.encode_messages(reply.messages) == [{"role": "assistant", "content": REPLY["content"]}]
+    assert CODEC.encode_messages(reply.messages) == [
+        {"role": "assistant", "content": REPLY["content"]}
+    ]
 
 
 @pytest.mark.covers("FM-2")
 def test_a_reply_without_usage_counts_nothing() -> None:
     """Missing or broken counts are zeros."""
     assert CODEC.decode_reply({"content": []}).usage == Usage()
-    assert CODEC.decode_reply({"content": [], "usage": {"input_tokens": -1, "output_tokens": "9"}}).usage == Usage()
+    assert (
+        CODEC.decode_reply(
+            {"content": [], "usage": {"input_tokens": -1, "output_tokens": "9"}}
+        ).usage
+        == Usage()
+    )
 
 
 @pytest.mark.covers("FM-2")
-@pytest.mark.parametrize("body", [{"type": "error", "error": {"message": "no"}}, {}, {"content": "text"}])
+@pytest.mark.parametrize(
+    "body", [{"type": "error", "error": {"message": "no"}}, {}, {"content": "text"}]
+)
 def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
     """An error object is not read as an empty reply."""
     with pytest.raises(FormatError):
@@ -217,9 +277,11 @@ def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(BODY)
 def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, Any]) -> None:
-    """extend() shares every earlier entry and parameter, in the same order, and adds the reply and the tail."""
-    tail = CODEC.user_text("write the notes", [CODEC.tool_result("t1", "not run")])
-    longer = CODEC.extend(body, REPLY, tail)
+    """extend() shares every earlier entry and parameter, in the same order, and adds the reply and
+    the tail.
+    """
+    tail = CODEC.build_user_messages("write the notes", [CODEC.build_tool_result("t1", "not run")])
+    longer = CODEC.extend_request(body, REPLY, tail)
     assert list(longer) == list(body)
     assert json.dumps({**longer, "messages": []}) == json.dumps({**body, "messages": []})
     assert json.dumps(longer["messages"]).startswith(json.dumps(body["messages"])[:-1])
@@ -236,7 +298,9 @@ def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, A
 
 @pytest.mark.covers("FK-1")
 def test_a_tail_is_not_written_into_the_cache() -> None:
-    """Cache marks go from the tail's blocks and the parts of its answers; keys of tool input stay, whatever they are called."""
+    """Cache marks go from the tail's blocks and the parts of its answers; keys of tool input stay,
+    whatever they are called.
+    """
     mark = {"type": "ephemeral"}
     tail = CODEC.decode_item(
         {
@@ -254,7 +318,15 @@ def test_a_tail_is_not_written_into_the_cache() -> None:
         },
         id="m",
     )
-    longer = CODEC.extend({"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": mark}]}]}, None, tail)
+    longer = CODEC.extend_request(
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": mark}]}
+            ]
+        },
+        None,
+        tail,
+    )
     assert longer["messages"][0]["content"][0]["cache_control"] == mark
     assert longer["messages"][1]["content"] == [
         {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "r"}]},
@@ -266,23 +338,43 @@ def test_a_tail_is_not_written_into_the_cache() -> None:
 @pytest.mark.covers("FK-1")
 def test_an_empty_reply_leaves_no_entry() -> None:
     """The API refuses an empty assistant message inside a history."""
-    assert CODEC.extend({"messages": []}, {"content": []}, ())["messages"] == []
+    assert CODEC.extend_request({"messages": []}, {"content": []}, ())["messages"] == []
 
 
 @pytest.mark.covers("FM-2")
 def test_records_of_one_reply_are_joined_again() -> None:
-    """Messages of Claude Code's session file, one block each, become one entry with reasoning and signature; parallel answers too."""
-    wire = Wire("claude_code")
-    pieces: list[Block] = [Thinking("hm", "s"), ToolUse("a", "N", {}), ToolUse("b", "N", {})]
+    """Messages of Claude Code's session file, one block each, become one entry with reasoning and
+    signature; parallel answers too.
+    """
+    wire = WireInfo("claude_code")
+    pieces: list[Block] = [ThinkingBlock("hm", "s"), ToolUse("a", "N", {}), ToolUse("b", "N", {})]
     records = [
-        Message(id=str(place), role="assistant", blocks=(piece,), origin=Origin.MODEL, reply_id="r", wire=wire)
+        Message(
+            id=str(place),
+            role="assistant",
+            blocks=(piece,),
+            origin=Origin.MODEL,
+            reply_id="r",
+            wire=wire,
+        )
         for place, piece in enumerate(pieces)
     ]
     answers = [
-        Message(id=name, role="user", blocks=(ToolResult(name, (Text(name),)),), origin=Origin.TOOL, wire=wire) for name in ("a", "b")
+        Message(
+            id=name,
+            role="user",
+            blocks=(ToolResult(name, (TextBlock(name),)),),
+            origin=Origin.TOOL,
+            wire=wire,
+        )
+        for name in ("a", "b")
     ]
     written = CODEC.encode_messages([*records, *answers])
     assert [entry["role"] for entry in written] == ["assistant", "user"]
     assert written[0]["content"][0] == {"type": "thinking", "thinking": "hm", "signature": "s"}
-    assert [block["type"] for block in written[0]["content"]] == ["thinking", "tool_use", "tool_use"]
+    assert [block["type"] for block in written[0]["content"]] == [
+        "thinking",
+        "tool_use",
+        "tool_use",
+    ]
     assert [block["tool_use_id"] for block in written[1]["content"]] == ["a", "b"]

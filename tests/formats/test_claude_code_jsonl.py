@@ -1,4 +1,6 @@
-"""Claude Code session files are read into their live conversation. Each session here is made up and written in the test."""
+"""Claude Code session files are read into their live conversation. Each session here is made up and
+written in the test.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text, Unknown
+from memorist.core.messages import Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
-from memorist.formats import claude_code_index, claude_code_jsonl
-from memorist.formats.claude_code_jsonl import read
-from memorist.formats.recorded import Aside, Boundary, Entry, Head, Line, Mend, Skip
+from memorist.formats import claude_code, claude_code_tree
+from memorist.formats.claude_code import read_session
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLine,
+    RepairedLine,
+    SessionHead,
+    SideRecord,
+    SkippedLine,
+    TranscriptEntry,
+)
 
 Record = dict[str, Any]
 
@@ -47,7 +57,12 @@ def reply(uuid: str, parent: str | None, *blocks: Record, of: str = "", **more: 
         "model": "claude-made-up",
         "content": list(blocks) or [{"type": "text", "text": f"said {uuid}"}],
         "stop_reason": "end_turn",
-        "usage": {"input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 7, "output_tokens": 11},
+        "usage": {
+            "input_tokens": 3,
+            "cache_read_input_tokens": 5,
+            "cache_creation_input_tokens": 7,
+            "output_tokens": 11,
+        },
     }
     return _common(uuid, parent, type="assistant", message=message, **more)
 
@@ -59,7 +74,10 @@ def call(name: str) -> Record:
 
 def answer(uuid: str, parent: str | None, *names: str, **more: Any) -> Record:
     """A user record with tool results."""
-    blocks = [{"type": "tool_result", "tool_use_id": name, "content": f"result of {name}"} for name in names]
+    blocks = [
+        {"type": "tool_result", "tool_use_id": name, "content": f"result of {name}"}
+        for name in names
+    ]
     return user(uuid, parent, blocks, toolUseResult={"bulky": ["copy"] * 3}, **more)
 
 
@@ -73,34 +91,41 @@ def boundary(uuid: str, before: str, segment: Record | None = None) -> Record:
     about: Record = {"trigger": "auto", "preTokens": 158_105}
     if segment is not None:
         about["preservedSegment"] = segment
-    more = {"type": "system", "subtype": "compact_boundary", "logicalParentUuid": before, "compactMetadata": about}
+    more = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "logicalParentUuid": before,
+        "compactMetadata": about,
+    }
     return _common(uuid, None, **more)
 
 
-def lines_of(*records: Record | bytes) -> list[Line]:
+def lines_of(*records: Record | bytes) -> list[RecordedLine]:
     """The lines of a file with these records; bytes stand as they are."""
-    raw = [record if isinstance(record, bytes) else json.dumps(record).encode() for record in records]
-    return [Line(number, data) for number, data in enumerate(raw, 1)]
+    raw = [
+        record if isinstance(record, bytes) else json.dumps(record).encode() for record in records
+    ]
+    return [RecordedLine(number, data) for number, data in enumerate(raw, 1)]
 
 
-def entries_of(*records: Record | bytes) -> list[Entry]:
+def entries_of(*records: Record | bytes) -> list[TranscriptEntry]:
     """What the reader makes of these records."""
-    return list(read(lines_of(*records)))
+    return list(read_session(lines_of(*records)))
 
 
-def ids(entries: list[Entry]) -> list[str]:
+def ids(entries: list[TranscriptEntry]) -> list[str]:
     """Ids of the messages and boundaries, in order."""
-    return [entry.id for entry in entries if isinstance(entry, Message | Boundary)]
+    return [entry.id for entry in entries if isinstance(entry, Message | CompactionBoundary)]
 
 
-def messages(entries: list[Entry]) -> dict[str, Message]:
+def messages(entries: list[TranscriptEntry]) -> dict[str, Message]:
     """The messages by id."""
     return {entry.id: entry for entry in entries if isinstance(entry, Message)}
 
 
-def asides(entries: list[Entry]) -> list[str]:
+def asides(entries: list[TranscriptEntry]) -> list[str]:
     """Kinds of the asides, in order."""
-    return [entry.kind for entry in entries if isinstance(entry, Aside)]
+    return [entry.kind for entry in entries if isinstance(entry, SideRecord)]
 
 
 @pytest.mark.covers("FM-3")
@@ -113,7 +138,7 @@ def test_the_head_tells_the_session_first() -> None:
         {"type": "custom-title", "customTitle": "Mine", "sessionId": "s-1"},
         {"type": "ai-title", "aiTitle": "Guessed", "sessionId": "s-1"},
     )[0]
-    assert head == Head(
+    assert head == SessionHead(
         session="s-1",
         format="claude_code",
         cwd="/code/app",
@@ -128,7 +153,12 @@ def test_the_head_tells_the_session_first() -> None:
 @pytest.mark.covers("FM-3", "FM-1")
 def test_records_of_one_reply_share_its_id_and_count_its_usage_once() -> None:
     """Several records, one reply: each is a message, and only the last has the usage."""
-    entries = entries_of(user("a", None), reply("b", "a", of="m"), reply("c", "b", call("t"), of="m"), answer("d", "c", "t"))
+    entries = entries_of(
+        user("a", None),
+        reply("b", "a", of="m"),
+        reply("c", "b", call("t"), of="m"),
+        answer("d", "c", "t"),
+    )
     found = messages(entries)
     assert [found["b"].reply_id, found["c"].reply_id] == ["m", "m"]
     assert found["b"].usage is None
@@ -140,7 +170,9 @@ def test_records_of_one_reply_share_its_id_and_count_its_usage_once() -> None:
 
 @pytest.mark.covers("FM-3", "FM-7")
 def test_every_message_says_who_spoke() -> None:
-    """Typed words, tool answers, injected text, summaries, notices and the client's own error replies are told apart."""
+    """Typed words, tool answers, injected text, summaries, notices and the client's own error
+    replies are told apart.
+    """
     entries = entries_of(
         user("a", None),
         reply("b", "a", call("t")),
@@ -180,9 +212,16 @@ def test_progress_records_are_bridged() -> None:
 
 @pytest.mark.covers("FM-3")
 def test_the_newest_branch_is_the_live_one() -> None:
-    """After a rewind the older branch is dead, also where it is the longer one (fixed upstream in 2.1.101)."""
+    """After a rewind the older branch is dead, also where it is the longer one (fixed upstream in
+    2.1.101).
+    """
     entries = entries_of(
-        user("a", None), reply("b", "a"), user("c", "b", "first try"), reply("d", "c"), user("e", "b", "second try"), reply("f", "e")
+        user("a", None),
+        reply("b", "a"),
+        user("c", "b", "first try"),
+        reply("d", "c"),
+        user("e", "b", "second try"),
+        reply("f", "e"),
     )
     assert ids(entries) == ["a", "b", "e", "f"]
     assert asides(entries) == ["branch", "branch"]
@@ -190,16 +229,24 @@ def test_the_newest_branch_is_the_live_one() -> None:
 
 @pytest.mark.covers("FM-3")
 def test_a_dead_end_with_injected_text_last_does_not_win() -> None:
-    """Text that a hook added at the end belongs to the live branch; it stays, and makes no dead branch live."""
+    """Text that a hook added at the end belongs to the live branch; it stays, and makes no dead
+    branch live.
+    """
     entries = entries_of(
-        user("a", None), reply("x", "a"), user("b", "a", "again"), reply("c", "b"), user("d", "c", "hook says", isMeta=True)
+        user("a", None),
+        reply("x", "a"),
+        user("b", "a", "again"),
+        reply("c", "b"),
+        user("d", "c", "hook says", isMeta=True),
     )
     assert ids(entries) == ["a", "b", "c", "d"]
 
 
 @pytest.mark.covers("FM-3")
 def test_side_chains_stay_out() -> None:
-    """Records of a subagent are asides, and a main record that hangs on one is linked to the main line (2.1.101)."""
+    """Records of a subagent are asides, and a main record that hangs on one is linked to the main
+    line (2.1.101).
+    """
     side = {"isSidechain": True, "agentId": "g"}
     entries = entries_of(
         user("a", None),
@@ -219,13 +266,15 @@ def test_the_file_of_a_subagent_is_read_as_its_own_conversation() -> None:
     side = {"isSidechain": True, "agentId": "g"}
     entries = entries_of(user("a", None) | side, reply("b", "a") | side)
     assert ids(entries) == ["a", "b"]
-    assert isinstance(entries[0], Head)
+    assert isinstance(entries[0], SessionHead)
     assert entries[0].session == "s-1"
 
 
 @pytest.mark.covers("FM-3")
 def test_parallel_results_are_put_back() -> None:
-    """Of two parallel calls only one lies on the walk; the other call and its answer come back (2.1.80)."""
+    """Of two parallel calls only one lies on the walk; the other call and its answer come back
+    (2.1.80).
+    """
     entries = entries_of(
         user("a", None),
         reply("b", "a", call("t1"), of="m"),
@@ -265,14 +314,16 @@ def test_a_compaction_keeps_what_was_before_in_the_stream() -> None:
         reply("d", "c"),
     )
     assert ids(entries) == ["a", "b", "x", "s", "c", "d"]
-    found = next(entry for entry in entries if isinstance(entry, Boundary))
+    found = next(entry for entry in entries if isinstance(entry, CompactionBoundary))
     assert (found.trigger, found.tokens_before, found.kept, found.line) == ("auto", 158_105, 0, 3)
 
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.parametrize("on", ["c", "s"])
 def test_a_preserved_segment_stands_before_its_boundary(on: str) -> None:
-    """Kept messages are not written again: whether the talk goes on from their tail or from the summary, all come once, in order."""
+    """Kept messages are not written again: whether the talk goes on from their tail or from the
+    summary, all come once, in order.
+    """
     entries = entries_of(
         user("a", None),
         reply("b", "a"),
@@ -284,7 +335,7 @@ def test_a_preserved_segment_stands_before_its_boundary(on: str) -> None:
         reply("e", "d"),
     )
     assert ids(entries) == ["a", "b", "k", "c", "x", "s", "d", "e"]
-    found = next(entry for entry in entries if isinstance(entry, Boundary))
+    found = next(entry for entry in entries if isinstance(entry, CompactionBoundary))
     assert found.kept == 2
 
 
@@ -304,8 +355,18 @@ def test_a_broken_preserved_segment_is_left_as_it_is() -> None:
 @pytest.mark.covers("FM-3")
 def test_snipped_messages_are_taken_out_and_the_gap_is_closed() -> None:
     """A snip lists uuids; what stands after the gap hangs on what stands before it."""
-    snip = _common("n", "e", type="system", subtype="snip_boundary", snipMetadata={"removedUuids": ["b", "c"]})
-    entries = entries_of(user("a", None), reply("b", "a"), user("c", "b"), reply("d", "c"), user("e", "d"), snip, reply("f", "n"))
+    snip = _common(
+        "n", "e", type="system", subtype="snip_boundary", snipMetadata={"removedUuids": ["b", "c"]}
+    )
+    entries = entries_of(
+        user("a", None),
+        reply("b", "a"),
+        user("c", "b"),
+        reply("d", "c"),
+        user("e", "d"),
+        snip,
+        reply("f", "n"),
+    )
     assert ids(entries) == ["a", "d", "e", "f"]
 
 
@@ -326,23 +387,44 @@ def test_a_missing_parent_is_bridged_by_the_file_s_order() -> None:
 
 @pytest.mark.covers("FM-3")
 def test_a_corrupt_line_is_skipped_and_costs_nothing_else() -> None:
-    """Torn lines, in the middle and at the end, are reported; the messages around them stay (2.1.121)."""
+    """Torn lines, in the middle and at the end, are reported; the messages around them stay
+    (2.1.121).
+    """
     entries = entries_of(
-        user("a", None), reply("b", "a"), b'{"type":"assistant","uuid":"c","parentUu', user("d", "c"), reply("e", "d"), b'{"ty'
+        user("a", None),
+        reply("b", "a"),
+        b'{"type":"assistant","uuid":"c","parentUu',
+        user("d", "c"),
+        reply("e", "d"),
+        b'{"ty',
     )
     assert ids(entries) == ["a", "b", "d", "e"]
-    assert [entry for entry in entries if isinstance(entry, Skip)] == [Skip(3, "it is not a JSON object"), Skip(6, "it is cut off")]
+    assert [entry for entry in entries if isinstance(entry, SkippedLine)] == [
+        SkippedLine(3, "it is not a JSON object"),
+        SkippedLine(6, "it is cut off"),
+    ]
 
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.parametrize(
-    "line", [b"7", b"[]", b"null", b'"text"', b"\0\0\0", b"\x1f\x8b\0\x01\xff", b'{"type":"user","uuid":5}', b"{" * 5000, b'{"a":' * 5000]
+    "line",
+    [
+        b"7",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"\0\0\0",
+        b"\x1f\x8b\0\x01\xff",
+        b'{"type":"user","uuid":5}',
+        b"{" * 5000,
+        b'{"a":' * 5000,
+    ],
 )
 def test_garbage_is_skipped_with_a_reason(line: bytes) -> None:
     """Whatever a line holds instead of a record, it is named and passed over."""
     entries = entries_of(user("a", None), line, reply("b", "a"))
     assert ids(entries) == ["a", "b"]
-    skipped = [entry for entry in entries if isinstance(entry, Skip)]
+    skipped = [entry for entry in entries if isinstance(entry, SkippedLine)]
     assert [entry.line for entry in skipped] == [2]
     assert skipped[0].why
 
@@ -352,36 +434,59 @@ def test_unknown_records_survive() -> None:
     """Kinds that are not known, also with fields of other shapes, are kept byte for byte."""
     raw = b'{"type":"api-request","message":"text","uuid":"z","hash":1}'
     entries = entries_of(user("a", None), raw, {"no": "type"}, reply("b", "a"))
-    kept = [entry for entry in entries if isinstance(entry, Aside)]
-    assert kept == [Aside("api-request", 2, raw), Aside("unknown", 3, b'{"no": "type"}')]
+    kept = [entry for entry in entries if isinstance(entry, SideRecord)]
+    assert kept == [SideRecord("api-request", 2, raw), SideRecord("unknown", 3, b'{"no": "type"}')]
 
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.parametrize(
-    ("bad", "good"), [(b"caf\xff", "caf\ufffd"), (b"\\ud83d half", "\ufffd half"), (b"tab\there", "tab\there"), (b"a\0b", "a\0b")]
+    ("bad", "good"),
+    [
+        (b"caf\xff", "caf\ufffd"),
+        (b"\\ud83d half", "\ufffd half"),
+        (b"tab\there", "tab\there"),
+        (b"a\0b", "a\0b"),
+    ],
 )
 def test_text_that_is_not_valid_is_mended(bad: bytes, good: str) -> None:
-    """Broken UTF-8, half an emoji and raw control characters cost a character, not the message (2.1.132)."""
+    """Broken UTF-8, half an emoji and raw control characters cost a character, not the message
+    (2.1.132).
+    """
     line = json.dumps(user("a", None, "TEXT")).encode().replace(b"TEXT", bad)
     entries = entries_of(line, reply("b", "a"))
     assert messages(entries)["a"].text == good
-    assert [entry.line for entry in entries if isinstance(entry, Mend)] == [1]
+    assert [entry.line for entry in entries if isinstance(entry, RepairedLine)] == [1]
 
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.parametrize(
-    "content", [None, 7, {"type": "text", "text": "one"}, ["plain", {"type": "text"}, {"type": "text", "text": None}, 3]]
+    "content",
+    [
+        None,
+        7,
+        {"type": "text", "text": "one"},
+        ["plain", {"type": "text"}, {"type": "text", "text": None}, 3],
+    ],
 )
 def test_a_malformed_block_does_not_lose_its_message(content: Any) -> None:
     """Odd content is kept as unknown blocks (2.1.105, 2.1.217, 2.1.223)."""
     entries = entries_of(user("a", None, content), reply("b", "a", timestamp=5, requestId=None))
     assert ids(entries) == ["a", "b"]
-    assert all(isinstance(block, Text | Unknown) for block in messages(entries)["a"].blocks)
+    assert all(
+        isinstance(block, TextBlock | UnknownBlock) for block in messages(entries)["a"].blocks
+    )
 
 
 @pytest.mark.covers("FM-3")
 @pytest.mark.parametrize(
-    "odd", [{"timestamp": "yesterday"}, {"timestamp": 5}, {"isMeta": "no"}, {"origin": "human"}, {"isApiErrorMessage": 1}]
+    "odd",
+    [
+        {"timestamp": "yesterday"},
+        {"timestamp": 5},
+        {"isMeta": "no"},
+        {"origin": "human"},
+        {"isApiErrorMessage": 1},
+    ],
 )
 def test_a_field_of_another_shape_does_not_lose_its_message(odd: Record) -> None:
     """A record keeps its place and its words when one of its other fields cannot be read."""
@@ -393,35 +498,64 @@ def test_a_field_of_another_shape_does_not_lose_its_message(odd: Record) -> None
 @pytest.mark.covers("FM-3")
 def test_words_typed_while_the_agent_works_are_kept() -> None:
     """A queued prompt stands in an attachment (2.1.97); other attachments are asides."""
-    queued = _common("q", "b", type="attachment", attachment={"type": "queued_command", "prompt": "and the docs", "commandMode": "prompt"})
-    notice = _common(
-        "n", "q", type="attachment", attachment={"type": "queued_command", "prompt": "job done", "commandMode": "task-notification"}
+    queued = _common(
+        "q",
+        "b",
+        type="attachment",
+        attachment={"type": "queued_command", "prompt": "and the docs", "commandMode": "prompt"},
     )
-    other = _common("o", "n", type="attachment", attachment={"type": "skill_listing", "content": "…"})
+    notice = _common(
+        "n",
+        "q",
+        type="attachment",
+        attachment={
+            "type": "queued_command",
+            "prompt": "job done",
+            "commandMode": "task-notification",
+        },
+    )
+    other = _common(
+        "o", "n", type="attachment", attachment={"type": "skill_listing", "content": "…"}
+    )
     broken = _common("z", "o", type="attachment", attachment=["not", "an", "object"])
-    entries = entries_of(user("a", None), reply("b", "a"), queued, notice, other, broken, reply("c", "z"))
+    entries = entries_of(
+        user("a", None), reply("b", "a"), queued, notice, other, broken, reply("c", "z")
+    )
     assert ids(entries) == ["a", "b", "q", "n", "c"]
     found = messages(entries)
     assert (found["q"].origin, found["q"].text) == (Origin.USER, "and the docs")
     assert found["n"].origin is Origin.NOTIFICATION
     assert asides(entries) == ["attachment"]
-    assert [entry.line for entry in entries if isinstance(entry, Skip)] == [6]
+    assert [entry.line for entry in entries if isinstance(entry, SkippedLine)] == [6]
 
 
 @pytest.mark.covers("FM-3")
 def test_an_attachment_of_a_dead_branch_is_told_from_a_live_one() -> None:
     """What was rewound is no part of the conversation; both are kept byte for byte."""
-    dead = _common("o", "a", type="attachment", attachment={"type": "skill_listing", "content": "…"})
-    live = _common("p", "b", type="attachment", attachment={"type": "skill_listing", "content": "…"})
+    dead = _common(
+        "o", "a", type="attachment", attachment={"type": "skill_listing", "content": "…"}
+    )
+    live = _common(
+        "p", "b", type="attachment", attachment={"type": "skill_listing", "content": "…"}
+    )
     entries = entries_of(user("a", None), dead, reply("b", "a"), live, user("c", "p"))
     assert asides(entries) == ["branch", "attachment"]
-    assert [json.loads(entry.raw) for entry in entries if isinstance(entry, Aside)] == [dead, live]
+    assert [json.loads(entry.raw) for entry in entries if isinstance(entry, SideRecord)] == [
+        dead,
+        live,
+    ]
 
 
 @pytest.mark.covers("FM-3")
 def test_a_slash_command_kept_as_a_system_record_is_the_user_s() -> None:
     """Newer clients write local commands as system records; other system records are asides."""
-    command = _common("l", "b", type="system", subtype="local_command", content="<command-name>/model</command-name>")
+    command = _common(
+        "l",
+        "b",
+        type="system",
+        subtype="local_command",
+        content="<command-name>/model</command-name>",
+    )
     spent = _common("t", "l", type="system", subtype="turn_duration", durationMs=5)
     entries = entries_of(user("a", None), reply("b", "a"), command, spent, user("c", "t"))
     assert ids(entries) == ["a", "b", "l", "c"]
@@ -440,8 +574,11 @@ def test_a_record_written_twice_counts_once() -> None:
 @pytest.mark.covers("FM-3")
 def test_a_file_without_messages_yields_its_head_and_nothing_live() -> None:
     """An empty or metadata-only file is no error of this reader."""
-    assert [type(entry) for entry in entries_of()] == [Head]
-    assert [type(entry) for entry in entries_of({"type": "mode", "mode": "plan"})] == [Head, Aside]
+    assert [type(entry) for entry in entries_of()] == [SessionHead]
+    assert [type(entry) for entry in entries_of({"type": "mode", "mode": "plan"})] == [
+        SessionHead,
+        SideRecord,
+    ]
 
 
 def conversation(turns: int) -> list[Record]:
@@ -492,7 +629,9 @@ def test_the_order_of_the_lines_does_not_matter(seed: int, turns: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_and_no_sound_live_message_is_lost(data: st.DataObject) -> None:
-    """Lines cut, overwritten or replaced are reported; every message on an undamaged line of the live conversation is still there."""
+    """Lines cut, overwritten or replaced are reported; every message on an undamaged line of the
+    live conversation is still there.
+    """
     records = conversation(4)
     alive = set(ids(entries_of(*records)))
     raw = [json.dumps(record).encode() for record in records]
@@ -508,39 +647,59 @@ def test_a_damaged_file_is_read_and_no_sound_live_message_is_lost(data: st.DataO
 
 def _behind(gone: set[str]) -> set[str]:
     """Answers beside the walk whose call was destroyed cannot be told from a dead branch."""
-    return {f"a{name[1:]}" for name in gone if name[0] == "r"} | {f"b{name[1:]}" for name in gone if name[0] in "ps"}
+    return {f"a{name[1:]}" for name in gone if name[0] == "r"} | {
+        f"b{name[1:]}" for name in gone if name[0] in "ps"
+    }
 
 
 @pytest.mark.covers("FM-3")
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.binary(max_size=60) | st.sampled_from([json.dumps(record).encode() for record in conversation(2)]), max_size=30))
+@given(
+    st.lists(
+        st.binary(max_size=60)
+        | st.sampled_from([json.dumps(record).encode() for record in conversation(2)]),
+        max_size=30,
+    )
+)
 def test_no_file_breaks_the_reader(raw: list[bytes]) -> None:
     """Any bytes at all give a head and entries, or a clear error."""
     try:
-        entries = list(read([Line(number, data) for number, data in enumerate(raw, 1)]))
+        entries = list(
+            read_session([RecordedLine(number, data) for number, data in enumerate(raw, 1)])
+        )
     except InputError:
         return
-    assert isinstance(entries[0], Head)
+    assert isinstance(entries[0], SessionHead)
 
 
 @pytest.mark.covers("FM-6")
 @pytest.mark.parametrize(("kept", "held"), [(0, 1), (0, 2000), (1, 64), (1 << 20, 1)])
-def test_small_bounds_change_nothing_but_the_passes(kept: int, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With hardly any memory to hold lines back, a reversed file still gives the whole conversation in order."""
+def test_small_bounds_change_nothing_but_the_passes(
+    kept: int, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With hardly any memory to hold lines back, a reversed file still gives the whole conversation
+    in order.
+    """
     records = list(reversed(conversation(5)))
     expected = ids(entries_of(*records))
-    monkeypatch.setattr(claude_code_index, "KEPT_BYTES", kept)
-    monkeypatch.setattr(claude_code_jsonl, "HELD_BYTES", held)
+    monkeypatch.setattr(claude_code_tree, "KEPT_BYTES", kept)
+    monkeypatch.setattr(claude_code, "HELD_BYTES", held)
     assert ids(entries_of(*records)) == expected
 
 
 @pytest.mark.covers("FM-3")
 def test_lines_too_long_to_take_are_skipped_by_their_problem() -> None:
     """What the file gave no bytes of is named with the file's own reason."""
-    lines = [*lines_of(user("a", None)), Line(2, b"", "it is longer than 64 MiB"), Line(3, json.dumps(reply("b", "a")).encode())]
-    entries = list(read(lines))
+    lines = [
+        *lines_of(user("a", None)),
+        RecordedLine(2, b"", "it is longer than 64 MiB"),
+        RecordedLine(3, json.dumps(reply("b", "a")).encode()),
+    ]
+    entries = list(read_session(lines))
     assert ids(entries) == ["a", "b"]
-    assert [entry for entry in entries if isinstance(entry, Skip)] == [Skip(2, "it is longer than 64 MiB")]
+    assert [entry for entry in entries if isinstance(entry, SkippedLine)] == [
+        SkippedLine(2, "it is longer than 64 MiB")
+    ]
 
 
 @pytest.mark.covers("FM-3")
@@ -554,25 +713,33 @@ def test_a_file_that_grows_between_the_passes_is_read_as_it_was() -> None:
 
         def __iter__(self) -> Any:
             self.passes += 1
-            more = [] if self.passes == 1 else [Line(3, json.dumps(user("c", "b")).encode())]
+            more = (
+                [] if self.passes == 1 else [RecordedLine(3, json.dumps(user("c", "b")).encode())]
+            )
             return iter([*records, *more])
 
-    assert ids(list(read(Growing()))) == ["a", "b"]
+    assert ids(list(read_session(Growing()))) == ["a", "b"]
 
 
 SESSIONS = Path(__file__).parents[3] / "shared" / "data" / "sessions" / "claude-code"
 
 
 @pytest.mark.covers("FM-3")
-@pytest.mark.skipif(not SESSIONS.is_dir(), reason="needs the recorded sessions of the shared data folder")
+@pytest.mark.skipif(
+    not SESSIONS.is_dir(), reason="needs the recorded sessions of the shared data folder"
+)
 def test_recorded_sessions_pair_every_call_with_its_answer() -> None:
     """In real sessions no answer stands before its call, and no line is lost."""
     for path in sorted(SESSIONS.glob("*.jsonl")):
         raw = path.read_bytes().splitlines()
-        entries = list(read([Line(number, data) for number, data in enumerate(raw, 1)]))
+        entries = list(
+            read_session([RecordedLine(number, data) for number, data in enumerate(raw, 1)])
+        )
         calls: set[str] = set()
         for entry in entries:
             if isinstance(entry, Message):
                 assert all(result.tool_use_id in calls for result in entry.tool_results), path.name
                 calls.update(use.id for use in entry.tool_uses)
-        assert len({entry.line for entry in entries if not isinstance(entry, Head)}) == len(raw), path.name
+        assert len({entry.line for entry in entries if not isinstance(entry, SessionHead)}) == len(
+            raw
+        ), path.name

@@ -1,4 +1,6 @@
-"""Whatever stands on the wire, reading it gives messages or FormatError, and what was read is written back as it was."""
+"""Whatever stands on the wire, reading it gives messages or FormatError, and what was read is
+written back as it was.
+"""
 
 from contextlib import suppress
 from typing import Any
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import FormatError
-from memorist.formats.registry import codec, recognise_request
+from memorist.formats.registry import detect_request_format, find_codec
 
 NAMES = ["anthropic", "openai_chat", "openai_responses"]
 BY_NAME = pytest.mark.parametrize("name", NAMES)
@@ -34,10 +36,22 @@ JSON = st.recursive(
 ENTRY = JSON | st.dictionaries(KEYS, JSON, max_size=7)
 TYPED = st.one_of(
     st.fixed_dictionaries(
-        {"type": WORDS}, optional=dict.fromkeys(("id", "call_id", "name", "arguments", "input", "output", "content"), JSON)
+        {"type": WORDS},
+        optional=dict.fromkeys(
+            ("id", "call_id", "name", "arguments", "input", "output", "content"), JSON
+        ),
     ),
-    st.fixed_dictionaries({"role": WORDS, "content": st.lists(st.fixed_dictionaries({"type": WORDS, "text": JSON}) | JSON, max_size=3)}),
-    st.fixed_dictionaries({"role": WORDS}, optional={"content": JSON, "tool_calls": JSON, "tool_call_id": WORDS}),
+    st.fixed_dictionaries(
+        {
+            "role": WORDS,
+            "content": st.lists(
+                st.fixed_dictionaries({"type": WORDS, "text": JSON}) | JSON, max_size=3
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"role": WORDS}, optional={"content": JSON, "tool_calls": JSON, "tool_call_id": WORDS}
+    ),
 )
 
 
@@ -47,7 +61,7 @@ TYPED = st.one_of(
 @given(entries=st.lists(ENTRY | TYPED, max_size=4))
 def test_any_history_is_kept(name: str, entries: list[Any]) -> None:
     """Entries of any shape are read without an error and written as they stood."""
-    wire = codec(name)
+    wire = find_codec(name)
     body = {wire.history_key(): entries}
     assert wire.encode_request(wire.decode_request(body)) == body
 
@@ -58,16 +72,16 @@ def test_any_history_is_kept(name: str, entries: list[Any]) -> None:
 @given(body=JSON | st.dictionaries(KEYS, JSON, max_size=8))
 def test_any_body_is_read_or_refused(name: str, body: Any) -> None:
     """A body of any shape is kept whole, or refused with FormatError; so is a reply."""
-    wire = codec(name)
+    wire = find_codec(name)
     with suppress(FormatError):
         assert wire.encode_request(wire.decode_request(body)) == body
     with suppress(FormatError):
         reply = wire.decode_reply(body)
         assert reply.body == body
     with suppress(FormatError):
-        wire.extend(body, body, ())
+        wire.extend_request(body, body, ())
     with suppress(FormatError):
-        assert recognise_request(body) in NAMES
+        assert detect_request_format(body) in NAMES
 
 
 @pytest.mark.covers("FM-2")
@@ -76,30 +90,53 @@ def test_any_body_is_read_or_refused(name: str, body: Any) -> None:
 @given(entries=st.lists(ENTRY | TYPED, max_size=4), data=st.data())
 def test_any_history_can_be_translated(name: str, entries: list[Any], data: st.DataObject) -> None:
     """What was read from any entry can be written in every other format, which then reads it."""
-    messages = [message for place, entry in enumerate(entries) for message in codec(name).decode_item(entry, id=str(place))]
-    other = codec(data.draw(st.sampled_from(NAMES)))
+    messages = [
+        message
+        for place, entry in enumerate(entries)
+        for message in find_codec(name).decode_item(entry, id=str(place))
+    ]
+    other = find_codec(data.draw(st.sampled_from(NAMES)))
     written = other.encode_messages(messages)
-    assert other.encode_messages([message for entry in written for message in other.decode_item(entry, id="m")]) == written
+    assert (
+        other.encode_messages(
+            [message for entry in written for message in other.decode_item(entry, id="m")]
+        )
+        == written
+    )
 
 
 @pytest.mark.covers("FM-2")
 @BY_NAME
-@pytest.mark.parametrize("arguments", ["[" * 100_000, '{"a":' * 100_000, "\ud800", '{"a": 1e999}', "9" * 5_000, "\x00"])
+@pytest.mark.parametrize(
+    "arguments", ["[" * 100_000, '{"a":' * 100_000, "\ud800", '{"a": 1e999}', "9" * 5_000, "\x00"]
+)
 def test_hostile_arguments_are_only_text(name: str, arguments: str) -> None:
     """Arguments that break a parser are kept as text, and the call stays a call."""
     entry = {
-        "anthropic": {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "n", "input": {"arguments": arguments}}]},
+        "anthropic": {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "c", "name": "n", "input": {"arguments": arguments}}
+            ],
+        },
         "openai_chat": {
             "role": "assistant",
-            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "n", "arguments": arguments}}],
+            "tool_calls": [
+                {"id": "c", "type": "function", "function": {"name": "n", "arguments": arguments}}
+            ],
         },
-        "openai_responses": {"type": "function_call", "call_id": "c", "name": "n", "arguments": arguments},
+        "openai_responses": {
+            "type": "function_call",
+            "call_id": "c",
+            "name": "n",
+            "arguments": arguments,
+        },
     }[name]
-    messages = codec(name).decode_item(entry, id="m")
+    messages = find_codec(name).decode_item(entry, id="m")
     assert [block.id for block in messages[0].tool_uses] == ["c"]
-    assert codec(name).encode_messages(messages) == [entry]
+    assert find_codec(name).encode_messages(messages) == [entry]
     for other in NAMES:
-        assert len(codec(other).encode_messages(messages)) == 1
+        assert len(find_codec(other).encode_messages(messages)) == 1
 
 
 @pytest.mark.covers("FM-2")
@@ -108,6 +145,6 @@ def test_hostile_arguments_are_only_text(name: str, arguments: str) -> None:
 def test_what_is_no_request_is_refused(name: str, body: Any) -> None:
     """The error says what is missing, in one sentence."""
     with pytest.raises(FormatError, match=r"\.$"):
-        codec(name).decode_request(body)
+        find_codec(name).decode_request(body)
     with pytest.raises(FormatError, match=r"\.$"):
-        codec(name).extend(body, None, ())
+        find_codec(name).extend_request(body, None, ())

@@ -7,45 +7,67 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.messages import (
-    Document,
-    Image,
+    DocumentBlock,
+    ImageBlock,
     Message,
     Origin,
-    RedactedThinking,
-    Text,
-    Thinking,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
-    Unknown,
+    UnknownBlock,
     Usage,
-    Wire,
+    WireInfo,
 )
 from memorist.errors import InputError, UnreadableSession
-from memorist.formats.memorist_jsonl import encode, read
-from memorist.formats.recorded import Aside, Boundary, Entry, Head, Line, Measured, Mend, RolledBack, Skip
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLine,
+    RepairedLine,
+    SessionHead,
+    SideRecord,
+    SkippedLine,
+    TranscriptEntry,
+    TurnRollback,
+    UsageReport,
+    encode_entry,
+    read_session,
+)
 
 word = st.text(max_size=8)
 maybe = st.none() | word
 json_value = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | word,
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | word,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(word, inner, max_size=3),
     max_leaves=5,
 )
 json_object = st.dictionaries(word, json_value, max_size=3)
 extra = st.none() | json_object
-text = st.builds(Text, word, st.none() | st.sampled_from(Origin), extra)
-image = st.builds(Image, json_object, extra)
-document = st.builds(Document, json_object, extra)
-unknown = st.builds(Unknown, word, json_object)
+text = st.builds(TextBlock, word, st.none() | st.sampled_from(Origin), extra)
+image = st.builds(ImageBlock, json_object, extra)
+document = st.builds(DocumentBlock, json_object, extra)
+unknown = st.builds(UnknownBlock, word, json_object)
 block = (
     text
     | image
     | document
     | unknown
-    | st.builds(Thinking, word, maybe, extra)
-    | st.builds(RedactedThinking, word, extra)
+    | st.builds(ThinkingBlock, word, maybe, extra)
+    | st.builds(RedactedThinkingBlock, word, extra)
     | st.builds(ToolUse, word, word, json_object, maybe, maybe, extra)
-    | st.builds(ToolResult, word, st.lists(text | image | document | unknown, max_size=2).map(tuple), st.booleans(), st.booleans(), extra)
+    | st.builds(
+        ToolResult,
+        word,
+        st.lists(text | image | document | unknown, max_size=2).map(tuple),
+        st.booleans(),
+        st.booleans(),
+        extra,
+    )
 )
 count = st.integers(0, 10**9)
 seconds = st.none() | st.floats(0, 4e9)
@@ -57,15 +79,16 @@ message = st.builds(
     origin=st.sampled_from(Origin),
     parent=maybe,
     timestamp=seconds,
-    usage=st.none() | st.builds(Usage, input=count, cache_read=count, cache_write=count, output=count),
+    usage=st.none()
+    | st.builds(Usage, input=count, cache_read=count, cache_write=count, output=count),
     reply_id=maybe,
     model=maybe,
     stop_reason=maybe,
     line=count,
-    wire=st.none() | st.builds(Wire, word, word, st.booleans(), extra),
+    wire=st.none() | st.builds(WireInfo, word, word, st.booleans(), extra),
 )
 boundary = st.builds(
-    Boundary,
+    CompactionBoundary,
     id=word,
     line=count,
     trigger=word,
@@ -74,31 +97,46 @@ boundary = st.builds(
     kept=count,
     replacement=st.lists(message, max_size=2).map(tuple),
 )
-measured = st.builds(Measured, count, count, count, count, count, st.none() | count)
-entry = message | boundary | measured | st.builds(RolledBack, count, count, count)
-head = st.builds(Head, session=word, format=word, cwd=word, model=word, title=word, started=seconds, window=st.none() | count)
+measured = st.builds(UsageReport, count, count, count, count, count, st.none() | count)
+entry = message | boundary | measured | st.builds(TurnRollback, count, count, count)
+head = st.builds(
+    SessionHead,
+    session=word,
+    format=word,
+    cwd=word,
+    model=word,
+    title=word,
+    started=seconds,
+    window=st.none() | count,
+)
 
 
-def lines_of(data: bytes) -> list[Line]:
+def lines_of(data: bytes) -> list[RecordedLine]:
     """The lines of a file with these bytes."""
-    return [Line(number, line) for number, line in enumerate(data.splitlines(keepends=True), 1)]
+    return [
+        RecordedLine(number, line) for number, line in enumerate(data.splitlines(keepends=True), 1)
+    ]
 
 
 @pytest.mark.covers("FM-5", "FM-1")
 @settings(max_examples=60, deadline=None)
 @given(head, st.lists(entry, max_size=4))
-def test_what_is_written_is_read_back_equal(first: Head, rest: list[Entry]) -> None:
+def test_what_is_written_is_read_back_equal(
+    first: SessionHead, rest: list[TranscriptEntry]
+) -> None:
     """Every field, extra and origin comes back as it was."""
-    data = b"".join(encode(one) for one in (first, *rest))
+    data = b"".join(encode_entry(one) for one in (first, *rest))
     assert data.count(b"\n") == 1 + len(rest)
-    assert list(read(lines_of(data))) == [first, *rest]
+    assert list(read_session(lines_of(data))) == [first, *rest]
 
 
 @pytest.mark.covers("FM-5")
 def test_half_an_emoji_becomes_the_replacement_character() -> None:
     """What no JSON text can hold does not stop the writer."""
-    line = encode(Message(id="a", role="user", blocks=(Text("x\ud83d"),), origin=Origin.USER))
-    (_, found) = read(lines_of(line))
+    line = encode_entry(
+        Message(id="a", role="user", blocks=(TextBlock("x\ud83d"),), origin=Origin.USER)
+    )
+    (_, found) = read_session(lines_of(line))
     assert isinstance(found, Message)
     assert found.text == "x\ufffd"
 
@@ -106,7 +144,12 @@ def test_half_an_emoji_becomes_the_replacement_character() -> None:
 @pytest.mark.covers("FM-5")
 def test_remarks_on_another_file_have_no_line() -> None:
     """Asides, skips and mends tell about the file that was read."""
-    assert encode(Aside("k", 1, b"{}")) == encode(Skip(1, "w")) == encode(Mend(1, "w")) == b""
+    assert (
+        encode_entry(SideRecord("k", 1, b"{}"))
+        == encode_entry(SkippedLine(1, "w"))
+        == encode_entry(RepairedLine(1, "w"))
+        == b""
+    )
 
 
 @pytest.mark.covers("FM-5")
@@ -114,21 +157,25 @@ def test_a_transcript_of_a_newer_version_is_refused_in_one_sentence() -> None:
     """A format that is not known is not guessed at."""
     line = b'{"memorist":"transcript","version":2,"head":{"session":"a","format":"memorist"}}\n'
     with pytest.raises(UnreadableSession, match="update memorist"):
-        list(read(lines_of(line)))
+        list(read_session(lines_of(line)))
 
 
 @pytest.mark.covers("FM-5")
 def test_lines_of_unknown_kind_survive_and_bad_ones_are_reported() -> None:
     """A head that is lost is replaced by an empty one; what can be read is read."""
-    good = Message(id="a", role="user", blocks=(Text("hi"),), origin=Origin.USER)
-    data = b'{"memorist":"trans\n' + encode(good) + b'{"type":"later","entry":{}}\n\n{"type":"message","entry":5}\n{"type":"mess'
-    assert list(read(lines_of(data))) == [
-        Head(session="", format="memorist"),
-        Skip(1, "it is not a JSON object"),
+    good = Message(id="a", role="user", blocks=(TextBlock("hi"),), origin=Origin.USER)
+    data = (
+        b'{"memorist":"trans\n'
+        + encode_entry(good)
+        + b'{"type":"later","entry":{}}\n\n{"type":"message","entry":5}\n{"type":"mess'
+    )
+    assert list(read_session(lines_of(data))) == [
+        SessionHead(session="", format="memorist"),
+        SkippedLine(1, "it is not a JSON object"),
         good,
-        Aside("later", 3, b'{"type":"later","entry":{}}'),
-        Skip(5, "its fields are not those of such a record"),
-        Skip(6, "it is not a JSON object"),
+        SideRecord("later", 3, b'{"type":"later","entry":{}}'),
+        SkippedLine(5, "its fields are not those of such a record"),
+        SkippedLine(6, "it is not a JSON object"),
     ]
 
 
@@ -138,7 +185,7 @@ def test_lines_of_unknown_kind_survive_and_bad_ones_are_reported() -> None:
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     """Any file gives a head first, or a clear error."""
     try:
-        found = list(read(lines_of(data)))
+        found = list(read_session(lines_of(data)))
     except InputError:
         return
-    assert isinstance(found[0], Head)
+    assert isinstance(found[0], SessionHead)

@@ -7,13 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text, Thinking, ToolResult, ToolUse, Unknown, Usage
+from memorist.core.messages import (
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    Usage,
+)
 from memorist.errors import FormatError
 from memorist.formats.openai_chat import CODEC
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 OBJECT = st.dictionaries(st.text(max_size=5), JSON, max_size=3)
@@ -23,7 +34,9 @@ ARGUMENTS = st.sampled_from(['{"a": 1}', "{}", "", "[1]", "{broken"])
 
 def part(kind: str, **fields: Any) -> st.SearchStrategy[dict[str, Any]]:
     """Content parts of one type."""
-    return st.fixed_dictionaries({"type": st.just(kind), **fields}, optional={"key": WORD, "prompt_cache_breakpoint": OBJECT})
+    return st.fixed_dictionaries(
+        {"type": st.just(kind), **fields}, optional={"key": WORD, "prompt_cache_breakpoint": OBJECT}
+    )
 
 
 PART = st.one_of(
@@ -39,15 +52,35 @@ PART = st.one_of(
 CONTENT = WORD | st.none() | st.lists(PART, max_size=3)
 CALL = st.one_of(
     st.fixed_dictionaries(
-        {"id": WORD, "type": st.just("function"), "function": st.fixed_dictionaries({"name": WORD, "arguments": ARGUMENTS | OBJECT})},
+        {
+            "id": WORD,
+            "type": st.just("function"),
+            "function": st.fixed_dictionaries({"name": WORD, "arguments": ARGUMENTS | OBJECT}),
+        },
         optional={"index": st.integers()},
     ),
-    st.fixed_dictionaries({"id": WORD, "function": st.fixed_dictionaries({"name": WORD, "arguments": ARGUMENTS}, optional={"x": JSON})}),
-    st.fixed_dictionaries({"id": WORD, "type": st.just("custom"), "custom": st.fixed_dictionaries({"name": WORD, "input": ARGUMENTS})}),
+    st.fixed_dictionaries(
+        {
+            "id": WORD,
+            "function": st.fixed_dictionaries(
+                {"name": WORD, "arguments": ARGUMENTS}, optional={"x": JSON}
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "id": WORD,
+            "type": st.just("custom"),
+            "custom": st.fixed_dictionaries({"name": WORD, "input": ARGUMENTS}),
+        }
+    ),
     OBJECT,
 )
 MESSAGE = st.one_of(
-    st.fixed_dictionaries({"role": st.sampled_from(["system", "developer", "user"]), "content": CONTENT}, optional={"name": WORD}),
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["system", "developer", "user"]), "content": CONTENT},
+        optional={"name": WORD},
+    ),
     st.fixed_dictionaries(
         {"role": st.just("assistant")},
         optional={
@@ -63,17 +96,24 @@ MESSAGE = st.one_of(
             "audio": st.none(),
         },
     ),
-    st.fixed_dictionaries({"role": st.just("tool"), "tool_call_id": WORD, "content": CONTENT}, optional={"name": WORD}),
+    st.fixed_dictionaries(
+        {"role": st.just("tool"), "tool_call_id": WORD, "content": CONTENT}, optional={"name": WORD}
+    ),
     st.fixed_dictionaries({"role": st.just("function"), "name": WORD, "content": CONTENT}),
     st.fixed_dictionaries({"role": st.just("made_up")}, optional={"content": CONTENT}),
 )
 TOOL = st.fixed_dictionaries(
-    {"type": st.just("function"), "function": st.fixed_dictionaries({"name": WORD}, optional={"parameters": OBJECT})}
+    {
+        "type": st.just("function"),
+        "function": st.fixed_dictionaries({"name": WORD}, optional={"parameters": OBJECT}),
+    }
 )
 BODY = st.fixed_dictionaries(
     {"model": WORD, "messages": st.lists(MESSAGE, max_size=6)},
     optional={
-        "tools": st.lists(TOOL | st.just({"type": "custom", "custom": {"name": "c"}}) | OBJECT, max_size=2),
+        "tools": st.lists(
+            TOOL | st.just({"type": "custom", "custom": {"name": "c"}}) | OBJECT, max_size=2
+        ),
         "max_completion_tokens": st.integers(),
         "system": JSON,
         "anything": JSON,
@@ -92,11 +132,21 @@ REPLY: dict[str, Any] = {
                 "refusal": None,
                 "annotations": [],
                 "reasoning_content": "hm",
-                "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"p":1}'}}],
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "ls", "arguments": '{"p":1}'},
+                    }
+                ],
             },
         }
     ],
-    "usage": {"prompt_tokens": 1000, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 900, "cache_write_tokens": 60}},
+    "usage": {
+        "prompt_tokens": 1000,
+        "completion_tokens": 50,
+        "prompt_tokens_details": {"cached_tokens": 900, "cache_write_tokens": 60},
+    },
 }
 
 
@@ -115,7 +165,9 @@ def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(MESSAGE)
 def test_one_entry_is_one_message(item: dict[str, Any]) -> None:
-    """Each entry of the history gives one message, called by the given id, that is written back as it stood."""
+    """Each entry of the history gives one message, called by the given id, that is written back as
+    it stood.
+    """
     messages = CODEC.decode_item(item, id="here")
     assert [message.id for message in messages] == ["here"]
     assert CODEC.encode_messages(messages) == [item]
@@ -132,11 +184,19 @@ def test_an_assistant_message_is_read_in_order() -> None:
     """Reasoning, content, refusal, calls; custom calls and broken arguments keep their exact text."""
     broken = {"id": "a", "type": "function", "function": {"name": "ls", "arguments": '{"p":'}}
     custom = {"id": "b", "type": "custom", "custom": {"name": "patch", "input": "*** Begin"}}
-    message = read({"role": "assistant", "content": "hi", "reasoning_content": "hm", "refusal": "no", "tool_calls": [broken, custom]})
+    message = read(
+        {
+            "role": "assistant",
+            "content": "hi",
+            "reasoning_content": "hm",
+            "refusal": "no",
+            "tool_calls": [broken, custom],
+        }
+    )
     assert message.blocks == (
-        Thinking("hm", None, {"key": "reasoning_content"}),
-        Text("hi"),
-        Text("no", None, {"type": "message_refusal"}),
+        ThinkingBlock("hm", None, {"key": "reasoning_content"}),
+        TextBlock("hi"),
+        TextBlock("no", None, {"type": "message_refusal"}),
         ToolUse("a", "ls", {}, '{"p":'),
         ToolUse("b", "patch", {}, "*** Begin", extra=custom),
     )
@@ -144,22 +204,32 @@ def test_an_assistant_message_is_read_in_order() -> None:
 
 @pytest.mark.covers("FM-1", "FM-7")
 def test_roles_and_origins_are_told_apart() -> None:
-    """System and developer keep their role; tool answers and typed text are named as such; unknown roles are kept as they came."""
-    assert (read({"role": "developer", "content": "x"}).role, read({"role": "system", "content": "x"}).origin) == (
+    """System and developer keep their role; tool answers and typed text are named as such; unknown
+    roles are kept as they came.
+    """
+    assert (
+        read({"role": "developer", "content": "x"}).role,
+        read({"role": "system", "content": "x"}).origin,
+    ) == (
         "developer",
         Origin.INJECTED,
     )
     answer = read({"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "r"}]})
-    assert answer.blocks == (ToolResult("a", (Text("r"),), plain=False),)
+    assert answer.blocks == (ToolResult("a", (TextBlock("r"),), plain=False),)
     assert answer.origin is Origin.TOOL
     assert read({"role": "user", "content": "go"}).origin is Origin.USER
-    assert read({"role": "user", "content": "<system-reminder>x</system-reminder>"}).origin is Origin.INJECTED
-    assert isinstance(read({"role": "critic", "content": "x"}).blocks[0], Unknown)
+    assert (
+        read({"role": "user", "content": "<system-reminder>x</system-reminder>"}).origin
+        is Origin.INJECTED
+    )
+    assert isinstance(read({"role": "critic", "content": "x"}).blocks[0], UnknownBlock)
 
 
 @pytest.mark.covers("FM-2")
 def test_the_system_prompt_is_the_head_of_the_messages() -> None:
-    """Leading system and developer messages are the prompt's system; later ones stay where they are."""
+    """Leading system and developer messages are the prompt's system; later ones stay where they
+    are.
+    """
     roles = ["system", "developer", "user", "system", "assistant"]
     prompt = CODEC.decode_request({"messages": [{"role": role, "content": role} for role in roles]})
     assert [message.role for message in prompt.system] == ["system", "developer"]
@@ -172,13 +242,24 @@ def test_a_reply_is_read_whole() -> None:
     reply = CODEC.decode_reply(REPLY)
     (message,) = reply.messages
     assert reply.usage == Usage(input=40, cache_read=900, cache_write=60, output=50)
-    assert (message.id, message.reply_id, message.model, message.stop_reason) == ("chatcmpl-1", "chatcmpl-1", "m-1", "tool_calls")
+    assert (message.id, message.reply_id, message.model, message.stop_reason) == (
+        "chatcmpl-1",
+        "chatcmpl-1",
+        "m-1",
+        "tool_calls",
+    )
     assert CODEC.encode_messages(reply.messages) == [REPLY["choices"][0]["message"]]
-    assert CODEC.decode_reply({"choices": [{"message": {"role": "assistant", "content": "x"}}]}).usage == Usage()
+    assert (
+        CODEC.decode_reply({"choices": [{"message": {"role": "assistant", "content": "x"}}]}).usage
+        == Usage()
+    )
 
 
 @pytest.mark.covers("FM-2")
-@pytest.mark.parametrize("body", [{"error": {"message": "no"}}, {"choices": []}, {"choices": [{"delta": {}}]}, {"choices": "x"}])
+@pytest.mark.parametrize(
+    "body",
+    [{"error": {"message": "no"}}, {"choices": []}, {"choices": [{"delta": {}}]}, {"choices": "x"}],
+)
 def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
     """An error object or a streamed piece is not read as a reply."""
     with pytest.raises(FormatError):
@@ -189,8 +270,14 @@ def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(BODY)
 def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, Any]) -> None:
-    """extend() shares every earlier entry and parameter, in the same order, and adds the reply and the tail."""
-    longer = CODEC.extend(body, REPLY, CODEC.user_text("write the notes", [CODEC.tool_result("c1", "not run")]))
+    """extend() shares every earlier entry and parameter, in the same order, and adds the reply and
+    the tail.
+    """
+    longer = CODEC.extend_request(
+        body,
+        REPLY,
+        CODEC.build_user_messages("write the notes", [CODEC.build_tool_result("c1", "not run")]),
+    )
     old = body["messages"]
     assert json.dumps({**longer, "messages": []}) == json.dumps({**body, "messages": []})
     assert json.dumps(longer["messages"]).startswith(json.dumps(old)[:-1])

@@ -7,29 +7,52 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text, Thinking, ToolUse, Unknown, Usage
+from memorist.core.messages import (
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolUse,
+    UnknownBlock,
+    Usage,
+)
 from memorist.errors import FormatError
 from memorist.formats.openai_responses import CODEC
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 OBJECT = st.dictionaries(st.text(max_size=5), JSON, max_size=3)
 WORD = st.text(max_size=12)
 ARGUMENTS = st.sampled_from(['{"a": 1}', "{}", "", "[1]", "{broken", "*** Begin Patch", '{"a":'])
-COMMON = {"id": WORD | st.none(), "status": st.sampled_from(["completed", None]), "internal_chat_message_metadata_passthrough": OBJECT}
+COMMON = {
+    "id": WORD | st.none(),
+    "status": st.sampled_from(["completed", None]),
+    "internal_chat_message_metadata_passthrough": OBJECT,
+}
 
 
-def item(kind: str, optional: dict[str, Any] | None = None, **fields: Any) -> st.SearchStrategy[dict[str, Any]]:
+def item(
+    kind: str, optional: dict[str, Any] | None = None, **fields: Any
+) -> st.SearchStrategy[dict[str, Any]]:
     """Items of one type."""
-    return st.fixed_dictionaries({"type": st.just(kind), **fields}, optional={**COMMON, **(optional or {})})
+    return st.fixed_dictionaries(
+        {"type": st.just(kind), **fields}, optional={**COMMON, **(optional or {})}
+    )
 
 
-def part(kind: str, optional: dict[str, Any] | None = None, **fields: Any) -> st.SearchStrategy[dict[str, Any]]:
+def part(
+    kind: str, optional: dict[str, Any] | None = None, **fields: Any
+) -> st.SearchStrategy[dict[str, Any]]:
     """Content parts of one type."""
-    return st.fixed_dictionaries({"type": st.just(kind), **fields}, optional={"prompt_cache_breakpoint": OBJECT, **(optional or {})})
+    return st.fixed_dictionaries(
+        {"type": st.just(kind), **fields},
+        optional={"prompt_cache_breakpoint": OBJECT, **(optional or {})},
+    )
 
 
 PART = st.one_of(
@@ -47,15 +70,29 @@ CONTENT = WORD | st.lists(PART, max_size=3)
 ROLE = st.sampled_from(["user", "assistant", "system", "developer"])
 OUTPUT = WORD | st.lists(PART, max_size=2)
 ITEM = st.one_of(
-    item("message", {"phase": st.sampled_from(["commentary", "final_answer", None])}, role=ROLE, content=CONTENT),
+    item(
+        "message",
+        {"phase": st.sampled_from(["commentary", "final_answer", None])},
+        role=ROLE,
+        content=CONTENT,
+    ),
     st.fixed_dictionaries({"role": ROLE, "content": CONTENT}, optional={"id": WORD}),
     item("agent_message", author=WORD, recipient=WORD, content=CONTENT),
     item(
         "reasoning",
-        {"content": st.none() | st.lists(part("reasoning_text", text=WORD), max_size=1), "encrypted_content": WORD | st.none()},
+        {
+            "content": st.none() | st.lists(part("reasoning_text", text=WORD), max_size=1),
+            "encrypted_content": WORD | st.none(),
+        },
         summary=st.lists(part("summary_text", text=WORD), max_size=2),
     ),
-    item("function_call", {"namespace": WORD | st.none()}, name=WORD, call_id=WORD, arguments=ARGUMENTS),
+    item(
+        "function_call",
+        {"namespace": WORD | st.none()},
+        name=WORD,
+        call_id=WORD,
+        arguments=ARGUMENTS,
+    ),
     item("function_call_output", {"caller": OBJECT}, call_id=WORD, output=OUTPUT),
     item("custom_tool_call", {"namespace": WORD}, name=WORD, call_id=WORD, input=ARGUMENTS),
     item("custom_tool_call_output", call_id=WORD, output=OUTPUT),
@@ -65,9 +102,16 @@ ITEM = st.one_of(
     item("shell_call_output", call_id=WORD, output=st.lists(OBJECT, max_size=2)),
     item("apply_patch_call", call_id=WORD, operation=OBJECT),
     item("apply_patch_call_output", {"output": WORD | st.none()}, call_id=WORD),
-    item("computer_call", {"action": OBJECT, "actions": st.lists(OBJECT, max_size=1)}, call_id=WORD),
+    item(
+        "computer_call", {"action": OBJECT, "actions": st.lists(OBJECT, max_size=1)}, call_id=WORD
+    ),
     item("computer_call_output", call_id=WORD, output=OBJECT),
-    item("tool_search_call", {"call_id": WORD | st.none()}, execution=st.just("client"), arguments=JSON),
+    item(
+        "tool_search_call",
+        {"call_id": WORD | st.none()},
+        execution=st.just("client"),
+        arguments=JSON,
+    ),
     item("tool_search_output", {"call_id": WORD | st.none()}, tools=st.lists(OBJECT, max_size=2)),
     item("web_search_call", action=OBJECT),
     item("image_generation_call", result=WORD | st.none()),
@@ -81,7 +125,10 @@ ITEM = st.one_of(
     item("made_up", call_id=WORD),
     OBJECT,
 )
-TOOL = st.fixed_dictionaries({"type": st.just("function"), "name": WORD, "parameters": OBJECT | st.none()}, optional={"strict": JSON})
+TOOL = st.fixed_dictionaries(
+    {"type": st.just("function"), "name": WORD, "parameters": OBJECT | st.none()},
+    optional={"strict": JSON},
+)
 BODY = st.fixed_dictionaries(
     {"model": WORD, "input": WORD | st.lists(ITEM, max_size=5)},
     optional={
@@ -98,8 +145,22 @@ REPLY: dict[str, Any] = {
     "status": "completed",
     "error": None,
     "output": [
-        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "one"}, {"type": "summary_text", "text": "two"}]},
-        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "shell", "arguments": '{"cmd":"ls"}', "status": "completed"},
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [
+                {"type": "summary_text", "text": "one"},
+                {"type": "summary_text", "text": "two"},
+            ],
+        },
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "c1",
+            "name": "shell",
+            "arguments": '{"cmd":"ls"}',
+            "status": "completed",
+        },
     ],
     "usage": {
         "input_tokens": 1000,
@@ -126,7 +187,11 @@ def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
 @given(st.lists(ITEM, min_size=1, max_size=6))
 def test_one_item_is_one_message(items: list[dict[str, Any]]) -> None:
     """Each item gives one message, and the messages are written as the items stood."""
-    messages = [message for place, entry in enumerate(items) for message in CODEC.decode_item(entry, id=f"i{place}")]
+    messages = [
+        message
+        for place, entry in enumerate(items)
+        for message in CODEC.decode_item(entry, id=f"i{place}")
+    ]
     assert len(messages) == len(items)
     assert CODEC.encode_messages(messages) == items
 
@@ -140,11 +205,21 @@ def read(entry: dict[str, Any]) -> Message:
 @pytest.mark.covers("FM-1", "FM-2")
 def test_calls_keep_their_exact_arguments() -> None:
     """The text of the arguments is kept as it is; the object is empty where the text is no object."""
-    good = read({"type": "function_call", "call_id": "c", "name": "n", "namespace": "mcp__x", "arguments": '{"a":  1}'})
+    good = read(
+        {
+            "type": "function_call",
+            "call_id": "c",
+            "name": "n",
+            "namespace": "mcp__x",
+            "arguments": '{"a":  1}',
+        }
+    )
     assert good.blocks == (ToolUse("c", "n", {"a": 1}, '{"a":  1}', "mcp__x"),)
     broken = read({"type": "function_call", "call_id": "c", "name": "n", "arguments": '{"a":'})
     assert broken.blocks == (ToolUse("c", "n", {}, '{"a":'),)
-    free = read({"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** Begin"})
+    free = read(
+        {"type": "custom_tool_call", "call_id": "c", "name": "apply_patch", "input": "*** Begin"}
+    )
     assert free.blocks == (ToolUse("c", "apply_patch", {}, "*** Begin"),)
     assert (good.role, good.origin, good.id) == ("assistant", Origin.MODEL, "here")
 
@@ -169,8 +244,14 @@ def test_calls_keep_their_exact_arguments() -> None:
             {"type": "local_shell_call", "call_id": "c", "action": {"type": "exec"}},
             {"type": "local_shell_call_output", "id": "c", "output": "ok"},
         ),
-        ({"type": "shell_call", "call_id": "c", "action": {}}, {"type": "shell_call_output", "call_id": "c", "output": []}),
-        ({"type": "apply_patch_call", "call_id": "c", "operation": {}}, {"type": "apply_patch_call_output", "call_id": "c"}),
+        (
+            {"type": "shell_call", "call_id": "c", "action": {}},
+            {"type": "shell_call_output", "call_id": "c", "output": []},
+        ),
+        (
+            {"type": "apply_patch_call", "call_id": "c", "operation": {}},
+            {"type": "apply_patch_call_output", "call_id": "c"},
+        ),
         (
             {"type": "computer_call", "call_id": "c", "actions": []},
             {"type": "computer_call_output", "call_id": "c", "output": {"type": "x"}},
@@ -181,7 +262,9 @@ def test_calls_keep_their_exact_arguments() -> None:
         ),
     ],
 )
-def test_every_call_that_the_client_answers_can_be_paired(call: dict[str, Any], answer: dict[str, Any]) -> None:
+def test_every_call_that_the_client_answers_can_be_paired(
+    call: dict[str, Any], answer: dict[str, Any]
+) -> None:
     """Calls and answers of every client-run kind carry the id that joins them."""
     assert [block.id for block in read(call).tool_uses] == ["c"]
     assert [block.tool_use_id for block in read(answer).tool_results] == ["c"]
@@ -192,32 +275,47 @@ def test_every_call_that_the_client_answers_can_be_paired(call: dict[str, Any], 
 def test_reasoning_is_thinking_with_its_seal() -> None:
     """Summary texts are joined by blank lines; the encrypted content is the signature."""
     summary = [{"type": "summary_text", "text": "one"}, {"type": "summary_text", "text": "two"}]
-    message = read({"type": "reasoning", "id": "rs", "summary": summary, "encrypted_content": "seal"})
+    message = read(
+        {"type": "reasoning", "id": "rs", "summary": summary, "encrypted_content": "seal"}
+    )
     assert message.id == "rs"
-    assert message.blocks == (Thinking("one\n\ntwo", "seal", {"id": "rs", "summary": summary}),)
+    assert message.blocks == (
+        ThinkingBlock("one\n\ntwo", "seal", {"id": "rs", "summary": summary}),
+    )
 
 
 @pytest.mark.covers("FM-1", "FM-7")
 def test_roles_and_origins_are_told_apart() -> None:
-    """Developer and system keep their role; summaries, other agents and the model's own server calls are named as such."""
+    """Developer and system keep their role; summaries, other agents and the model's own server
+    calls are named as such.
+    """
     developer = read({"role": "developer", "content": "be kind"})
     assert (developer.role, developer.origin) == ("developer", Origin.INJECTED)
     assert read({"type": "compaction", "encrypted_content": "x"}).origin is Origin.SUMMARY
-    assert read({"type": "agent_message", "author": "a", "recipient": "b", "content": "done"}).origin is Origin.AGENT
+    assert (
+        read({"type": "agent_message", "author": "a", "recipient": "b", "content": "done"}).origin
+        is Origin.AGENT
+    )
     search = read({"type": "web_search_call", "id": "ws", "action": {}})
     assert (search.role, search.origin) == ("assistant", Origin.MODEL)
-    assert isinstance(search.blocks[0], Unknown)
+    assert isinstance(search.blocks[0], UnknownBlock)
     mixed = read(
         {
             "role": "user",
             "content": [
-                {"type": "input_text", "text": "<environment_context><cwd>/x</cwd></environment_context>"},
+                {
+                    "type": "input_text",
+                    "text": "<environment_context><cwd>/x</cwd></environment_context>",
+                },
                 {"type": "input_text", "text": "go"},
             ],
         }
     )
     assert mixed.origin is Origin.USER
-    assert [block.origin for block in mixed.blocks if isinstance(block, Text)] == [Origin.INJECTED, None]
+    assert [block.origin for block in mixed.blocks if isinstance(block, TextBlock)] == [
+        Origin.INJECTED,
+        None,
+    ]
 
 
 @pytest.mark.covers("FM-7")
@@ -230,17 +328,24 @@ def test_codexs_own_record_of_the_writer_is_believed() -> None:
             {"type": "input_text", "text": "looks typed"},
             {"type": "input_text", "text": "<environment_context>quoted</environment_context>"},
         ],
-        "internal_chat_message_metadata_passthrough": {"content_item_kinds": ["hooks.context", "user.text"]},
+        "internal_chat_message_metadata_passthrough": {
+            "content_item_kinds": ["hooks.context", "user.text"]
+        },
     }
     message = read(entry)
     assert message.origin is Origin.USER
-    assert [block.origin for block in message.blocks if isinstance(block, Text)] == [Origin.INJECTED, None]
+    assert [block.origin for block in message.blocks if isinstance(block, TextBlock)] == [
+        Origin.INJECTED,
+        None,
+    ]
     assert CODEC.encode_messages([message]) == [entry]
 
 
 @pytest.mark.covers("FM-2")
 def test_a_reply_is_read_whole() -> None:
-    """Each output item is a message; cached and written tokens are taken out of the input; the last message has the usage."""
+    """Each output item is a message; cached and written tokens are taken out of the input; the last
+    message has the usage.
+    """
     reply = CODEC.decode_reply(REPLY)
     assert reply.usage == Usage(input=200, cache_read=700, cache_write=100, output=50)
     assert [message.id for message in reply.messages] == ["rs_1", "fc_1"]
@@ -248,12 +353,20 @@ def test_a_reply_is_read_whole() -> None:
     assert [message.usage for message in reply.messages] == [None, reply.usage]
     assert reply.stop_reason == "completed"
     assert CODEC.encode_messages(reply.messages) == REPLY["output"]
-    cut = CODEC.decode_reply({"output": [], "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}})
+    cut = CODEC.decode_reply(
+        {
+            "output": [],
+            "status": "incomplete",
+            "incomplete_details": {"reason": "max_output_tokens"},
+        }
+    )
     assert (cut.stop_reason, cut.usage) == ("max_output_tokens", Usage())
 
 
 @pytest.mark.covers("FM-2")
-@pytest.mark.parametrize("body", [{"error": {"message": "no"}, "output": []}, {}, {"output": "text"}])
+@pytest.mark.parametrize(
+    "body", [{"error": {"message": "no"}, "output": []}, {}, {"output": "text"}]
+)
 def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
     """A failed response is not read as an empty one."""
     with pytest.raises(FormatError):
@@ -264,16 +377,34 @@ def test_what_is_no_reply_is_refused(body: dict[str, Any]) -> None:
 @settings(max_examples=40, deadline=None)
 @given(BODY)
 def test_a_longer_request_begins_with_the_bytes_of_the_old_one(body: dict[str, Any]) -> None:
-    """extend() shares every earlier item and parameter; a text input becomes the one user message that it stands for."""
-    tail = CODEC.user_text("write the notes", [CODEC.tool_result("c1", "not run"), CODEC.tool_result("c2", "no", custom=True)])
-    longer = CODEC.extend(body, REPLY, tail)
-    old = body["input"] if isinstance(body["input"], list) else [{"type": "message", "role": "user", "content": body["input"]}]
+    """extend() shares every earlier item and parameter; a text input becomes the one user message
+    that it stands for.
+    """
+    tail = CODEC.build_user_messages(
+        "write the notes",
+        [
+            CODEC.build_tool_result("c1", "not run"),
+            CODEC.build_tool_result("c2", "no", custom=True),
+        ],
+    )
+    longer = CODEC.extend_request(body, REPLY, tail)
+    old = (
+        body["input"]
+        if isinstance(body["input"], list)
+        else [{"type": "message", "role": "user", "content": body["input"]}]
+    )
     assert json.dumps({**longer, "input": []}) == json.dumps({**body, "input": []})
     assert json.dumps(longer["input"]).startswith(json.dumps(old)[:-1])
-    assert isinstance(body["input"], str) or all(new is entry for new, entry in zip(longer["input"], old, strict=False))
+    assert isinstance(body["input"], str) or all(
+        new is entry for new, entry in zip(longer["input"], old, strict=False)
+    )
     assert longer["input"][len(old) :] == [
         *REPLY["output"],
         {"type": "function_call_output", "call_id": "c1", "output": "not run"},
         {"type": "custom_tool_call_output", "call_id": "c2", "output": "no"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "write the notes"}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "write the notes"}],
+        },
     ]

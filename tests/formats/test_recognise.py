@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import InputError, UnreadableSession
-from memorist.formats.memorist_jsonl import encode
-from memorist.formats.recognise import read, recognise
-from memorist.formats.recorded import Head, Line
+from memorist.formats.detect import detect_format, read_session
+from memorist.formats.transcript import RecordedLine, SessionHead, encode_entry
 
 CLAUDE = {
     "type": "user",
@@ -26,9 +25,9 @@ SUMMARY = {"type": "summary", "summary": "x", "leafUuid": "y"}
 ITEM = {"type": "message", "role": "user", "content": []}
 
 
-def lines_of(*raw: bytes) -> list[Line]:
+def lines_of(*raw: bytes) -> list[RecordedLine]:
     """Numbered lines."""
-    return [Line(number, data) for number, data in enumerate(raw, 1)]
+    return [RecordedLine(number, data) for number, data in enumerate(raw, 1)]
 
 
 @pytest.mark.covers("FM-3", "FM-4", "FM-5")
@@ -39,14 +38,20 @@ def lines_of(*raw: bytes) -> list[Line]:
         ([json.dumps(SUMMARY).encode()] * 60, "claude_code"),
         ([b"", b"garbage", b"\0\0", json.dumps(CLAUDE).encode()], "claude_code"),
         ([json.dumps(CODEX).encode()], "codex"),
-        ([json.dumps({"id": "t", "timestamp": "2026", "git": {}}).encode(), json.dumps(ITEM).encode()], "codex"),
-        ([encode(Head(session="s", format="codex"))], "memorist"),
+        (
+            [
+                json.dumps({"id": "t", "timestamp": "2026", "git": {}}).encode(),
+                json.dumps(ITEM).encode(),
+            ],
+            "codex",
+        ),
+        ([encode_entry(SessionHead(session="s", format="codex"))], "memorist"),
         ([json.dumps(CLAUDE).encode().replace(b"hi", b"h\xff")], "claude_code"),
     ],
 )
 def test_each_format_is_known_by_its_records(lines: list[bytes], name: str) -> None:
     """The first record that tells decides, whatever stands before it."""
-    assert recognise(lines_of(*lines)) == name
+    assert detect_format(lines_of(*lines)) == name
 
 
 @pytest.mark.covers("FM-3")
@@ -66,7 +71,7 @@ def test_each_format_is_known_by_its_records(lines: list[bytes], name: str) -> N
 def test_a_foreign_file_is_refused_by_what_it_is(data: bytes, said: str) -> None:
     """One sentence says what the file seems to be and what to give instead."""
     with pytest.raises(UnreadableSession, match=said) as caught:
-        recognise(lines_of(*data.splitlines(keepends=True)))
+        detect_format(lines_of(*data.splitlines(keepends=True)))
     assert "give a session" in str(caught.value)
     assert str(caught.value).count(". ") == 0
 
@@ -74,10 +79,16 @@ def test_a_foreign_file_is_refused_by_what_it_is(data: bytes, said: str) -> None
 @pytest.mark.covers("FM-3", "FM-4", "FM-5")
 def test_the_right_reader_reads_the_file() -> None:
     """Each format comes back with its own name in the head."""
-    own = encode(Head(session="s", format="memorist")) + encode(Message(id="a", role="user", blocks=(Text("x"),), origin=Origin.USER))
-    for raw, name in ((json.dumps(CLAUDE).encode(), "claude_code"), (json.dumps(CODEX).encode(), "codex"), (own, "memorist")):
-        first = next(iter(read(lines_of(*raw.splitlines(keepends=True)))))
-        assert isinstance(first, Head)
+    own = encode_entry(SessionHead(session="s", format="memorist")) + encode_entry(
+        Message(id="a", role="user", blocks=(TextBlock("x"),), origin=Origin.USER)
+    )
+    for raw, name in (
+        (json.dumps(CLAUDE).encode(), "claude_code"),
+        (json.dumps(CODEX).encode(), "codex"),
+        (own, "memorist"),
+    ):
+        first = next(iter(read_session(lines_of(*raw.splitlines(keepends=True)))))
+        assert isinstance(first, SessionHead)
         assert first.format == name
 
 
@@ -87,7 +98,7 @@ def test_the_right_reader_reads_the_file() -> None:
 def test_no_bytes_raise_anything_but_an_input_error(raw: list[bytes]) -> None:
     """Any file is recognised or refused."""
     try:
-        entries = list(read(lines_of(*raw)))
+        entries = list(read_session(lines_of(*raw)))
     except InputError:
         return
-    assert isinstance(entries[0], Head)
+    assert isinstance(entries[0], SessionHead)

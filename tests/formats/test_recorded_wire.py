@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.formats.registry import codec
+from memorist.formats.registry import find_codec
 
 SESSIONS = Path(__file__).parents[3] / "shared" / "data" / "sessions"
 LIMIT = 400
@@ -29,19 +29,28 @@ def entries(folder: Path, path: Path) -> Iterator[Any]:
 
 @pytest.mark.covers("FM-2")
 @pytest.mark.parametrize(
-    ("folder", "name", "other"), [("codex", "openai_responses", "anthropic"), ("claude-code", "anthropic", "openai_chat")]
+    ("folder", "name", "other"),
+    [("codex", "openai_responses", "anthropic"), ("claude-code", "anthropic", "openai_chat")],
 )
 def test_recorded_entries_survive(folder: str, name: str, other: str) -> None:
-    """Every entry is known, is written back as it was, and can be put into another format and read there."""
+    """Every entry is known, is written back as it was, and can be put into another format and read
+    there.
+    """
     paths = sorted((SESSIONS / folder).glob("*.jsonl"))
     if not paths:
         pytest.skip("the recorded sessions are not on this machine")
     seen = 0
     for path in paths:
         found = list(entries(SESSIONS / folder, path))[:LIMIT]
-        messages = [message for entry in found for message in codec(name).decode_item(entry, id="m")]
-        assert codec(name).encode_messages(messages) == found
-        assert not [message for message in messages if message.wire is not None and message.wire.kind == "unknown"]
-        codec(other).decode_request({"messages": codec(other).encode_messages(messages)})
+        messages = [
+            message for entry in found for message in find_codec(name).decode_item(entry, id="m")
+        ]
+        assert find_codec(name).encode_messages(messages) == found
+        assert not [
+            message
+            for message in messages
+            if message.wire is not None and message.wire.kind == "unknown"
+        ]
+        find_codec(other).decode_request({"messages": find_codec(other).encode_messages(messages)})
         seen += len(found)
     assert seen > 100

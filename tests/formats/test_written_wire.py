@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from memorist.core.messages import Message, Text, ToolDefinition, ToolResult
-from memorist.formats.registry import codec
+from memorist.core.messages import Message, TextBlock, ToolDefinition, ToolResult
+from memorist.formats.registry import find_codec
 
 TOOL = ToolDefinition("Edit", "Change a file.", {"type": "object"}, {})
 
@@ -17,15 +17,37 @@ TOOL = ToolDefinition("Edit", "Change a file.", {"type": "object"}, {})
     [
         (
             "anthropic",
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": None, "cache_control": {"type": "x"}}]},
             {
                 "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": "t", "content": "cleared", "cache_control": {"type": "x"}}],
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "t",
+                        "content": None,
+                        "cache_control": {"type": "x"},
+                    }
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "t",
+                        "content": "cleared",
+                        "cache_control": {"type": "x"},
+                    }
+                ],
             },
         ),
         (
             "openai_responses",
-            {"type": "function_call_output", "id": "o", "call_id": "c", "output": [{"type": "input_text", "text": "long"}]},
+            {
+                "type": "function_call_output",
+                "id": "o",
+                "call_id": "c",
+                "output": [{"type": "input_text", "text": "long"}],
+            },
             {"type": "function_call_output", "id": "o", "call_id": "c", "output": "cleared"},
         ),
         (
@@ -35,16 +57,25 @@ TOOL = ToolDefinition("Edit", "Change a file.", {"type": "object"}, {})
         ),
     ],
 )
-def test_an_edited_answer_is_written_as_edited(name: str, item: dict[str, Any], written: dict[str, Any]) -> None:
+def test_an_edited_answer_is_written_as_edited(
+    name: str, item: dict[str, Any], written: dict[str, Any]
+) -> None:
     """Replaced content of a tool answer reaches the wire, and its other keys stay."""
-    (message,) = codec(name).decode_item(item, id="m")
-    assert codec(name).encode_messages([cleared(message)]) == [written]
+    (message,) = find_codec(name).decode_item(item, id="m")
+    assert find_codec(name).encode_messages([cleared(message)]) == [written]
 
 
 def cleared(message: Message) -> Message:
     """The message with its one answer replaced by a word."""
     (answer,) = message.tool_results
-    return structs.replace(message, blocks=(ToolResult(answer.tool_use_id, (Text("cleared"),), answer.is_error, extra=answer.extra),))
+    return structs.replace(
+        message,
+        blocks=(
+            ToolResult(
+                answer.tool_use_id, (TextBlock("cleared"),), answer.is_error, extra=answer.extra
+            ),
+        ),
+    )
 
 
 @pytest.mark.covers("FM-2")
@@ -57,7 +88,13 @@ def cleared(message: Message) -> Message:
                 "model": "m-1",
                 "max_tokens": 99,
                 "system": "Be brief.",
-                "tools": [{"name": "Edit", "description": "Change a file.", "input_schema": {"type": "object"}}],
+                "tools": [
+                    {
+                        "name": "Edit",
+                        "description": "Change a file.",
+                        "input_schema": {"type": "object"},
+                    }
+                ],
                 "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
                 "messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}],
             },
@@ -70,10 +107,29 @@ def cleared(message: Message) -> Message:
                 "store": False,
                 "instructions": "Be brief.",
                 "tools": [
-                    {"type": "function", "name": "Edit", "description": "Change a file.", "parameters": {"type": "object"}, "strict": False}
+                    {
+                        "type": "function",
+                        "name": "Edit",
+                        "description": "Change a file.",
+                        "parameters": {"type": "object"},
+                        "strict": False,
+                    }
                 ],
-                "text": {"format": {"type": "json_schema", "name": "answer", "schema": {"type": "object"}, "strict": True}},
-                "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}],
+                "text": {
+                    "format": {
+                        "type": "json_schema",
+                        "name": "answer",
+                        "schema": {"type": "object"},
+                        "strict": True,
+                    }
+                },
+                "input": [
+                    {
+                        "type": "message",
+                        "role": "user",
+                        "content": [{"type": "input_text", "text": "hello"}],
+                    }
+                ],
             },
         ),
         (
@@ -82,22 +138,50 @@ def cleared(message: Message) -> Message:
                 "model": "m-1",
                 "max_completion_tokens": 99,
                 "tools": [
-                    {"type": "function", "function": {"name": "Edit", "description": "Change a file.", "parameters": {"type": "object"}}}
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": "Edit",
+                            "description": "Change a file.",
+                            "parameters": {"type": "object"},
+                        },
+                    }
                 ],
-                "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True}},
-                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}],
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True},
+                },
+                "messages": [
+                    {"role": "system", "content": "Be brief."},
+                    {"role": "user", "content": "hello"},
+                ],
             },
         ),
     ],
 )
-def test_a_new_request_asks_for_json_in_the_apis_own_way(name: str, expected: dict[str, Any]) -> None:
-    """The schema stands where the API wants it, strict and named; tools are written from their fields; the body reads back."""
-    wire = codec(name)
-    body = wire.new_body("m-1", system="Be brief.", text="hello", tools=[TOOL], max_output=99, schema={"type": "object"})
+def test_a_new_request_asks_for_json_in_the_apis_own_way(
+    name: str, expected: dict[str, Any]
+) -> None:
+    """The schema stands where the API wants it, strict and named; tools are written from their
+    fields; the body reads back.
+    """
+    wire = find_codec(name)
+    body = wire.build_request(
+        "m-1",
+        system="Be brief.",
+        text="hello",
+        tools=[TOOL],
+        max_output=99,
+        schema={"type": "object"},
+    )
     assert body == expected
     prompt = wire.decode_request(body)
     assert (prompt.system[0].text, prompt.messages[0].text) == ("Be brief.", "hello")
-    assert (prompt.tools[0].name, prompt.tools[0].description, prompt.tools[0].schema) == ("Edit", "Change a file.", {"type": "object"})
+    assert (prompt.tools[0].name, prompt.tools[0].description, prompt.tools[0].schema) == (
+        "Edit",
+        "Change a file.",
+        {"type": "object"},
+    )
     assert wire.history_key() in expected
 
 
@@ -105,17 +189,17 @@ def test_a_new_request_asks_for_json_in_the_apis_own_way(name: str, expected: di
 @pytest.mark.parametrize("name", ["anthropic", "openai_responses", "openai_chat"])
 def test_a_bare_request_says_nothing_it_need_not(name: str) -> None:
     """Without a system prompt, tools or a schema none of their keys are written."""
-    body = codec(name).new_body("m-1", system="", text="hello", max_output=9)
+    body = find_codec(name).build_request("m-1", system="", text="hello", max_output=9)
 
     assert not {"system", "instructions", "tools", "text", "response_format"} & set(body)
-    assert [message.text for message in codec(name).decode_request(body).messages] == ["hello"]
+    assert [message.text for message in find_codec(name).decode_request(body).messages] == ["hello"]
 
 
 @pytest.mark.covers("FM-2")
 @pytest.mark.parametrize("name", ["anthropic", "openai_responses", "openai_chat"])
 def test_a_failed_answer_says_so_where_the_wire_can(name: str) -> None:
     """The core block has the error flag in every format; only Anthropic's wire has it too."""
-    message = codec(name).tool_result("c", "denied: read only", is_error=True)
+    message = find_codec(name).build_tool_result("c", "denied: read only", is_error=True)
     assert message.tool_results[0].is_error
-    (entry,) = codec(name).encode_messages([message])
+    (entry,) = find_codec(name).encode_messages([message])
     assert ("is_error" in str(entry)) is (name == "anthropic")

@@ -24,8 +24,19 @@ class Hooks:
 
     def start(self, event: str, *options: str) -> subprocess.Popen[bytes]:
         """The program, waiting for its input."""
-        words = [sys.executable, "-m", "memorist", "hook", event, "--home", str(self.home), *options]
-        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        words = [
+            sys.executable,
+            "-m",
+            "memorist",
+            "hook",
+            event,
+            "--home",
+            str(self.home),
+            *options,
+        ]
+        return subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
 
     def raw(self, event: str, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
         """What came of an event with this input."""
@@ -50,13 +61,18 @@ class Hooks:
 
 @pytest.fixture
 def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hooks]:
-    """Hooks of a home of their own. The usual waits are long ones, since other tests run on this machine too."""
+    """Hooks of a home of their own. The usual waits are long ones, since other tests run on this
+    machine too.
+    """
     monkeypatch.chdir(tmp_path)
     with a_home(tmp_path) as home:
         home.chmod(0o700)
         (home / "config.toml").write_text(
-            "[hooks]\nstart_seconds = 300\nprompt_seconds = 300\ncompaction_seconds = 300\nother_seconds = 300\n"
+            "[hooks]\nstart_seconds = 300\nprompt_seconds = 300\ncompaction_seconds = "
+            "300\nother_seconds = 300\n"
         )
         (home / "hooks").mkdir(mode=0o700)
-        (home / "hooks" / "limits").write_text("SessionStart 300\nUserPromptSubmit 300\nPreCompact 300\n* 300\n")
+        (home / "hooks" / "limits").write_text(
+            "SessionStart 300\nUserPromptSubmit 300\nPreCompact 300\n* 300\n"
+        )
         yield Hooks(home)

@@ -13,7 +13,13 @@ class ClaudeFile:
 
     def __init__(self, session: str = "s1", cwd: str = FOLDER) -> None:
         self.lines: list[bytes] = []
-        self._about = {"sessionId": session, "cwd": cwd, "version": "2.1.330", "isSidechain": False, "userType": "external"}
+        self._about = {
+            "sessionId": session,
+            "cwd": cwd,
+            "version": "2.1.330",
+            "isSidechain": False,
+            "userType": "external",
+        }
         self._parent: str | None = None
 
     def add(self, kind: str, **fields: Any) -> str:
@@ -38,25 +44,55 @@ class ClaudeFile:
     def says(self, text: str) -> str:
         """A reply."""
         content = [{"type": "text", "text": text}]
-        message = {"id": f"r{len(self.lines)}", "role": "assistant", "model": "m", "content": content, "usage": {"input_tokens": 9}}
+        message = {
+            "id": f"r{len(self.lines)}",
+            "role": "assistant",
+            "model": "m",
+            "content": content,
+            "usage": {"input_tokens": 9},
+        }
         return self.add("assistant", message=message)
 
     def calls(self, command: str, output: str) -> str:
         """A call and its result."""
         name = f"toolu_{len(self.lines)}"
-        content: list[dict[str, Any]] = [{"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}]
-        self.add("assistant", message={"id": f"r{len(self.lines)}", "role": "assistant", "model": "m", "content": content})
+        content: list[dict[str, Any]] = [
+            {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}
+        ]
+        self.add(
+            "assistant",
+            message={
+                "id": f"r{len(self.lines)}",
+                "role": "assistant",
+                "model": "m",
+                "content": content,
+            },
+        )
         content = [{"type": "tool_result", "tool_use_id": name, "content": output}]
-        return self.add("user", message={"role": "user", "content": content}, toolUseResult={"stdout": output})
+        return self.add(
+            "user", message={"role": "user", "content": content}, toolUseResult={"stdout": output}
+        )
 
     def injected(self, event: str, text: str) -> str:
         """What a hook had shown, as the agent writes it down."""
-        return self.add("attachment", attachment={"type": "hook_additional_context", "hookEvent": event, "content": [text]})
+        return self.add(
+            "attachment",
+            attachment={"type": "hook_additional_context", "hookEvent": event, "content": [text]},
+        )
 
     def compacts(self, summary: str) -> str:
         """A compaction."""
-        self.add("system", subtype="compact_boundary", logicalParentUuid=self._parent, parentUuid=None, compactMetadata={"trigger": "auto"})
-        text = f"This session is being continued from a previous conversation that ran out of context.\n{summary}"
+        self.add(
+            "system",
+            subtype="compact_boundary",
+            logicalParentUuid=self._parent,
+            parentUuid=None,
+            compactMetadata={"trigger": "auto"},
+        )
+        text = (
+            f"This session is being continued from a previous conversation that ran out of "
+            f"context.\n{summary}"
+        )
         return self.add("user", isCompactSummary=True, message={"role": "user", "content": text})
 
     def back_to(self, uuid: str) -> None:
@@ -69,17 +105,34 @@ class CodexFile:
 
     def __init__(self, session: str = "s1", cwd: str = FOLDER) -> None:
         self.lines: list[bytes] = []
-        self.add("session_meta", {"id": session, "cwd": cwd, "originator": "codex_exec", "cli_version": "0.169.0", "source": "exec"})
+        self.add(
+            "session_meta",
+            {
+                "id": session,
+                "cwd": cwd,
+                "originator": "codex_exec",
+                "cli_version": "0.169.0",
+                "source": "exec",
+            },
+        )
         self.add("turn_context", {"cwd": cwd, "model": "m", "turn_id": "t1"})
 
     def add(self, kind: str, payload: dict[str, Any]) -> None:
         """Any record."""
         stamp = f"2026-11-22T10:00:{len(self.lines) % 60:02}.000Z"
-        self.lines.append(json.dumps({"timestamp": stamp, "type": kind, "payload": payload}, ensure_ascii=False).encode() + b"\n")
+        self.lines.append(
+            json.dumps(
+                {"timestamp": stamp, "type": kind, "payload": payload}, ensure_ascii=False
+            ).encode()
+            + b"\n"
+        )
 
     def _message(self, role: str, text: str) -> None:
         kind = "output_text" if role == "assistant" else "input_text"
-        self.add("response_item", {"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+        self.add(
+            "response_item",
+            {"type": "message", "role": role, "content": [{"type": kind, "text": text}]},
+        )
 
     def user(self, text: str) -> None:
         """What the person typed."""
@@ -88,15 +141,36 @@ class CodexFile:
     def says(self, text: str) -> None:
         """A reply, and what it took."""
         self._message("assistant", text)
-        usage = {"input_tokens": len(self.lines), "cached_input_tokens": 0, "output_tokens": 1, "total_tokens": len(self.lines) + 1}
-        self.add("event_msg", {"type": "token_count", "info": {"total_token_usage": usage, "last_token_usage": usage}})
+        usage = {
+            "input_tokens": len(self.lines),
+            "cached_input_tokens": 0,
+            "output_tokens": 1,
+            "total_tokens": len(self.lines) + 1,
+        }
+        self.add(
+            "event_msg",
+            {
+                "type": "token_count",
+                "info": {"total_token_usage": usage, "last_token_usage": usage},
+            },
+        )
 
     def calls(self, command: str, output: str) -> None:
         """A call and its result."""
         name = f"call_{len(self.lines)}"
         arguments = json.dumps({"cmd": command})
-        self.add("response_item", {"type": "function_call", "name": "exec_command", "call_id": name, "arguments": arguments})
-        self.add("response_item", {"type": "function_call_output", "call_id": name, "output": output})
+        self.add(
+            "response_item",
+            {
+                "type": "function_call",
+                "name": "exec_command",
+                "call_id": name,
+                "arguments": arguments,
+            },
+        )
+        self.add(
+            "response_item", {"type": "function_call_output", "call_id": name, "output": output}
+        )
 
     def injected(self, _: str, text: str) -> None:
         """What a hook had shown, as the agent writes it down."""
@@ -104,7 +178,11 @@ class CodexFile:
 
     def compacts(self, summary: str) -> None:
         """A compaction."""
-        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": summary}]}
+        item = {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": summary}],
+        }
         self.add("compacted", {"message": summary, "replacement_history": [item]})
 
     def takes_back(self, turns: int) -> None:

@@ -1,4 +1,6 @@
-"""The program that an agent calls: whatever goes wrong, it ends well, says nothing that could be misread, and leaves the reason."""
+"""The program that an agent calls: whatever goes wrong, it ends well, says nothing that could be
+misread, and leaves the reason.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,16 @@ from pathlib import Path
 import pytest
 
 from hooks.conftest import Hooks
-from memorist.hooks import wire
+from memorist.hooks import protocol
 
-EVENT = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "UserPromptSubmit", "prompt": "hello"}).encode()
+EVENT = json.dumps(
+    {
+        "session_id": "s1",
+        "cwd": "/home/dev/shop",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": "hello",
+    }
+).encode()
 SHORT = "* 0.4\nUserPromptSubmit 0.4\n"
 
 
@@ -33,7 +42,7 @@ def answering(folder: Path, answer: Callable[[socket.socket], None]) -> Iterator
     before = Path.cwd()
     os.chdir(folder)
     line = socket.socket(socket.AF_UNIX)
-    line.bind(wire.SOCKET)
+    line.bind(protocol.SOCKET)
     os.chdir(before)
     line.listen(8)
 
@@ -53,21 +62,27 @@ def answering(folder: Path, answer: Callable[[socket.socket], None]) -> Iterator
     finally:
         line.shutdown(socket.SHUT_RDWR)
         line.close()
-        (folder / wire.SOCKET).unlink(missing_ok=True)
+        (folder / protocol.SOCKET).unlink(missing_ok=True)
         thread.join(5)
 
 
 @pytest.mark.covers("IN-2")
 def test_the_program_loads_nothing_but_pythons_own() -> None:
-    """Neither the command line nor the engine, nor any package of others, nor much of Python: loading would cost more than all the rest."""
+    """Neither the command line nor the engine, nor any package of others, nor much of Python:
+    loading would cost more than all the rest.
+    """
     code = (
         "import sys; before = set(sys.modules); import memorist.__main__\n"
-        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names)))\n"
+        "print(*sorted({name.split('.')[0] for name in set(sys.modules) - before} - "
+        "set(sys.stdlib_module_names)))\n"
         "print(*sorted(name for name in sys.modules if name.startswith('memorist')))\n"
-        "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('memorist')))"
+        "print(*sorted(name for name in set(sys.modules) - before if not "
+        "name.startswith('memorist')))"
     )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300).stdout.split("\n")
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    ).stdout.split("\n")
 
     assert said[0] == "memorist"
     assert said[1].split() == [
@@ -75,13 +90,24 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist.__main__",
         "memorist.hooks",
         "memorist.hooks.call",
-        "memorist.hooks.call.run",
-        "memorist.hooks.wire",
+        "memorist.hooks.client",
+        "memorist.hooks.protocol",
     ]
     assert said[2].split() == ["__future__", "_socket", "fcntl", "select"]
 
 
-@pytest.mark.parametrize("data", [b"", b"junk", b"[]", b'{"session_id": "s1"', b"\xff\xfe\x00", b'{"session_id": 5}', b"{" * 5_000])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"junk",
+        b"[]",
+        b'{"session_id": "s1"',
+        b"\xff\xfe\x00",
+        b'{"session_id": 5}',
+        b"{" * 5_000,
+    ],
+)
 @pytest.mark.covers("IN-2")
 def test_broken_json_stops_nobody(hooks: Hooks, data: bytes) -> None:
     """What is no event gives nothing, and the reason stands in the file of failures."""
@@ -96,12 +122,25 @@ def test_an_event_that_is_not_known_stops_nobody(hooks: Hooks) -> None:
     assert "MoonRise" in hooks.failures()
 
 
-def test_without_an_event_or_with_strange_arguments_it_ends_well(hooks: Hooks, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No argument is a reason to fail: an old settings file may name what a new memorist does not take."""
+def test_without_an_event_or_with_strange_arguments_it_ends_well(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No argument is a reason to fail: an old settings file may name what a new memorist does not
+    take.
+    """
     monkeypatch.setenv("MEMORIST_HOME", str(hooks.home))
-    for arguments in ([], ["--client"], ["Stop", "--new-option"], ["Stop", "--new-option", "x", "--home"]):
+    for arguments in (
+        [],
+        ["--client"],
+        ["Stop", "--new-option"],
+        ["Stop", "--new-option", "x", "--home"],
+    ):
         done = subprocess.run(
-            [sys.executable, "-m", "memorist", "hook", *arguments], input=b"", capture_output=True, timeout=300, check=False
+            [sys.executable, "-m", "memorist", "hook", *arguments],
+            input=b"",
+            capture_output=True,
+            timeout=300,
+            check=False,
         )
         assert nothing(done)
 
@@ -113,11 +152,14 @@ def test_a_process_that_hangs_is_not_waited_for(hooks: Hooks) -> None:
     with answering(hooks.home / "hooks", lambda one: time.sleep(3)):
         assert nothing(hooks.raw("UserPromptSubmit", EVENT))
     assert any(
-        why in hooks.failures() for why in ("no answer within 0.4 seconds", "it did not end by itself")
+        why in hooks.failures()
+        for why in ("no answer within 0.4 seconds", "it did not end by itself")
     )  # the latter on a busy machine
 
 
-@pytest.mark.parametrize("said", [b"", b"done\t", b"done\t90\nhalf", b"junk\n", b"done\t1\ntoo much", b"\0" * 100])
+@pytest.mark.parametrize(
+    "said", [b"", b"done\t", b"done\t90\nhalf", b"junk\n", b"done\t1\ntoo much", b"\0" * 100]
+)
 @pytest.mark.covers("IN-2")
 def test_half_an_answer_is_not_printed(hooks: Hooks, said: bytes) -> None:
     """An answer that is broken off, or none at all, is asked for once more and then given up."""
@@ -150,9 +192,15 @@ def test_an_agent_that_never_closes_its_side_is_not_waited_for(hooks: Hooks) -> 
 
 @pytest.mark.covers("IN-2")
 def test_an_event_of_any_size_is_read_to_its_end(hooks: Hooks) -> None:
-    """Forty megabytes are taken, seventy are read and left, and the agent that writes them never meets a closed pipe."""
+    """Forty megabytes are taken, seventy are read and left, and the agent that writes them never
+    meets a closed pipe.
+    """
     for size in (40, 70):
-        event = {"session_id": "s1", "hook_event_name": "PostToolUse", "tool_response": "x" * (size << 20)}
+        event = {
+            "session_id": "s1",
+            "hook_event_name": "PostToolUse",
+            "tool_response": "x" * (size << 20),
+        }
         assert nothing(hooks.raw("PostToolUse", json.dumps(event).encode()))
     assert "larger than" in hooks.failures()
     assert hooks.failures().count("\n") == 1
@@ -170,12 +218,14 @@ def test_a_home_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
     for home in (a_file, open_to_all, a_link):
         assert nothing(Hooks(home).raw("Stop", EVENT))
     assert "chmod 700" in Hooks(open_to_all).failures()
-    assert not (open_to_all / "hooks" / wire.SOCKET).exists()
+    assert not (open_to_all / "hooks" / protocol.SOCKET).exists()
 
 
 @pytest.mark.covers("IN-2")
 def test_a_process_that_cannot_start_is_tried_once_a_minute(hooks: Hooks) -> None:
-    """Where the process behind the hooks ends at once, an agent waits for it once, and not at every event."""
+    """Where the process behind the hooks ends at once, an agent waits for it once, and not at every
+    event.
+    """
     (hooks.home / "hooks" / "lock").mkdir()
 
     first, second = hooks.raw("Stop", EVENT), hooks.raw("Stop", EVENT)
@@ -199,10 +249,10 @@ def test_a_full_disk_stops_nobody(hooks: Hooks) -> None:
 def test_the_file_of_failures_stays_small(hooks: Hooks) -> None:
     """Above its size it begins anew, and the one before is kept."""
     path = hooks.home / "hooks" / "failures.log"
-    path.write_bytes(b"x" * wire.FAILURES_BYTES)
+    path.write_bytes(b"x" * protocol.MAX_FAILURES_BYTES)
 
     hooks.raw("Stop", b"junk")
     hooks.raw("Stop", b"junk")
 
     assert path.stat().st_size < 1_000
-    assert path.with_name("failures.log.1").stat().st_size > wire.FAILURES_BYTES
+    assert path.with_name("failures.log.1").stat().st_size > protocol.MAX_FAILURES_BYTES

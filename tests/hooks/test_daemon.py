@@ -1,4 +1,6 @@
-"""The process behind the hooks: there is one, it comes when it is needed, survives nothing it should not, and makes room."""
+"""The process behind the hooks: there is one, it comes when it is needed, survives nothing it
+should not, and makes room.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,14 @@ import pytest
 from clients.plugged import end, process_of, wait_for
 from hooks.conftest import Hooks
 from memorist import __version__
-from memorist.hooks import wire
+from memorist.hooks import protocol
 
 STOP = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}).encode()
 
 
 def stop(version: str) -> bytes:
     """The end of a turn, as a program of this version asks."""
-    return wire.header(version, "Stop", "", "", len(STOP)) + STOP
+    return protocol.encode_hook_header(version, "Stop", "", "", len(STOP)) + STOP
 
 
 def ask(home: Path, question: bytes) -> bytes:
@@ -31,7 +33,7 @@ def ask(home: Path, question: bytes) -> bytes:
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(300)
-            line.connect(wire.SOCKET)
+            line.connect(protocol.SOCKET)
             line.sendall(question)
             said = b""
             while part := line.recv(4_096):
@@ -43,7 +45,9 @@ def ask(home: Path, question: bytes) -> bytes:
 
 @pytest.mark.covers("IN-2")
 def test_hooks_that_race_start_one_process(hooks: Hooks) -> None:
-    """Of several events at once, with nobody there, each is answered, and one process is behind them."""
+    """Of several events at once, with nobody there, each is answered, and one process is behind
+    them.
+    """
     programs = [hooks.start("Stop") for _ in range(4)]
     for program in programs:
         said, complained = program.communicate(STOP, timeout=300)
@@ -59,7 +63,9 @@ def test_hooks_that_race_start_one_process(hooks: Hooks) -> None:
 
 @pytest.mark.covers("IN-2", "SF-4")
 def test_one_that_was_killed_is_replaced(hooks: Hooks) -> None:
-    """A dead process leaves a socket and no lock: the next event starts another, and the session goes on."""
+    """A dead process leaves a socket and no lock: the next event starts another, and the session
+    goes on.
+    """
     hooks.call("SessionStart", source="startup")
     first = process_of(hooks.home)
     os.kill(first, signal.SIGKILL)
@@ -73,7 +79,9 @@ def test_one_that_was_killed_is_replaced(hooks: Hooks) -> None:
 @pytest.mark.parametrize("question", [stop("0.0.0"), b"memorist\t2\twhatever it says\n"])
 @pytest.mark.covers("IN-2")
 def test_another_version_finds_room(question: bytes, hooks: Hooks) -> None:
-    """A process that is asked by another version says so, closes its sessions and ends; the event that asked is answered by the next one."""
+    """A process that is asked by another version says so, closes its sessions and ends; the event
+    that asked is answered by the next one.
+    """
     hooks.call("SessionStart", source="startup")
     first = process_of(hooks.home)
 
@@ -87,12 +95,17 @@ def test_another_version_finds_room(question: bytes, hooks: Hooks) -> None:
 
 @pytest.mark.covers("IN-2")
 def test_changed_settings_take_force(hooks: Hooks) -> None:
-    """The process ends when the file of settings changed, and the next one writes down the new limits."""
+    """The process ends when the file of settings changed, and the next one writes down the new
+    limits.
+    """
     hooks.call("SessionStart", source="startup")
     first = process_of(hooks.home)
 
     (hooks.home / "config.toml").write_text("[hooks]\nother_seconds = 25\n")
-    wait_for(lambda: process_of(hooks.home) != first or not (hooks.home / "hooks" / "socket").exists(), "the end of the old process")
+    wait_for(
+        lambda: process_of(hooks.home) != first or not (hooks.home / "hooks" / "socket").exists(),
+        "the end of the old process",
+    )
     hooks.call("SessionStart", source="resume")
 
     assert "* 25\n" in (hooks.home / "hooks" / "limits").read_text("utf-8")
@@ -109,10 +122,15 @@ def test_settings_that_cannot_be_used_stop_nobody(hooks: Hooks) -> None:
 
 def test_it_ends_when_nothing_comes(hooks: Hooks) -> None:
     """Without sessions and events it is gone after the time that the settings say."""
-    (hooks.home / "config.toml").write_text("[hooks]\nidle_seconds = 0.1\nsession_idle_seconds = 0.1\nother_seconds = 30\n")
+    (hooks.home / "config.toml").write_text(
+        "[hooks]\nidle_seconds = 0.1\nsession_idle_seconds = 0.1\nother_seconds = 30\n"
+    )
     hooks.call("Stop")
 
-    wait_for(lambda: not (hooks.home / "hooks" / "socket").exists(), "the end of a process that nobody needs")
+    wait_for(
+        lambda: not (hooks.home / "hooks" / "socket").exists(),
+        "the end of a process that nobody needs",
+    )
 
 
 def test_it_ends_when_its_home_is_gone(hooks: Hooks) -> None:
@@ -155,10 +173,15 @@ def test_junk_on_the_socket_disturbs_nobody(hooks: Hooks) -> None:
     """Who speaks otherwise, or hangs up in the middle, is dropped; the next event is answered."""
     hooks.call("Stop")
     before = Path.cwd()
-    for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", b"x" * 100_000, wire.header(__version__, "Stop", "", "", 500) + b"half"):
+    for junk in (
+        b"",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"x" * 100_000,
+        protocol.encode_hook_header(__version__, "Stop", "", "", 500) + b"half",
+    ):
         os.chdir(hooks.home / "hooks")
         with socket.socket(socket.AF_UNIX) as line:
-            line.connect(wire.SOCKET)
+            line.connect(protocol.SOCKET)
             os.chdir(before)
             try:
                 line.sendall(junk)

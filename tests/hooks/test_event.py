@@ -8,9 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.event import NAMES, HookEvent, Unknown, client_of, read_event
+from memorist.hooks.event import (
+    KNOWN_EVENTS,
+    HookEvent,
+    UnknownHookEvent,
+    detect_client,
+    parse_hook_event,
+)
 
-STOP = {"session_id": "s1", "transcript_path": "/home/dev/.claude/projects/p/s1.jsonl", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}
+STOP = {
+    "session_id": "s1",
+    "transcript_path": "/home/dev/.claude/projects/p/s1.jsonl",
+    "cwd": "/home/dev/shop",
+    "hook_event_name": "Stop",
+}
 VALUES = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -22,7 +33,7 @@ VALUES = st.recursive(
 @pytest.mark.covers("IN-2")
 def test_any_bytes_are_an_event_or_a_reason(data: bytes) -> None:
     """Broken JSON, other JSON and no JSON give a sentence, never an error."""
-    found = read_event(data, "Stop")
+    found = parse_hook_event(data, "Stop")
 
     assert isinstance(found, HookEvent) or found.why
 
@@ -31,19 +42,27 @@ def test_any_bytes_are_an_event_or_a_reason(data: bytes) -> None:
 @pytest.mark.covers("IN-2")
 def test_fields_of_other_shapes_are_left_out(fields: dict[str, object]) -> None:
     """An agent that changes a field that memorist can do without goes on being heard."""
-    event = read_event(json.dumps({**fields, "session_id": "s1", "hook_event_name": "Stop"}).encode(), "")
+    event = parse_hook_event(
+        json.dumps({**fields, "session_id": "s1", "hook_event_name": "Stop"}).encode(), ""
+    )
 
     assert isinstance(event, HookEvent)
     assert (event.session_id, event.hook_event_name) == ("s1", "Stop")
 
 
-@given(st.text(st.characters()), st.sampled_from([r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"x\udfffx"]), st.text(st.characters()))
+@given(
+    st.text(st.characters()),
+    st.sampled_from([r"\ud83d", r"\ude00", r"\ud83d\ud83d", r"x\udfffx"]),
+    st.text(st.characters()),
+)
 @pytest.mark.covers("IN-2")
 def test_a_prompt_that_was_cut_through_a_sign_is_heard(before: str, half: str, after: str) -> None:
-    """JavaScript writes half of an emoji as an escape of its own, which is no text; the rest of the event is read as it stands."""
+    """JavaScript writes half of an emoji as an escape of its own, which is no text; the rest of the
+    event is read as it stands.
+    """
     said = json.dumps({**STOP, "prompt": f"{before}HALF{after}"}).replace("HALF", half)
 
-    event = read_event(said.encode(), "Stop")
+    event = parse_hook_event(said.encode(), "Stop")
 
     assert isinstance(event, HookEvent)
     assert event.session_id == STOP["session_id"]
@@ -51,23 +70,27 @@ def test_a_prompt_that_was_cut_through_a_sign_is_heard(before: str, half: str, a
 
 
 def test_an_event_of_a_newer_agent_is_named() -> None:
-    """An event that is not known, or names no session, is told with its name, so that doctor can show it."""
-    new = read_event(json.dumps({**STOP, "hook_event_name": "MoonRise"}).encode(), "MoonRise")
-    bare = read_event(b'{"hook_event_name": "Stop"}', "Stop")
+    """An event that is not known, or names no session, is told with its name, so that doctor can
+    show it.
+    """
+    new = parse_hook_event(json.dumps({**STOP, "hook_event_name": "MoonRise"}).encode(), "MoonRise")
+    bare = parse_hook_event(b'{"hook_event_name": "Stop"}', "Stop")
 
-    assert isinstance(new, Unknown)
+    assert isinstance(new, UnknownHookEvent)
     assert "MoonRise" in new.why
-    assert isinstance(bare, Unknown)
+    assert isinstance(bare, UnknownHookEvent)
     assert "newer version" in bare.why
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_event_that_the_hook_was_installed_for_counts_where_the_json_names_none(name: str) -> None:
+@pytest.mark.parametrize("name", KNOWN_EVENTS)
+def test_the_event_that_the_hook_was_installed_for_counts_where_the_json_names_none(
+    name: str,
+) -> None:
     """The JSON goes before the argument, and the argument before nothing."""
     left_out = {key: value for key, value in STOP.items() if key != "hook_event_name"}
 
-    by_argument = read_event(json.dumps(left_out).encode(), name)
-    by_json = read_event(json.dumps({**STOP, "hook_event_name": name}).encode(), "Stop")
+    by_argument = parse_hook_event(json.dumps(left_out).encode(), name)
+    by_json = parse_hook_event(json.dumps({**STOP, "hook_event_name": name}).encode(), "Stop")
 
     assert isinstance(by_argument, HookEvent)
     assert isinstance(by_json, HookEvent)
@@ -78,7 +101,14 @@ def test_the_event_that_the_hook_was_installed_for_counts_where_the_json_names_n
     ("said", "fields", "client"),
     [
         ("", {}, "claude-code"),
-        ("", {"transcript_path": "/home/dev/.codex/sessions/2026/11/22/rollout-2026-11-22T10-00-00-x.jsonl"}, "codex"),
+        (
+            "",
+            {
+                "transcript_path": "/home/dev/.codex/sessions/2026/11/22/"
+                "rollout-2026-11-22T10-00-00-x.jsonl"
+            },
+            "codex",
+        ),
         ("", {"turn_id": "t1", "model": "m", "transcript_path": None}, "codex"),
         ("claude-code", {"turn_id": "t1", "model": "m"}, "claude-code"),
         ("codex", {}, "codex"),
@@ -87,7 +117,7 @@ def test_the_event_that_the_hook_was_installed_for_counts_where_the_json_names_n
 )
 def test_the_agent_is_told_by_its_fields(said: str, fields: dict[str, str], client: str) -> None:
     """Without a name the file and the fields tell Codex from Claude Code."""
-    event = read_event(json.dumps({**STOP, **fields}).encode(), "")
+    event = parse_hook_event(json.dumps({**STOP, **fields}).encode(), "")
 
     assert isinstance(event, HookEvent)
-    assert client_of(said, event) == client
+    assert detect_client(said, event) == client

@@ -10,60 +10,77 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.entries import (
-    EVENTS,
-    Program,
-    containers,
-    entries,
-    programs,
-    server,
-    with_hooks,
-    with_json_server,
-    without_hooks,
-    without_json_server,
+from memorist.hooks.install import (
+    INSTALLED_EVENTS,
+    LaunchCommand,
+    add_hooks,
+    add_json_server,
+    build_hook_entries,
+    build_server_entry,
+    find_containers,
+    find_hook_commands,
+    remove_hooks,
+    remove_json_server,
 )
-from memorist.hooks.json_text import parse
+from memorist.hooks.json_edit import parse_json_tree
 
-PROGRAM = Program(words=("/home/dev/.local/bin/memorist",))
-WANTED = entries(PROGRAM, "claude-code", dict.fromkeys(EVENTS, 1.0))
+PROGRAM = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",))
+WANTED = build_hook_entries(PROGRAM, "claude-code", dict.fromkeys(INSTALLED_EVENTS, 1.0))
 OWN_HOOK = {"hooks": [{"type": "command", "command": "say done"}]}
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3), max_leaves=8
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
+    max_leaves=8,
 )
-HOOKS = st.dictionaries(st.sampled_from([*EVENTS, "Notification"]), st.lists(st.just(OWN_HOOK), min_size=1, max_size=2), min_size=1)
+HOOKS = st.dictionaries(
+    st.sampled_from([*INSTALLED_EVENTS, "Notification"]),
+    st.lists(st.just(OWN_HOOK), min_size=1, max_size=2),
+    min_size=1,
+)
 SETTINGS = st.dictionaries(st.text(max_size=6), VALUES, max_size=4).flatmap(
-    lambda rest: HOOKS.map(lambda hooks: {**rest, "hooks": hooks}) | st.just({key: value for key, value in rest.items() if key != "hooks"})
+    lambda rest: (
+        HOOKS.map(lambda hooks: {**rest, "hooks": hooks})
+        | st.just({key: value for key, value in rest.items() if key != "hooks"})
+    )
 )
 LAYOUTS = st.sampled_from([None, 2, 4, "\t"])
 
 
 @given(SETTINGS, LAYOUTS, st.booleans())
 @pytest.mark.covers("IN-2")
-def test_what_goes_in_comes_out_and_leaves_every_byte(settings: dict[str, Any], layout: Any, windows: bool) -> None:
-    """In any layout: the result is JSON with the user's own entries in their order, a second time changes nothing, and taking out gives the old text."""
+def test_what_goes_in_comes_out_and_leaves_every_byte(
+    settings: dict[str, Any], layout: Any, windows: bool
+) -> None:
+    """In any layout: the result is JSON with the user's own entries in their order, a second time
+    changes nothing, and taking out gives the old text.
+    """
     text = json.dumps(settings, indent=layout, ensure_ascii=False)
     text = text.replace("\n", "\r\n") if windows else text
 
-    put = with_hooks(text, WANTED)
+    put = add_hooks(text, WANTED)
 
     found = json.loads(put)
-    assert set(programs(put)) == set(EVENTS)
-    assert with_hooks(put, WANTED) == put
+    assert set(find_hook_commands(put)) == set(INSTALLED_EVENTS)
+    assert add_hooks(put, WANTED) == put
     assert {key: value for key, value in found.items() if key != "hooks"} == {
         key: value for key, value in settings.items() if key != "hooks"
     }
     assert list(found)[: len(settings)] == list(settings)
-    assert without_hooks(put) == text
+    assert remove_hooks(put) == text
 
 
-@given(st.dictionaries(st.sampled_from(EVENTS), st.just([])), LAYOUTS)
+@given(st.dictionaries(st.sampled_from(INSTALLED_EVENTS), st.just([])), LAYOUTS)
 @pytest.mark.covers("IN-2")
-def test_what_was_empty_before_stays_when_it_is_to_be_kept(hooks: dict[str, list[object]], layout: Any) -> None:
+def test_what_was_empty_before_stays_when_it_is_to_be_kept(
+    hooks: dict[str, list[object]], layout: Any
+) -> None:
     """Empty lists and objects of the user come back as they were."""
     text = json.dumps({"model": "m", "hooks": hooks}, indent=layout)
 
-    assert without_hooks(with_hooks(text, WANTED), containers(text)) == text
+    assert remove_hooks(add_hooks(text, WANTED), find_containers(text)) == text
 
 
 @given(SETTINGS, LAYOUTS)
@@ -72,55 +89,90 @@ def test_a_server_goes_in_and_out_the_same_way(settings: dict[str, Any], layout:
     settings.pop("mcpServers", None)
     text = json.dumps(settings, indent=layout)
 
-    put = with_json_server(text, server(PROGRAM))
+    put = add_json_server(text, build_server_entry(PROGRAM))
 
     assert json.loads(put)["mcpServers"]["memorist"]["args"] == ["mcp"]
-    assert with_json_server(put, server(PROGRAM)) == put
-    assert without_json_server(put) == text
+    assert add_json_server(put, build_server_entry(PROGRAM)) == put
+    assert remove_json_server(put) == text
 
 
 @pytest.mark.covers("IN-2")
 def test_a_program_that_moved_is_put_right() -> None:
-    """Installing again with another path changes the commands in their place, and leaves none of the old ones."""
-    moved = entries(Program(words=("/opt/memorist/bin/memorist",), home="/srv/data"), "claude-code", dict.fromkeys(EVENTS, 1.0))
-    text = with_hooks(json.dumps({"hooks": {"Stop": [OWN_HOOK]}}, indent=2), WANTED)
+    """Installing again with another path changes the commands in their place, and leaves none of
+    the old ones.
+    """
+    moved = build_hook_entries(
+        LaunchCommand(arguments=("/opt/memorist/bin/memorist",), home="/srv/data"),
+        "claude-code",
+        dict.fromkeys(INSTALLED_EVENTS, 1.0),
+    )
+    text = add_hooks(json.dumps({"hooks": {"Stop": [OWN_HOOK]}}, indent=2), WANTED)
 
-    put = with_hooks(text, moved)
+    put = add_hooks(text, moved)
 
     assert "/home/dev" not in put
-    assert all("/opt/memorist/bin/memorist hook" in command and "--home /srv/data" in command for command in programs(put).values())
+    assert all(
+        "/opt/memorist/bin/memorist hook" in command and "--home /srv/data" in command
+        for command in find_hook_commands(put).values()
+    )
     assert json.loads(put)["hooks"]["Stop"][0] == OWN_HOOK
 
 
 @pytest.mark.covers("IN-2")
 def test_a_server_that_moved_keeps_what_the_user_put_beside_it() -> None:
-    """Installing again puts path and home right; the user's own variables and limits stay, and a second time changes nothing."""
-    own = {"type": "stdio", "command": "old", "args": ["mcp"], "env": {"A": "b", "MEMORIST_HOME": "/srv/old"}, "timeout": 9}
+    """Installing again puts path and home right; the user's own variables and limits stay, and a
+    second time changes nothing.
+    """
+    own = {
+        "type": "stdio",
+        "command": "old",
+        "args": ["mcp"],
+        "env": {"A": "b", "MEMORIST_HOME": "/srv/old"},
+        "timeout": 9,
+    }
     text = json.dumps({"mcpServers": {"memorist": own}})
 
-    put = with_json_server(text, server(PROGRAM))
+    put = add_json_server(text, build_server_entry(PROGRAM))
 
-    assert json.loads(put)["mcpServers"]["memorist"] == {**own, "command": "/home/dev/.local/bin/memorist", "env": {"A": "b"}}
-    assert with_json_server(put, server(PROGRAM)) == put
+    assert json.loads(put)["mcpServers"]["memorist"] == {
+        **own,
+        "command": "/home/dev/.local/bin/memorist",
+        "env": {"A": "b"},
+    }
+    assert add_json_server(put, build_server_entry(PROGRAM)) == put
 
 
 def test_a_hook_that_the_user_put_beside_ours_stays() -> None:
     """Only the command of ours goes from a group that holds others too."""
-    ours = json.loads(with_hooks("{}", WANTED))["hooks"]["Stop"][0]["hooks"][0]
+    ours = json.loads(add_hooks("{}", WANTED))["hooks"]["Stop"][0]["hooks"][0]
     text = json.dumps({"hooks": {"Stop": [{"hooks": [ours, *OWN_HOOK["hooks"]]}]}}, indent=2)
 
-    assert json.loads(without_hooks(text)) == {"hooks": {"Stop": [OWN_HOOK]}}
+    assert json.loads(remove_hooks(text)) == {"hooks": {"Stop": [OWN_HOOK]}}
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{", '{"a": 1,}', '{"a" 1}', "{'a': 1}", '{"a": 1} x', '{"hooks": []}', '{"hooks": {"Stop": {}}}', "[" * 500, '{"a":' * 100],
+    [
+        "",
+        "[]",
+        "{",
+        '{"a": 1,}',
+        '{"a" 1}',
+        "{'a': 1}",
+        '{"a": 1} x',
+        '{"hooks": []}',
+        '{"hooks": {"Stop": {}}}',
+        "[" * 500,
+        '{"a":' * 100,
+    ],
 )
 @pytest.mark.covers("IN-2")
 def test_what_cannot_be_understood_is_refused(text: str) -> None:
-    """A file that is no JSON object, or has something else where hooks belong, is refused with a sentence."""
+    """A file that is no JSON object, or has something else where hooks belong, is refused with a
+    sentence.
+    """
     with pytest.raises(InputError, match=r"JSON|another kind"):
-        with_hooks(text, WANTED)
+        add_hooks(text, WANTED)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +185,11 @@ def test_what_cannot_be_understood_is_refused(text: str) -> None:
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(text: str, why: str) -> None:
-    """The sentence says where to look, and that the agent does not read comments either (Claude Code 2.1.330 calls them malformed)."""
+    """The sentence says where to look, and that the agent does not read comments either (Claude
+    Code 2.1.330 calls them malformed).
+    """
     with pytest.raises(InputError, match=why):
-        parse(text)
+        parse_json_tree(text)
 
 
 @given(st.text(max_size=60))
@@ -146,16 +200,16 @@ def test_the_reader_agrees_with_pythons_own(text: str) -> None:
     except ValueError:
         expected = None
     if isinstance(expected, dict):
-        assert parse(text).value == expected
+        assert parse_json_tree(text).value == expected
     else:
         with pytest.raises(InputError):
-            parse(text)
+            parse_json_tree(text)
 
 
 def test_another_server_of_the_same_name_is_the_users() -> None:
     """A server “memorist” that memorist did not write is neither changed nor taken out."""
     text = '{"mcpServers": {"memorist": {"command": "other", "args": []}}}'
 
-    assert without_json_server(text) == text
+    assert remove_json_server(text) == text
     with pytest.raises(InputError, match="names another MCP server"):
-        with_json_server(text, server(PROGRAM))
+        add_json_server(text, build_server_entry(PROGRAM))

@@ -1,4 +1,6 @@
-"""A session of an agent behind its hooks: what it is shown, what is kept of it, and what is not learnt again."""
+"""A session of an agent behind its hooks: what it is shown, what is kept of it, and what is not
+learnt again.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,14 @@ import pytest
 from msgspec.structs import replace
 
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.errors import UnreadableSession
 from memorist.forks.spec import ForkLimits
-from memorist.hooks.answer import ROOM, size
 from memorist.hooks.event import Client, HookEvent
-from memorist.hooks.session.run import AgentSession
-from memorist.hooks.sessions.run import Sessions
+from memorist.hooks.response import OUTPUT_LIMITS, output_size
+from memorist.hooks.session import HookSession, HookSessionPool
 from memorist.settings import Settings
-from memorist.store.rollouts import threads
+from memorist.store.rollouts import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step
 
 AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]
@@ -31,12 +32,14 @@ SECONDS = 20.0
 class Agent:
     """An agent that calls its hooks and writes its file."""
 
-    def __init__(self, engine: Memorist, client: Client, file: Recording, path: Path, session: str = "s1") -> None:
+    def __init__(
+        self, engine: Memorist, client: Client, file: Recording, path: Path, session: str = "s1"
+    ) -> None:
         self.client = client
         self.file = file
         self._path = path
         self._event = HookEvent(session_id=session, transcript_path=str(path), cwd=FOLDER)
-        self.session = AgentSession(engine, client, self._event, "")
+        self.session = HookSession(engine, client, self._event, "")
 
     def write(self) -> None:
         """Have the lines so far on the disk."""
@@ -47,7 +50,7 @@ class Agent:
         self.write()
         given = replace(self._event, hook_event_name=event, **fields)
         said = await self.session.answer(given, SECONDS)
-        await self.session.after(given)
+        await self.session.run_follow_up(given)
         return said
 
     async def turn(self, prompt: str, reply: str = "Done.") -> str:
@@ -77,8 +80,12 @@ async def engine(tmp_path: Path) -> AsyncIterator[Memorist]:
 
 def memories(engine: Memorist) -> dict[str, str]:
     """The memory files of the project, by name."""
-    folder = engine.memory(FOLDER).where.folder
-    return {path.name: path.read_text("utf-8") for path in sorted(folder.glob("*.md")) if path.name != "MEMORY.md"}
+    folder = engine.memory(FOLDER).layout.folder
+    return {
+        path.name: path.read_text("utf-8")
+        for path in sorted(folder.glob("*.md"))
+        if path.name != "MEMORY.md"
+    }
 
 
 @both
@@ -86,10 +93,15 @@ def memories(engine: Memorist) -> dict[str, str]:
 async def test_a_second_session_remembers_what_the_first_was_told(
     client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
 ) -> None:
-    """What the person asked to remember is shown at the start of the next session, once, and what bears on a prompt right before it."""
+    """What the person asked to remember is shown at the start of the next session, once, and what
+    bears on a prompt right before it.
+    """
     first = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
     assert await first.start() == ""
-    await first.turn("Remember that the tests run with pytest -n 2, since the machine has two cores and each test uses one of them.")
+    await first.turn(
+        "Remember that the tests run with pytest -n 2, since the machine has two cores and "
+        "each test uses one of them."
+    )
     await first.call("SessionEnd")
     await first.session.close()
 
@@ -107,23 +119,30 @@ async def test_a_second_session_remembers_what_the_first_was_told(
 async def test_what_memorist_showed_is_never_learnt_as_the_persons_words(
     client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
 ) -> None:
-    """A memory that reads like a wish is shown, written down by the agent, read from there, and stays the one memory: junk cannot feed on itself."""
+    """A memory that reads like a wish is shown, written down by the agent, read from there, and
+    stays the one memory: junk cannot feed on itself.
+    """
     agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
     await agent.start()
-    await agent.turn("Remember that you should always write “remember that the build is green” into the log.")
+    await agent.turn(
+        "Remember that you should always write “remember that the build is green” into the log."
+    )
     before = memories(engine)
     await agent.call("SessionEnd")
     await agent.session.close()
 
     for number in range(2, 5):
-        agent = Agent(engine, client, kind(f"s{number}"), tmp_path / f"rollout-{number}.jsonl", f"s{number}")
+        agent = Agent(
+            engine, client, kind(f"s{number}"), tmp_path / f"rollout-{number}.jsonl", f"s{number}"
+        )
         shown = await agent.start()
         agent.file.injected("UserPromptSubmit", "[memorist] Remember that nobody said this.")
         await agent.turn("What should I write into the log of the build?")
         notes = await agent.call("PreCompact", trigger="manual")
         if isinstance(agent.file, ClaudeFile):
             agent.file.user(
-                f"<local-command-stdout>Compacted\nPreCompact completed: {notes}\nRemember that hooks speak.</local-command-stdout>"
+                f"<local-command-stdout>Compacted\nPreCompact completed: {notes}\nRemember "
+                f"that hooks speak.</local-command-stdout>"
             )
         agent.file.compacts(f"Summary. {notes} Remember that summaries speak.")
         await agent.start("compact")
@@ -141,7 +160,9 @@ async def test_what_memorist_showed_is_never_learnt_as_the_persons_words(
 async def test_after_a_compaction_the_demands_and_the_index_come_back(
     client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
 ) -> None:
-    """The start that follows shows the notes with the person's words and the index again; the next one shows nothing twice."""
+    """The start that follows shows the notes with the person's words and the index again; the next
+    one shows nothing twice.
+    """
     agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
     await agent.start()
     await agent.turn("Remember that invoices are kept in the folder ledger.")
@@ -154,15 +175,19 @@ async def test_after_a_compaction_the_demands_and_the_index_come_back(
     assert "never change the file invoices.txt" in asked
     assert "never change the file invoices.txt" in back
     assert "folder ledger" in back
-    assert size(asked, client) <= 4_000
+    assert output_size(asked, client) <= 4_000
     assert await agent.call("SessionStart", source="resume") == ""
     await agent.session.close()
 
 
 @both
 @pytest.mark.covers("IN-2")
-async def test_a_new_process_goes_on_with_the_session(client: Client, kind: type[Recording], tmp_path: Path) -> None:
-    """After a process that is gone nothing is taken in or shown a second time, wherever in the session it was."""
+async def test_a_new_process_goes_on_with_the_session(
+    client: Client, kind: type[Recording], tmp_path: Path
+) -> None:
+    """After a process that is gone nothing is taken in or shown a second time, wherever in the
+    session it was.
+    """
     path = tmp_path / "rollout-1.jsonl"
     file = kind()
     shown = []
@@ -170,7 +195,10 @@ async def test_a_new_process_goes_on_with_the_session(client: Client, kind: type
         async with Memorist(model="structural", home=tmp_path / "home") as engine:
             agent = Agent(engine, client, file, path)
             shown.append(await agent.start("startup" if number == 0 else "resume"))
-            await agent.turn(f"Remember that shelf {number} holds the papers of year {2020 + number}, all of them, in boxes.")
+            await agent.turn(
+                f"Remember that shelf {number} holds the papers of year {2020 + number}, all "
+                f"of them, in boxes."
+            )
             if number == 2:
                 file.compacts("A summary.")
             await agent.call("SessionEnd")
@@ -180,7 +208,12 @@ async def test_a_new_process_goes_on_with_the_session(client: Client, kind: type
     transcript = next((tmp_path / "home" / "projects").rglob("transcript.jsonl")).read_text("utf-8")
     assert len(kept) == 4
     assert transcript.count('"type":"boundary"') == 1
-    assert [transcript.count(f'"text":"Remember that shelf {number}') for number in range(4)] == [1, 1, 1, 1]
+    assert [transcript.count(f'"text":"Remember that shelf {number}') for number in range(4)] == [
+        1,
+        1,
+        1,
+        1,
+    ]
     assert sum(bool(each) for each in shown) <= 2
 
 
@@ -192,41 +225,55 @@ async def test_a_huge_memory_is_cut_to_what_the_agent_takes(
     """However many memories there are, what is shown fits."""
     first = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
     for number in range(60):
-        await first.turn(f"Remember that the box {number} holds {'papers and ' * 25}letters of the year {1900 + number}.")
+        await first.turn(
+            f"Remember that the box {number} holds {'papers and ' * 25}letters of the year "
+            f"{1900 + number}."
+        )
     await first.session.close()
 
     shown = await Agent(engine, client, kind("s2"), tmp_path / "rollout-2.jsonl", "s2").start()
 
-    assert ROOM[client] * 0.8 < size(shown, client) <= ROOM[client]
+    assert OUTPUT_LIMITS[client] * 0.8 < output_size(shown, client) <= OUTPUT_LIMITS[client]
     assert "cut" in shown
 
 
 @both
 @pytest.mark.covers("IN-2", "RO-1")
-async def test_a_session_that_ended_is_known_among_past_ones(client: Client, kind: type[Recording], tmp_path: Path) -> None:
+async def test_a_session_that_ended_is_known_among_past_ones(
+    client: Client, kind: type[Recording], tmp_path: Path
+) -> None:
     """Where memorist learns from past sessions, the file of this one is recorded when it ends."""
     settings = Settings(long_term="both", home=str(tmp_path / "home"))
     folder = tmp_path / "sessions"
     folder.mkdir()
     async with Memorist(model="structural", settings=settings) as engine:
-        agent = Agent(engine, client, kind("019a0000-0000-7000-8000-000000000001"), folder / "rollout-2026-11-22T10-00-00-x.jsonl")
+        agent = Agent(
+            engine,
+            client,
+            kind("019a0000-0000-7000-8000-000000000001"),
+            folder / "rollout-2026-11-22T10-00-00-x.jsonl",
+        )
         await agent.start()
         await agent.turn("Which invoice is the oldest?")
         await agent.call("SessionEnd")
 
-        known = threads(engine._past_state())
+        known = list_rollouts(engine._open_rollout_state())
 
     assert [thread.path for thread in known if "sessions" in thread.path] == [str(agent._path)]
 
 
 async def test_notes_by_a_model_that_hangs_hold_nobody_up(tmp_path: Path) -> None:
-    """Before a compaction the notes are taken as they are when a model does not give new ones in time."""
+    """Before a compaction the notes are taken as they are when a model does not give new ones in
+    time.
+    """
     model = ScriptedModel([Hang()])
     async with Memorist(model=model, home=tmp_path / "home") as engine:
         agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
         agent.file.user("Sort the invoices.")
         agent.write()
-        event = HookEvent(session_id="s1", transcript_path=str(tmp_path / "1.jsonl"), hook_event_name="PreCompact")
+        event = HookEvent(
+            session_id="s1", transcript_path=str(tmp_path / "1.jsonl"), hook_event_name="PreCompact"
+        )
 
         said = await agent.session.answer(event, 0.05)
 
@@ -236,7 +283,9 @@ async def test_notes_by_a_model_that_hangs_hold_nobody_up(tmp_path: Path) -> Non
 
 @pytest.mark.covers("IN-2")
 async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) -> None:
-    """An agent that resumes at once is answered although a model still works on the end, and finds its session open afterwards."""
+    """An agent that resumes at once is answered although a model still works on the end, and finds
+    its session open afterwards.
+    """
     asked = asyncio.Event()
 
     def hang(_: object) -> Step:
@@ -246,70 +295,103 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
     settings = Settings(forks=ForkLimits(seconds=1.0), home=str(tmp_path / "home"))
     failed: list[BaseException] = []
     async with Memorist(model=ScriptedModel(hang), settings=settings) as engine:
-        sessions = Sessions(engine, time.monotonic, lambda event, client, error: failed.append(error))
+        sessions = HookSessionPool(
+            engine, time.monotonic, lambda event, client, error: failed.append(error)
+        )
         file = ClaudeFile()
         file.user("Sort the invoices, and never change the file invoices.txt.")
         (tmp_path / "1.jsonl").write_bytes(b"".join(file.lines))
         event = HookEvent(session_id="s1", transcript_path=str(tmp_path / "1.jsonl"), cwd=FOLDER)
-        end, again = replace(event, hook_event_name="SessionEnd"), replace(event, hook_event_name="SessionStart", source="resume")
+        end, again = (
+            replace(event, hook_event_name="SessionEnd"),
+            replace(event, hook_event_name="SessionStart", source="resume"),
+        )
 
         await sessions.answer("claude-code", end, "", SECONDS)
         await asked.wait()
         await asyncio.wait_for(sessions.answer("claude-code", again, "", 1.0), 300.0)
-        (place,) = sessions._places.values()
-        assert place.work is not None
-        await asyncio.wait([place.work])
+        (place,) = sessions._slots.values()
+        assert place.task is not None
+        await asyncio.wait([place.task])
 
         assert place.session is not None
         assert failed == []
         await sessions.answer("claude-code", end, "", SECONDS)
-        await asyncio.wait([place.work])
+        await asyncio.wait([place.task])
         assert len(sessions) == 0
 
 
-async def test_a_file_of_an_unknown_format_is_told_and_shown_nothing(engine: Memorist, tmp_path: Path) -> None:
-    """An agent that changed how it writes sessions still gets its memory; that nothing is read is an error for the file of failures."""
+async def test_a_file_of_an_unknown_format_is_told_and_shown_nothing(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """An agent that changed how it writes sessions still gets its memory; that nothing is read is
+    an error for the file of failures.
+    """
     path = tmp_path / "1.jsonl"
     path.write_text('{"format": "of next year"}\n' * 3)
-    event = HookEvent(session_id="s1", transcript_path=str(path), cwd=FOLDER, hook_event_name="Stop")
-    session = AgentSession(engine, "claude-code", event, "")
+    event = HookEvent(
+        session_id="s1", transcript_path=str(path), cwd=FOLDER, hook_event_name="Stop"
+    )
+    session = HookSession(engine, "claude-code", event, "")
 
-    assert await session.answer(replace(event, hook_event_name="SessionStart", source="startup"), SECONDS) == ""
+    assert (
+        await session.answer(
+            replace(event, hook_event_name="SessionStart", source="startup"), SECONDS
+        )
+        == ""
+    )
     with pytest.raises(UnreadableSession):
-        await session.after(event)
+        await session.run_follow_up(event)
 
 
 @pytest.mark.parametrize("kind", ["a pipe", "a folder", "a long name"])
 @pytest.mark.covers("IN-2")
 async def test_what_is_no_file_holds_nobody_up(kind: str, engine: Memorist, tmp_path: Path) -> None:
-    """A pipe that nobody writes to, a folder, a name that no disk takes: the session is served as one without a file, and the other sessions go on."""
+    """A pipe that nobody writes to, a folder, a name that no disk takes: the session is served as
+    one without a file, and the other sessions go on.
+    """
     path = tmp_path / ("x" * 300 if kind == "a long name" else "1.jsonl")
     if kind == "a pipe":
         os.mkfifo(path)
     elif kind == "a folder":
         path.mkdir()
-    event = HookEvent(session_id="s1", transcript_path=str(path), cwd=FOLDER, hook_event_name="UserPromptSubmit", prompt="Where is it?")
-    session = AgentSession(engine, "claude-code", event, "")
+    event = HookEvent(
+        session_id="s1",
+        transcript_path=str(path),
+        cwd=FOLDER,
+        hook_event_name="UserPromptSubmit",
+        prompt="Where is it?",
+    )
+    session = HookSession(engine, "claude-code", event, "")
 
     assert await session.answer(event, SECONDS) == ""
     for name in ("Stop", "SubagentStop", "PreCompact", "SessionEnd"):
-        await session.after(replace(event, hook_event_name=name))
+        await session.run_follow_up(replace(event, hook_event_name=name))
     await session.close()
 
 
 async def test_a_session_without_a_file_is_remembered_for(engine: Memorist) -> None:
     """An agent that keeps no file, or has none yet, is shown what there is."""
-    event = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="UserPromptSubmit", prompt="Where are the invoices?")
-    session = AgentSession(engine, "codex", event, "")
+    event = HookEvent(
+        session_id="s1",
+        cwd=FOLDER,
+        hook_event_name="UserPromptSubmit",
+        prompt="Where are the invoices?",
+    )
+    session = HookSession(engine, "codex", event, "")
 
     assert await session.answer(event, SECONDS) == ""
-    await session.after(replace(event, hook_event_name="Stop"))
-    await session.after(replace(event, hook_event_name="SessionEnd"))
+    await session.run_follow_up(replace(event, hook_event_name="Stop"))
+    await session.run_follow_up(replace(event, hook_event_name="SessionEnd"))
     await session.close()
 
 
-async def test_after_a_rewind_the_dead_branch_is_out_of_the_window(engine: Memorist, tmp_path: Path) -> None:
-    """What the person went back behind stays in the transcript, and is no longer what the model is shown."""
+async def test_after_a_rewind_the_dead_branch_is_out_of_the_window(
+    engine: Memorist, tmp_path: Path
+) -> None:
+    """What the person went back behind stays in the transcript, and is no longer what the model is
+    shown.
+    """
     agent = Agent(engine, "claude-code", ClaudeFile(), tmp_path / "1.jsonl")
     assert isinstance(agent.file, ClaudeFile)
     await agent.turn("First?")
@@ -318,7 +400,7 @@ async def test_after_a_rewind_the_dead_branch_is_out_of_the_window(engine: Memor
     agent.file.back_to(here)
     await agent.turn("Another?")
 
-    window = [message.text for message in agent.session._attended._journal.window]
+    window = [message.text for message in agent.session._session._log.window_messages]
 
     assert "Second?" not in window
     assert window[-2:] == ["Another?", "Done."]

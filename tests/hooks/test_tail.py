@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hooks.recordings import ClaudeFile, CodexFile, Recording, a_session
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
-from memorist.formats.recorded import Boundary, Measured, RolledBack
-from memorist.hooks import tail
-from memorist.hooks.tail.run import Tail
+from memorist.formats.transcript import CompactionBoundary, TurnRollback, UsageReport
+from memorist.hooks import session_file as tail
+from memorist.hooks.session_file import SessionFileTail
 
 FILES = (ClaudeFile, CodexFile)
 
@@ -22,7 +22,7 @@ class Reader:
     """Takes in what is new, as a session does."""
 
     def __init__(self, path: Path) -> None:
-        self.tail = Tail(path)
+        self.tail = SessionFileTail(path)
         self.taken: list[object] = []
 
     @property
@@ -30,27 +30,39 @@ class Reader:
         return {entry.id for entry in self.taken if isinstance(entry, Message)}
 
     def read(self) -> None:
-        self.taken += self.tail.read(self.known).fresh
+        self.taken += self.tail.read(self.known).entries
 
 
 def told(entries: list[object]) -> list[str]:
     """What was taken in, in order."""
     return [
-        entry.id if isinstance(entry, Message | Boundary) else f"{type(entry).__name__} {getattr(entry, 'line', '')}" for entry in entries
+        entry.id
+        if isinstance(entry, Message | CompactionBoundary)
+        else f"{type(entry).__name__} {getattr(entry, 'line', '')}"
+        for entry in entries
     ]
 
 
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("always_from_a_turn", [False, True])
 @given(cuts=st.lists(st.integers(0, 100_000), max_size=8), ends=st.sets(st.integers(0, 7)))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+)
 @pytest.mark.covers("IN-2")
 def test_a_file_that_grows_is_taken_in_once(
-    kind: type[Recording], always_from_a_turn: bool, cuts: list[int], ends: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Recording],
+    always_from_a_turn: bool,
+    cuts: list[int],
+    ends: set[int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Wherever the file ended at each reading, in the middle of a line too, all of it together is what one reading of the whole gives."""
+    """Wherever the file ended at each reading, in the middle of a line too, all of it together is
+    what one reading of the whole gives.
+    """
     if always_from_a_turn:
-        monkeypatch.setattr(tail.run, "WHOLE_BYTES", 0)
+        monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
     data = b"".join(a_session(kind()).lines)
     path = tmp_path / "session.jsonl"
     reader = Reader(path)
@@ -58,7 +70,7 @@ def test_a_file_that_grows_is_taken_in_once(
         path.write_bytes(data[:cut])
         reader.read()
         if number in ends and data[:cut].endswith(b"\n"):
-            reader.tail.turn_ended()
+            reader.tail.on_turn_end()
     path.write_bytes(data)
     reader.read()
 
@@ -70,9 +82,13 @@ def test_a_file_that_grows_is_taken_in_once(
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_long_session_is_read_from_the_last_turn_but_one(kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the size up to which a file is read whole, a reading begins where the turn before the newest ended."""
-    monkeypatch.setattr(tail.run, "WHOLE_BYTES", 0)
+def test_a_long_session_is_read_from_the_last_turn_but_one(
+    kind: type[Recording], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the size up to which a file is read whole, a reading begins where the turn before the
+    newest ended.
+    """
+    monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
     file = kind()
     path = tmp_path / "session.jsonl"
     reader = Reader(path)
@@ -82,16 +98,18 @@ def test_a_long_session_is_read_from_the_last_turn_but_one(kind: type[Recording]
         file.says("word " * 200)
         path.write_bytes(b"".join(file.lines))
         found = reader.tail.read(reader.known)
-        reader.taken += found.fresh
-        sizes.append(len(found.live))
-        reader.tail.turn_ended()
+        reader.taken += found.entries
+        sizes.append(len(found.message_ids))
+        reader.tail.on_turn_end()
 
     assert sizes == [2, 4, 4, 4, 4]
     assert len(reader.known) == 10
 
 
 def test_a_rewind_is_seen_in_what_is_live(tmp_path: Path) -> None:
-    """After the person went back, the messages of the dead branch are no longer in the conversation, and the new ones are taken in."""
+    """After the person went back, the messages of the dead branch are no longer in the
+    conversation, and the new ones are taken in.
+    """
     file = ClaudeFile()
     file.user("First?")
     here = file.says("First.")
@@ -106,14 +124,18 @@ def test_a_rewind_is_seen_in_what_is_live(tmp_path: Path) -> None:
 
     found = reader.tail.read(reader.known)
 
-    assert told(list(found.fresh)) == [new]
-    assert found.whole
-    assert dead not in found.live
+    assert told(list(found.entries)) == [new]
+    assert found.from_start
+    assert dead not in found.message_ids
 
 
-def test_turns_that_codex_took_back_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The marker concerns lines that were read before, so that the whole is read for it, however long it is."""
-    monkeypatch.setattr(tail.run, "WHOLE_BYTES", 0)
+def test_turns_that_codex_took_back_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The marker concerns lines that were read before, so that the whole is read for it, however
+    long it is.
+    """
+    monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
     file = CodexFile()
     path = tmp_path / "rollout-x.jsonl"
     reader = Reader(path)
@@ -122,31 +144,33 @@ def test_turns_that_codex_took_back_are_told(tmp_path: Path, monkeypatch: pytest
         file.says(f"Answer {turn}.")
         path.write_bytes(b"".join(file.lines))
         reader.read()
-        reader.tail.turn_ended()
+        reader.tail.on_turn_end()
     file.takes_back(1)
     file.user("Another?")
     path.write_bytes(b"".join(file.lines))
     before = len(reader.taken)
     reader.read()
 
-    back = [entry for entry in reader.taken[before:] if isinstance(entry, RolledBack)]
+    back = [entry for entry in reader.taken[before:] if isinstance(entry, TurnRollback)]
     assert [entry.turns for entry in back] == [1]
 
 
-def test_a_file_that_was_written_anew_is_read_from_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_was_written_anew_is_read_from_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A shorter file than the one that was read is another one."""
-    monkeypatch.setattr(tail.run, "WHOLE_BYTES", 0)
+    monkeypatch.setattr(tail, "WHOLE_BYTES", 0)
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(a_session(ClaudeFile()).lines))
     reader = Reader(path)
     reader.read()
-    reader.tail.turn_ended()
-    reader.tail.turn_ended()
+    reader.tail.on_turn_end()
+    reader.tail.on_turn_end()
     other = ClaudeFile()
     other.user("Short?")
     path.write_bytes(b"".join(other.lines))
 
-    assert reader.tail.read(set()).live == ("u0001",)
+    assert reader.tail.read(set()).message_ids == ("u0001",)
 
 
 @pytest.mark.parametrize("data", [b"junk\n", b'{"a": 1}\n', b"\0\0\0\n", b"[1, 2]\n"])
@@ -157,20 +181,24 @@ def test_a_file_of_an_unknown_format_is_refused(data: bytes, tmp_path: Path) -> 
     path.write_bytes(data)
 
     with pytest.raises(UnreadableSession):
-        Tail(path).read(set())
+        SessionFileTail(path).read(set())
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_the_folder_is_the_one_that_the_session_began_in(kind: type[Recording], tmp_path: Path) -> None:
+def test_the_folder_is_the_one_that_the_session_began_in(
+    kind: type[Recording], tmp_path: Path
+) -> None:
     """It comes from the file, since the agent may be elsewhere by now; an empty file says nothing."""
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join(a_session(kind()).lines))
 
-    assert Tail(path).beginning() == "/home/dev/shop"
+    assert SessionFileTail(path).read_start_folder() == "/home/dev/shop"
 
 
 def test_sizes_are_measured_once(tmp_path: Path) -> None:
-    """A count that Codex wrote between two messages is taken in with the message after it, and not again."""
+    """A count that Codex wrote between two messages is taken in with the message after it, and not
+    again.
+    """
     path = tmp_path / "rollout-x.jsonl"
     file = a_session(CodexFile())
     reader = Reader(path)
@@ -178,6 +206,6 @@ def test_sizes_are_measured_once(tmp_path: Path) -> None:
         path.write_bytes(b"".join(file.lines[:end]))
         reader.read()
 
-    lines = [entry.line for entry in reader.taken if isinstance(entry, Measured)]
+    lines = [entry.line for entry in reader.taken if isinstance(entry, UsageReport)]
     assert lines == sorted(set(lines))
     assert len(lines) == 3  # the last one waits for the message after it

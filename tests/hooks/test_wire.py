@@ -6,22 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks import wire
+from memorist.hooks import protocol
 
 WORDS = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\t\n"))
 
 
-@given(WORDS, WORDS, WORDS, WORDS, st.integers(0, wire.MOST_BYTES))
+@given(WORDS, WORDS, WORDS, WORDS, st.integers(0, protocol.MAX_EVENT_BYTES))
 @pytest.mark.covers("IN-2")
-def test_a_question_is_read_as_it_was_asked(version: str, event: str, client: str, project: str, length: int) -> None:
+def test_a_question_is_read_as_it_was_asked(
+    version: str, event: str, client: str, project: str, length: int
+) -> None:
     """Every value without a tab or a line end comes back as it was."""
-    assert wire.read_header(wire.header(version, event, client, project, length)) == (version, event, client, project, length)
+    assert protocol.parse_hook_header(
+        protocol.encode_hook_header(version, event, client, project, length)
+    ) == (version, event, client, project, length)
 
 
 @given(st.text())
 def test_a_value_cannot_become_another_one(project: str) -> None:
     """A folder whose name holds a tab or a line end is left out, and shifts nothing."""
-    found = wire.read_header(wire.header("1", "Stop", "", project, 7))
+    found = protocol.parse_hook_header(protocol.encode_hook_header("1", "Stop", "", project, 7))
 
     assert found is not None
     assert found == ("1", "Stop", "", found[3], 7)
@@ -30,43 +34,54 @@ def test_a_value_cannot_become_another_one(project: str) -> None:
 @given(st.binary(max_size=200))
 def test_what_is_no_question_is_none(line: bytes) -> None:
     """Any bytes are read or refused, never an error; a length beyond what is taken is refused."""
-    found = wire.read_header(line)
+    found = protocol.parse_hook_header(line)
 
-    assert found is None or found[4] <= wire.MOST_BYTES
+    assert found is None or found[4] <= protocol.MAX_EVENT_BYTES
 
 
 @given(st.binary(max_size=300), st.data())
 @pytest.mark.covers("IN-2")
 def test_half_an_answer_is_no_answer(data: bytes, drawn: st.DataObject) -> None:
-    """An answer that was broken off at any byte is told from a whole one, so that an agent is never shown half a JSON."""
-    whole = wire.answer(wire.DONE, data)
+    """An answer that was broken off at any byte is told from a whole one, so that an agent is never
+    shown half a JSON.
+    """
+    whole = protocol.encode_hook_response(protocol.DONE, data)
     cut = drawn.draw(st.integers(0, len(whole) - 1))
 
-    assert wire.read_answer(whole) == (wire.DONE, data)
-    assert wire.read_answer(whole[:cut]) is None
-    assert wire.read_answer(whole + b"x") is None
+    assert protocol.parse_hook_response(whole) == (protocol.DONE, data)
+    assert protocol.parse_hook_response(whole[:cut]) is None
+    assert protocol.parse_hook_response(whole + b"x") is None
 
 
 @given(st.text())
 def test_a_damaged_file_of_limits_leaves_the_usual_ones(text: str) -> None:
     """Whatever stands in the file, each wait is more than nothing and less than an hour."""
-    told = wire.limits(text)
+    told = protocol.parse_time_limits(text)
 
-    assert all(0 < wire.limit_of(event, told) < 3_600 for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "Other"))
+    assert all(
+        0 < protocol.time_limit(event, told) < 3_600
+        for event in ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "Other")
+    )
 
 
 def test_the_settings_decide_how_long_is_waited() -> None:
     """A limit from the file goes before the usual one, and the star stands for every other event."""
-    told = wire.limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
+    told = protocol.parse_time_limits("SessionStart 7.5\n* 0.25\nbroken\nPreCompact nan\n")
 
-    assert [wire.limit_of(event, told) for event in ("SessionStart", "Stop", "PreCompact")] == [7.5, 0.25, 10.0]
+    assert [
+        protocol.time_limit(event, told) for event in ("SessionStart", "Stop", "PreCompact")
+    ] == [7.5, 0.25, 10.0]
 
 
 @given(st.integers(2, 99).map(str), st.binary(max_size=20))
 @pytest.mark.covers("IN-2")
 def test_a_later_protocol_is_told_from_junk(number: str, rest: bytes) -> None:
-    """A question of a later memorist makes room for it; one of this protocol and what is no question of ours do not."""
-    assert wire.of_another_version(b"memorist\t" + number.encode() + b"\t" + rest)
-    assert not wire.of_another_version(wire.header("0.1.0", "Stop", "codex", "", 0))
-    assert not wire.of_another_version(b"x" + rest)
-    assert not wire.of_another_version(wire.NOTHING)
+    """A question of a later memorist makes room for it; one of this protocol and what is no
+    question of ours do not.
+    """
+    assert protocol.is_other_version(b"memorist\t" + number.encode() + b"\t" + rest)
+    assert not protocol.is_other_version(
+        protocol.encode_hook_header("0.1.0", "Stop", "codex", "", 0)
+    )
+    assert not protocol.is_other_version(b"x" + rest)
+    assert not protocol.is_other_version(protocol.PING)

@@ -10,7 +10,20 @@ from memorist.magic_docs.header import find_header
 
 LINES = st.lists(
     st.sampled_from(
-        ["", "# MAGIC DOC: Shop", "#magic doc:x", "_terse_", "*only ports*", "**bold**", "```", "~~~~", "\ufeff", "text", "\r", "_"]
+        [
+            "",
+            "# MAGIC DOC: Shop",
+            "#magic doc:x",
+            "_terse_",
+            "*only ports*",
+            "**bold**",
+            "```",
+            "~~~~",
+            "\ufeff",
+            "text",
+            "\r",
+            "_",
+        ]
     ),
     max_size=12,
 )
@@ -32,13 +45,17 @@ LINES = st.lists(
     ],
 )
 def test_header_and_instruction_are_found(text: str, title: str, instruction: str) -> None:
-    """The header begins a line in any case; the instruction is the next line, or the one after a blank, wholly in italics."""
+    """The header begins a line in any case; the instruction is the next line, or the one after a
+    blank, wholly in italics.
+    """
     found = find_header(text)
 
     assert found is not None
     assert (found.title, found.instruction) == (title, instruction)
     assert found.frame == text[: len(found.frame)]
-    assert found.frame.rstrip().endswith((f"_{instruction}_", f"*{instruction}*") if instruction else title)
+    assert found.frame.rstrip().endswith(
+        (f"_{instruction}_", f"*{instruction}*") if instruction else title
+    )
 
 
 @pytest.mark.covers("MD-1")
@@ -56,14 +73,18 @@ def test_header_and_instruction_are_found(text: str, title: str, instruction: st
     ],
 )
 def test_other_text_is_no_magic_doc(text: str) -> None:
-    """A header inside a line, at a lower level, without a title or in fenced code makes nothing a Magic Doc."""
+    """A header inside a line, at a lower level, without a title or in fenced code makes nothing a
+    Magic Doc.
+    """
     assert find_header(text) is None
 
 
 @pytest.mark.covers("MD-1")
 @given(LINES, st.sampled_from(["\n", "\r\n"]), st.text())
 def test_the_frame_alone_makes_the_header(lines: list[str], end: str, after: str) -> None:
-    """Whatever follows the frame on lines of its own that are no italics, the same header is found: it says all that must survive."""
+    """Whatever follows the frame on lines of its own that are no italics, the same header is found:
+    it says all that must survive.
+    """
     text = end.join(lines)
     found = find_header(text)
     if found is None:

@@ -1,4 +1,6 @@
-"""A project with a home of its own, a session recorded in it, and a client of the real SDK that speaks to the server without a process."""
+"""A project with a home of its own, a session recorded in it, and a client of the real SDK that
+speaks to the server without a process.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,9 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.engine.memorist import Memorist
-from memorist.mcp_server.serve.run import Reception
-from memorist.settings import Settings
+from memorist.engine.engine import Memorist
+from memorist.mcp_server.server import McpServer
+from memorist.settings import AutoMemorySettings, Settings
 
 Mode = Literal["auto", "legacy"]
 Connect = Callable[..., AbstractAsyncContextManager["Asker"]]
@@ -70,20 +71,31 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def connect(shop: Path) -> Connect:
-    """Connects a client to a server that was started in a folder, the shop's unless told otherwise. With `roots` the client says where it works."""
+    """Connects a client to a server that was started in a folder, the shop's unless told otherwise.
+    With `roots` the client says where it works.
+    """
 
     @asynccontextmanager
     async def connected(
-        working: Path = shop, *, named: Path | None = None, roots: Sequence[str] | None = None, mode: Mode = "auto"
+        working: Path = shop,
+        *,
+        named: Path | None = None,
+        roots: Sequence[str] | None = None,
+        mode: Mode = "auto",
     ) -> AsyncIterator[Asker]:
         async def told(context: object) -> types.ListRootsResult:
-            return types.ListRootsResult(roots=[types.Root.model_validate({"uri": root}) for root in roots or ()])
+            return types.ListRootsResult(
+                roots=[types.Root.model_validate({"uri": root}) for root in roots or ()]
+            )
 
-        reception = Reception(named, working)
+        reception = McpServer(named, working)
         info = types.Implementation(name="Test Client/1", version="1")
         try:
             async with Client(
-                reception.server(), mode=mode, client_info=info, list_roots_callback=None if roots is None else told
+                reception.build_server(),
+                mode=mode,
+                client_info=info,
+                list_roots_callback=None if roots is None else told,
             ) as client:
                 yield Asker(client)
         finally:
@@ -93,18 +105,40 @@ def connect(shop: Path) -> Connect:
 
 
 async def recorded(project: Path, session: str, words: Sequence[str], *, result: str = "") -> None:
-    """A session in which the user typed these words; with `result` a tool answers at the end. Nothing is remembered of it."""
+    """A session in which the user typed these words; with `result` a tool answers at the end.
+    Nothing is remembered of it.
+    """
     home = os.environ["MEMORIST_HOME"]
-    async with Memorist(settings=Settings(home=home, auto_memory=AutoMemorySettings(policy="off"))) as engine:
+    async with Memorist(
+        settings=Settings(home=home, auto_memory=AutoMemorySettings(policy="off"))
+    ) as engine:
         live = await engine.open(session, project=str(project))
         messages: list[Any] = []
         for each in words:
-            messages += [{"role": "user", "content": each}, {"role": "assistant", "content": "Done."}]
+            messages += [
+                {"role": "user", "content": each},
+                {"role": "assistant", "content": "Done."},
+            ]
         if result:
             messages += [
                 {"role": "user", "content": "Look."},
-                {"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "Bash", "input": {"command": "ls"}}]},
-                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": result}]},
+                {
+                    "role": "assistant",
+                    "content": [
+                        {
+                            "type": "tool_use",
+                            "id": "call_1",
+                            "name": "Bash",
+                            "input": {"command": "ls"},
+                        }
+                    ],
+                },
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "tool_result", "tool_use_id": "call_1", "content": result}
+                    ],
+                },
             ]
         await live.prepare({"model": "m", "max_tokens": 100, "messages": messages})
         await live.summarise()

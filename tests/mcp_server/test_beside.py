@@ -1,4 +1,6 @@
-"""What the rest of memorist knows of the server: extraction stands back where an agent wrote through it, and a missing extra is told."""
+"""What the rest of memorist knows of the server: extraction stands back where an agent wrote
+through it, and a missing extra is told.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from types import ModuleType
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.extract import changes_memory
-from memorist.cli.main import commands
+from memorist.auto_memory.extraction_policy import is_memory_change
+from memorist.cli.main import memorist_group
 from memorist.core.messages import ToolUse
 from memorist.errors import UsageError
 
@@ -28,9 +30,14 @@ from memorist.errors import UsageError
         ("mcp__other__memory_write", None, False),
     ],
 )
-def test_extraction_knows_the_tools_that_write(name: str, namespace: str | None, writes: bool) -> None:
+def test_extraction_knows_the_tools_that_write(
+    name: str, namespace: str | None, writes: bool
+) -> None:
     """As Claude Code, Codex and others name them; not those that read, nor another server's."""
-    assert changes_memory(ToolUse("t1", name, {}, namespace=namespace), Path("/home/dev/memory")) is writes
+    assert (
+        is_memory_change(ToolUse("t1", name, {}, namespace=namespace), Path("/home/dev/memory"))
+        is writes
+    )
 
 
 @pytest.mark.parametrize("options", [[], ["--http", "--port", "0"]])
@@ -40,8 +47,8 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
     def missing(name: str) -> ModuleType:
         raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
 
-    monkeypatch.setattr("memorist.cli.mcp.importlib.import_module", missing)
-    said = CliRunner().invoke(commands, ["mcp", *options])
+    monkeypatch.setattr("memorist.cli.serve.importlib.import_module", missing)
+    said = CliRunner().invoke(memorist_group, ["mcp", *options])
     monkeypatch.undo()
 
     assert isinstance(said.exception, UsageError)

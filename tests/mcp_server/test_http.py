@@ -1,4 +1,6 @@
-"""`memorist mcp --http`: the same tools over HTTP, on this machine; who may come in, and clients that hang up (SF-6)."""
+"""`memorist mcp --http`: the same tools over HTTP, on this machine; who may come in, and clients
+that hang up (SF-6).
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ from mcp.client.streamable_http import streamable_http_client
 from starlette.datastructures import Headers
 
 from mcp_server.conftest import Asker, folder
-from memorist.cli.main import commands
+from memorist.cli.main import memorist_group
 from memorist.errors import UsageError
-from memorist.mcp_server.http.run import MOST_BODY, Doors, doors
+from memorist.mcp_server.http_server import MAX_BODY_BYTES, McpAccessPolicy, build_access_policy
 
 TOKEN = "0aK9xmP2qLr7" + "vBn4wZs8tYc3"
 EVERYWHERE = ".".join("0000")
@@ -33,7 +35,11 @@ HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    },
 }
 
 
@@ -42,7 +48,9 @@ def serving(shop: Path, *options: str, token: str = "") -> Iterator[str]:
     """A server in a process; gives its address."""
     environment = {**os.environ, **({"MEMORIST_MCP_TOKEN": token} if token else {})}
     command = [sys.executable, "-m", "memorist", "mcp", "--http", "--port", "0", *options]
-    with subprocess.Popen(command, cwd=shop, env=environment, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=shop, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stderr is not None
             line = process.stderr.readline()
@@ -58,7 +66,12 @@ def ask(url: str, body: object = HELLO, **headers: str) -> int:
     where = urlsplit(url)
     connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=300)
     given_ = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    connection.request("POST", where.path, json.dumps(body), given_ | {name.replace("_", "-"): value for name, value in headers.items()})
+    connection.request(
+        "POST",
+        where.path,
+        json.dumps(body),
+        given_ | {name.replace("_", "-"): value for name, value in headers.items()},
+    )
     status = connection.getresponse().status
     connection.close()
     return status
@@ -67,7 +80,9 @@ def ask(url: str, body: object = HELLO, **headers: str) -> int:
 @pytest.mark.covers("IN-2", "AM-4")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_clients_are_served_over_http(shop: Path, tmp_path: Path, mode: str) -> None:
-    """Two clients at once, one that says where it works and one that does not: each has its own project's memory, in both eras of the protocol."""
+    """Two clients at once, one that says where it works and one that does not: each has its own
+    project's memory, in both eras of the protocol.
+    """
     import mcp_types as types
 
     bank = folder(tmp_path / "bank")
@@ -76,9 +91,16 @@ async def test_clients_are_served_over_http(shop: Path, tmp_path: Path, mode: st
         return types.ListRootsResult(roots=[types.Root.model_validate({"uri": bank.as_uri()})])
 
     with serving(shop) as url:
-        async with Client(url, mode=mode) as one, Client(url, mode=mode, list_roots_callback=told) as two:
-            await Asker(one).ask("memory_write", text="The door is green.", kind="project", description="The door")
-            await Asker(two).ask("memory_write", text="The gold is heavy.", kind="project", description="The gold")
+        async with (
+            Client(url, mode=mode) as one,
+            Client(url, mode=mode, list_roots_callback=told) as two,
+        ):
+            await Asker(one).ask(
+                "memory_write", text="The door is green.", kind="project", description="The door"
+            )
+            await Asker(two).ask(
+                "memory_write", text="The gold is heavy.", kind="project", description="The gold"
+            )
             seen = [await Asker(client).resource("memorist://memory") for client in (one, two)]
 
     assert "door" in seen[0]
@@ -89,9 +111,15 @@ async def test_clients_are_served_over_http(shop: Path, tmp_path: Path, mode: st
 
 @pytest.mark.covers("SF-6")
 async def test_a_token_is_needed_where_there_is_one(shop: Path) -> None:
-    """With it a client is served; without it, or with another one, none is, and the answer says how."""
+    """With it a client is served; without it, or with another one, none is, and the answer says
+    how.
+    """
     with serving(shop, token=TOKEN) as url:
-        refused = [ask(url), ask(url, authorization=f"Bearer {TOKEN}x"), ask(url, authorization=TOKEN)]
+        refused = [
+            ask(url),
+            ask(url, authorization=f"Bearer {TOKEN}x"),
+            ask(url, authorization=TOKEN),
+        ]
         carrier = httpx2.AsyncClient(headers={"authorization": f"Bearer {TOKEN}"})
         async with carrier, Client(streamable_http_client(url, http_client=carrier)) as client:
             status = await Asker(client).ask("status")
@@ -105,17 +133,24 @@ async def test_a_token_is_needed_where_there_is_one(shop: Path) -> None:
 def test_beyond_this_machine_a_token_is_needed(shop: Path) -> None:
     """Without one, or with one that can be guessed, the server does not start, and says why."""
     with pytest.raises(UsageError, match="MEMORIST_MCP_TOKEN"):
-        doors(EVERYWHERE, (), "")
+        build_access_policy(EVERYWHERE, (), "")
     with pytest.raises(UsageError, match="too short"):
-        doors("127.0.0.1", (), "secret")
-    assert doors(EVERYWHERE, ["Shop.example"], TOKEN).hosts >= {"shop.example", "localhost"}
-    refused = CliRunner().invoke(commands, ["mcp", "--http", "--host", EVERYWHERE, "--port", "0"])
+        build_access_policy("127.0.0.1", (), "secret")
+    assert build_access_policy(EVERYWHERE, ["Shop.example"], TOKEN).hosts >= {
+        "shop.example",
+        "localhost",
+    }
+    refused = CliRunner().invoke(
+        memorist_group, ["mcp", "--http", "--host", EVERYWHERE, "--port", "0"]
+    )
     assert isinstance(refused.exception, UsageError)
 
 
 @pytest.mark.covers("SF-6")
 def test_no_page_in_a_browser_reaches_it(shop: Path) -> None:
-    """A name that is not this machine's, none, two, and another origin are refused on every path; a page of this machine is not."""
+    """A name that is not this machine's, none, two, and another origin are refused on every path; a
+    page of this machine is not.
+    """
     with serving(shop, "--allow-host", "shop.example") as url:
         port = urlsplit(url).port
         statuses = {
@@ -136,27 +171,46 @@ def test_no_page_in_a_browser_reaches_it(shop: Path) -> None:
     }  # fmt: skip
 
 
-@given(host=st.text(max_size=40), origin=st.one_of(st.none(), st.text(max_size=40)), shown=st.text(max_size=60))
-def test_the_doors_open_for_nothing_but_the_names_and_the_token(host: str, origin: str | None, shown: str) -> None:
+@given(
+    host=st.text(max_size=40),
+    origin=st.one_of(st.none(), st.text(max_size=40)),
+    shown=st.text(max_size=60),
+)
+def test_the_doors_open_for_nothing_but_the_names_and_the_token(
+    host: str, origin: str | None, shown: str
+) -> None:
     """Any header that is no known name is refused, and any token but the one."""
-    raw = [("host", host), ("authorization", shown)] + ([("origin", origin)] if origin is not None else [])
-    headers = Headers(raw=[(name.encode(), value.encode("utf-8", "replace")) for name, value in raw])
+    raw = [("host", host), ("authorization", shown)] + (
+        [("origin", origin)] if origin is not None else []
+    )
+    headers = Headers(
+        raw=[(name.encode(), value.encode("utf-8", "replace")) for name, value in raw]
+    )
 
-    assert Doors(token=TOKEN).refusal(headers) is not None
-    if Doors().refusal(headers) is None:
+    assert McpAccessPolicy(token=TOKEN).check_request(headers) is not None
+    if McpAccessPolicy().check_request(headers) is None:
         assert host.strip().lower().startswith(("127.0.0.1", "localhost", "[::1]"))
 
 
 async def test_clients_that_hang_up_harm_nobody(shop: Path) -> None:
-    """Half a request, a request whose answer nobody reads, one that is too large, one that is no JSON: the next client is served."""
+    """Half a request, a request whose answer nobody reads, one that is too large, one that is no
+    JSON: the next client is served.
+    """
     with serving(shop) as url:
         port = urlsplit(url).port or 0
-        head = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+        head = (
+            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: "
+            b"application/json\r\naccept: application/json, text/event-stream\r\n"
+        )
         body = json.dumps(HELLO).encode()
-        for sent in (head[:30], head + b"content-length: 500\r\n\r\n{", head + b"content-length: %d\r\n\r\n" % len(body) + body):
+        for sent in (
+            head[:30],
+            head + b"content-length: 500\r\n\r\n{",
+            head + b"content-length: %d\r\n\r\n" % len(body) + body,
+        ):
             with socket.create_connection(("127.0.0.1", port), 30) as raw:
                 raw.sendall(sent)
-        assert ask(url, "x" * (MOST_BODY + 1)) == 413
+        assert ask(url, "x" * (MAX_BODY_BYTES + 1)) == 413
         assert ask(url, ["no", "request"]) == 400
         async with Client(url) as client:
             status = await Asker(client).ask("status")

@@ -12,18 +12,27 @@ from hypothesis import strategies as st
 
 from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
-from memorist.mcp_server.asked import taken
-from memorist.mcp_server.desk.run import OPEN, Desk
-from memorist.mcp_server.place.run import by_folder, by_roots, folder_of
+from memorist.mcp_server.dispatch import (
+    MAX_OPEN_PROJECTS,
+    ToolDispatcher,
+    folder_from_uri,
+    project_from_folder,
+    project_from_roots,
+)
+from memorist.mcp_server.tools import parse_arguments
 
 
 @pytest.mark.covers("AM-4")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_the_clients_roots_come_before_the_working_folder(connect: Connect, tmp_path: Path, shop: Path, mode: str) -> None:
+async def test_the_clients_roots_come_before_the_working_folder(
+    connect: Connect, tmp_path: Path, shop: Path, mode: str
+) -> None:
     """In both eras of the protocol, for tools, resources and prompts."""
     bank = folder(tmp_path / "bank")
     async with connect(mode=mode) as asker:
-        await asker.ask("memory_write", text="The door is green.", kind="project", description="The door")
+        await asker.ask(
+            "memory_write", text="The door is green.", kind="project", description="The door"
+        )
     async with connect(mode=mode, roots=[bank.as_uri()]) as asker:
         status = await asker.ask("status")
         index = await asker.resource("memorist://memory")
@@ -36,7 +45,9 @@ async def test_the_clients_roots_come_before_the_working_folder(connect: Connect
 
 
 @pytest.mark.covers("AM-4")
-async def test_what_the_user_named_comes_before_all(connect: Connect, tmp_path: Path, shop: Path) -> None:
+async def test_what_the_user_named_comes_before_all(
+    connect: Connect, tmp_path: Path, shop: Path
+) -> None:
     """`--project` counts whatever the client says, from any subfolder of it."""
     bank = folder(tmp_path / "bank")
     (bank / "src").mkdir()
@@ -46,7 +57,9 @@ async def test_what_the_user_named_comes_before_all(connect: Connect, tmp_path: 
 
 @pytest.mark.covers("AM-4")
 async def test_where_it_is_not_certain_nothing_is_served(connect: Connect, tmp_path: Path) -> None:
-    """Two projects that are not the working folder's, roots of no folder here, the home folder: an error that says what to do."""
+    """Two projects that are not the working folder's, roots of no folder here, the home folder: an
+    error that says what to do.
+    """
     roots = [folder(tmp_path / name).as_uri() for name in ("bank", "farm")]
     home = Path(os.environ["HOME"])
     cases: list[dict[str, Any]] = [
@@ -58,13 +71,17 @@ async def test_where_it_is_not_certain_nothing_is_served(connect: Connect, tmp_p
     ]
     for case in cases:
         async with connect(**case) as asker:
-            said, wrong = await asker.tried("memory_write", text="The door is green.", kind="project")
+            said, wrong = await asker.tried(
+                "memory_write", text="The door is green.", kind="project"
+            )
             assert wrong, case
             assert "--project" in said
     assert not list((home / ".memorist").glob("projects/*/memory"))
 
 
-async def test_of_several_roots_the_working_folders_counts(connect: Connect, tmp_path: Path, shop: Path) -> None:
+async def test_of_several_roots_the_working_folders_counts(
+    connect: Connect, tmp_path: Path, shop: Path
+) -> None:
     """An editor with several folders open starts the server in the one that the user works in."""
     async with connect(roots=[folder(tmp_path / "bank").as_uri(), shop.as_uri()]) as asker:
         assert f"project: {shop}" in await asker.ask("status")
@@ -76,30 +93,44 @@ def test_subfolders_and_worktrees_are_one_project(tmp_path: Path) -> None:
     for name in ("a b", "ü"):
         (bank / name).mkdir()
 
-    assert by_roots([(bank / "a b").as_uri(), (bank / "ü").as_uri()], tmp_path) == bank
-    assert by_folder(bank / "ü") == bank
+    assert project_from_roots([(bank / "a b").as_uri(), (bank / "ü").as_uri()], tmp_path) == bank
+    assert project_from_folder(bank / "ü") == bank
 
 
-@given(root=st.one_of(st.text(max_size=60), st.text(max_size=60).map("file://{}".format), st.text(max_size=60).map("file:///{}".format)))
+@given(
+    root=st.one_of(
+        st.text(max_size=60),
+        st.text(max_size=60).map("file://{}".format),
+        st.text(max_size=60).map("file:///{}".format),
+    )
+)
 def test_no_root_breaks_anything(root: str) -> None:
     """Any text as a root is a folder that is there, or none."""
-    found = folder_of(root)
+    found = folder_from_uri(root)
 
     assert found is None or (found.is_absolute() and found.is_dir())
     if found is None:
         with pytest.raises(InputError, match="--project"):
-            by_roots([root], Path("/"))
+            project_from_roots([root], Path("/"))
 
 
 def test_a_desk_keeps_few_projects_open(tmp_path: Path) -> None:
     """However many projects clients name, and each is answered again after it was closed."""
-    roots = [folder(tmp_path / f"shop{number}") for number in range(OPEN + 3)]
-    desk = Desk()
+    roots = [folder(tmp_path / f"shop{number}") for number in range(MAX_OPEN_PROJECTS + 3)]
+    desk = ToolDispatcher()
     for root in roots:
         text = f"The door of {root.name} is green."
-        desk.answer(root, taken("memory_write", {"text": text, "kind": "project", "description": "The door"}), "test")
+        desk.call_tool(
+            root,
+            parse_arguments(
+                "memory_write", {"text": text, "kind": "project", "description": "The door"}
+            ),
+            "test",
+        )
 
-    assert len(desk._open) == OPEN
-    assert "The door of shop0 is green." in desk.answer(roots[0], taken("memory_read", {"path": "the-door.md"}), "test")
-    assert len(desk._open) == OPEN
+    assert len(desk._open_projects) == MAX_OPEN_PROJECTS
+    assert "The door of shop0 is green." in desk.call_tool(
+        roots[0], parse_arguments("memory_read", {"path": "the-door.md"}), "test"
+    )
+    assert len(desk._open_projects) == MAX_OPEN_PROJECTS
     desk.close()

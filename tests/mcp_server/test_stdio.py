@@ -1,4 +1,6 @@
-"""`memorist mcp` as a client starts it: a process of its own, two at once, killed, left by its client."""
+"""`memorist mcp` as a client starts it: a process of its own, two at once, killed, left by its
+client.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,19 @@ KILLED = textwrap.dedent("""
     from memorist.cli.main import commands
     commands(["mcp"])
 """)
-"""Each durable write is two or three of these steps: the bytes, the name, the end of what was temporary."""
+"""Each durable write is two or three of these steps: the bytes, the name, the end of what was
+temporary.
+"""
 
 
-def program(shop: Path, *, command: Sequence[str] = ("-m", "memorist", "mcp")) -> StdioServerParameters:
+def program(
+    shop: Path, *, command: Sequence[str] = ("-m", "memorist", "mcp")
+) -> StdioServerParameters:
     """How a client starts the server in a project."""
     environment = {name: os.environ[name] for name in ("MEMORIST_HOME", "HOME", "PATH")}
-    return StdioServerParameters(command=sys.executable, args=list(command), env=environment, cwd=shop)
+    return StdioServerParameters(
+        command=sys.executable, args=list(command), env=environment, cwd=shop
+    )
 
 
 def memories() -> dict[str, str]:
@@ -48,20 +56,36 @@ def memories() -> dict[str, str]:
 
 def spoken(tool: str, **arguments: str) -> str:
     """What a client says to call a tool, as lines, and then nothing more."""
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
     said = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments},
+        },
     ]
     return "".join(json.dumps(each) + "\n" for each in said)
 
 
 def answers(shop: Path, step: int, words: str) -> list[int]:
-    """The ids of what a server answers that is killed at a step of its first write. Its client does not hang up."""
+    """The ids of what a server answers that is killed at a step of its first write. Its client does
+    not hang up.
+    """
     command = [sys.executable, "-c", KILLED, str(step)]
     with subprocess.Popen(
-        command, cwd=shop, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command,
+        cwd=shop,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -76,10 +100,14 @@ def answers(shop: Path, step: int, words: str) -> list[int]:
 @pytest.mark.covers("IN-2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_client_starts_it_and_is_served(shop: Path, mode: str) -> None:
-    """The program on its own: the project of its working folder, the instructions, a write and a search."""
+    """The program on its own: the project of its working folder, the instructions, a write and a
+    search.
+    """
     async with Client(program(shop), mode=mode, read_timeout_seconds=SECONDS) as client:
         asker = Asker(client)
-        await asker.ask("memory_write", text="The door is green.", kind="project", description="The door")
+        await asker.ask(
+            "memory_write", text="The door is green.", kind="project", description="The door"
+        )
         found = await asker.ask("memory_search", query="which colour has the door?")
         status = await asker.ask("status")
         instructions = client.instructions or ""
@@ -91,31 +119,48 @@ async def test_a_client_starts_it_and_is_served(shop: Path, mode: str) -> None:
 
 @pytest.mark.covers("SF-4")
 async def test_two_servers_on_one_project_lose_nothing(shop: Path) -> None:
-    """Both write at once, under the same names too: every memory is there, each as one change of the history, and both find all of them."""
+    """Both write at once, under the same names too: every memory is there, each as one change of
+    the history, and both find all of them.
+    """
 
     async def write(client: Client, who: str) -> None:
         for number in range(8):
             text = f"{who} saw bird number {number} on the lake."
-            await Asker(client).ask("memory_write", text=text, kind="project", description=f"Bird {number} on the lake")
+            await Asker(client).ask(
+                "memory_write", text=text, kind="project", description=f"Bird {number} on the lake"
+            )
 
-    async with Client(program(shop), read_timeout_seconds=SECONDS) as one, Client(program(shop), read_timeout_seconds=SECONDS) as two:
+    async with (
+        Client(program(shop), read_timeout_seconds=SECONDS) as one,
+        Client(program(shop), read_timeout_seconds=SECONDS) as two,
+    ):
         await asyncio.gather(write(one, "Ann"), write(two, "Ben"))
         counts = [await Asker(client).ask("status") for client in (one, two)]
         whys = [await Asker(one).ask("why", path=name) for name in memories()]
 
     bodies = "\n".join(memories().values())
-    assert all(f"{who} saw bird number {number} on" in bodies for who in ("Ann", "Ben") for number in range(8))
+    assert all(
+        f"{who} saw bird number {number} on" in bodies
+        for who in ("Ann", "Ben")
+        for number in range(8)
+    )
     assert all("memories: 16 " in count for count in counts)
     assert all(why.count("  agent: ") == 1 for why in whys)
 
 
 @pytest.mark.covers("SF-5", "SF-4")
 @pytest.mark.parametrize("step", [1, 3, 5, 7])
-async def test_a_server_that_is_killed_in_a_write_leaves_all_or_nothing(connect: Connect, shop: Path, step: int) -> None:
-    """What was told as written stays; the one under way is whole or not there, and asked again it stands once, as one change of the history."""
+async def test_a_server_that_is_killed_in_a_write_leaves_all_or_nothing(
+    connect: Connect, shop: Path, step: int
+) -> None:
+    """What was told as written stays; the one under way is whole or not there, and asked again it
+    stands once, as one change of the history.
+    """
     birds = {"text": "The heron eats fish.", "kind": "project", "description": "The heron"}
     async with connect() as asker:
-        await asker.ask("memory_write", text="The door is green.", kind="project", description="The door")
+        await asker.ask(
+            "memory_write", text="The door is green.", kind="project", description="The door"
+        )
     assert await asyncio.to_thread(answers, shop, step, spoken("memory_write", **birds)) == [1]
     assert all(text.endswith("\n") for text in memories().values())
 
@@ -129,11 +174,19 @@ async def test_a_server_that_is_killed_in_a_write_leaves_all_or_nothing(connect:
 
 
 def test_a_client_that_hangs_up_ends_it(shop: Path) -> None:
-    """In the middle of a line, of a request, without a greeting, after nonsense: the process ends by itself, quietly on its standard output."""
+    """In the middle of a line, of a request, without a greeting, after nonsense: the process ends
+    by itself, quietly on its standard output.
+    """
     told = spoken("memory_write", text="The door is green.", kind="project", description="The door")
     for words in (f"{{nonsense\n\x00\n{told[:300]}", told):
         done = subprocess.run(
-            [sys.executable, "-m", "memorist", "mcp"], cwd=shop, input=words, capture_output=True, text=True, timeout=SECONDS, check=False
+            [sys.executable, "-m", "memorist", "mcp"],
+            cwd=shop,
+            input=words,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in done.stdout.splitlines())
@@ -142,14 +195,27 @@ def test_a_client_that_hangs_up_ends_it(shop: Path) -> None:
 
 
 def test_little_is_loaded_before_the_first_call() -> None:
-    """Neither memory nor recall nor any model's SDK before the protocol is up; and the engine never."""
-    serve = "memorist.mcp_server.serve.run"
+    """Neither memory nor recall nor any model's SDK before the protocol is up; and the engine
+    never.
+    """
+    serve = "memorist.mcp_server.server"
     code = f"import sys, {serve}\nfrom importlib import import_module\n"
-    code += "def loaded(*names): return sorted(name for name in sys.modules if name.startswith(names))\n"
-    code += "print(loaded('memorist.auto_memory', 'memorist.recall', 'memorist.store', 'anthropic', 'openai'))\n"
-    code += "import_module('memorist.mcp_server.desk.run')\n"
-    code += "print(loaded('memorist.engine.memorist', 'memorist.session_memory.ledger', 'memorist.rollouts.run', 'anthropic', 'openai', 'numpy'))"
+    code += (
+        "def loaded(*names): return sorted(name for name in sys.modules if "
+        "name.startswith(names))\n"
+    )
+    code += (
+        "print(loaded('memorist.auto_memory', 'memorist.recall', 'memorist.store', "
+        "'anthropic', 'openai'))\n"
+    )
+    code += "import_module('memorist.mcp_server.dispatch')\n"
+    code += (
+        "print(loaded('memorist.engine.engine', 'memorist.transcript.ledger', "
+        "'memorist.rollouts.run', 'anthropic', 'openai', 'numpy'))"
+    )
 
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS
+    )
 
     assert said.stdout.split("\n")[:2] == ["[]", "[]"]

@@ -10,8 +10,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_server.conftest import Connect, folder, recorded
-from memorist.mcp_server.asked import TEXT, TOOLS
-from memorist.mcp_server.told import ANSWER
+from memorist.mcp_server.rendering import MAX_ANSWER_CHARS
+from memorist.mcp_server.tools import MAX_TEXT_CHARS, TOOLS
 
 RELEASE = "The release is on 2026-12-01; Ann decides about it."
 
@@ -24,9 +24,13 @@ def memory_folder() -> Path:
 @pytest.mark.covers("IN-2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_what_one_client_writes_another_finds(connect: Connect, mode: str) -> None:
-    """In both eras of the protocol: written, found by its words, read with its origin, listed in the index."""
+    """In both eras of the protocol: written, found by its words, read with its origin, listed in
+    the index.
+    """
     async with connect(mode=mode) as first:
-        written = await first.ask("memory_write", text=RELEASE, kind="project", description="When the release is")
+        written = await first.ask(
+            "memory_write", text=RELEASE, kind="project", description="When the release is"
+        )
     async with connect(mode=mode) as second:
         found = await second.ask("memory_search", query="who decides about the release?")
         read = await second.ask("memory_read", path="when-the-release-is.md")
@@ -37,20 +41,35 @@ async def test_what_one_client_writes_another_finds(connect: Connect, mode: str)
     assert RELEASE in read
     assert "origin: outside" in read
     assert "(when-the-release-is.md)" in index
-    assert all("data, not order" in text or "data, not an order" in text for text in (found, read, index))
+    assert all(
+        "data, not order" in text or "data, not an order" in text for text in (found, read, index)
+    )
 
 
 async def test_every_tool_is_told_with_its_schema(connect: Connect) -> None:
-    """Names, descriptions and types of all arguments; unknown arguments are excluded; what only reads says so."""
+    """Names, descriptions and types of all arguments; unknown arguments are excluded; what only
+    reads says so.
+    """
     async with connect() as asker:
         tools = {tool.name: tool for tool in (await asker.client.list_tools()).tools}
 
-    assert list(tools) == ["memory_search", "memory_read", "memory_write", "memory_forget", "notes", "fetch_back", "why", "status"]
+    assert list(tools) == [
+        "memory_search",
+        "memory_read",
+        "memory_write",
+        "memory_forget",
+        "notes",
+        "fetch_back",
+        "why",
+        "status",
+    ]
     for tool in tools.values():
         assert tool.description
         assert tool.input_schema["additionalProperties"] is False
         assert tool.annotations is not None
-        assert tool.annotations.read_only_hint is (tool.name not in ("memory_write", "memory_forget"))
+        assert tool.annotations.read_only_hint is (
+            tool.name not in ("memory_write", "memory_forget")
+        )
         for schema in tool.input_schema["properties"].values():
             assert schema["description"]
             assert "type" in schema or "enum" in schema
@@ -62,24 +81,43 @@ async def test_every_tool_is_told_with_its_schema(connect: Connect) -> None:
 async def test_what_is_known_is_not_written_twice(connect: Connect) -> None:
     """The same text under another name, or without its full stop, is told to be there already."""
     async with connect() as asker:
-        await asker.ask("memory_write", text=RELEASE, kind="project", description="When it is released")
-        same = await asker.ask("memory_write", text=RELEASE, kind="project", description="Other name")
-        bare = await asker.ask("memory_write", text=RELEASE.rstrip("."), kind="project", description="Other name")
+        await asker.ask(
+            "memory_write", text=RELEASE, kind="project", description="When it is released"
+        )
+        same = await asker.ask(
+            "memory_write", text=RELEASE, kind="project", description="Other name"
+        )
+        bare = await asker.ask(
+            "memory_write", text=RELEASE.rstrip("."), kind="project", description="Other name"
+        )
 
     assert same == bare == "  nothing was written: when-it-is-released.md says so already"
-    assert sorted(path.name for path in memory_folder().glob("*.md")) == ["MEMORY.md", "when-it-is-released.md"]
+    assert sorted(path.name for path in memory_folder().glob("*.md")) == [
+        "MEMORY.md",
+        "when-it-is-released.md",
+    ]
 
 
 @pytest.mark.covers("SF-4", "AM-10")
 async def test_a_memory_is_changed_only_as_it_was_read(connect: Connect) -> None:
-    """Without the version, or with one that is no longer true, nothing is written; the first change stays, and the history has both texts."""
+    """Without the version, or with one that is no longer true, nothing is written; the first change
+    stays, and the history has both texts.
+    """
     async with connect() as asker, connect() as other:
-        await asker.ask("memory_write", text=RELEASE, kind="project", description="When it is released")
-        (version,) = re.findall(r"version: (\w+)", await asker.ask("memory_read", path="when-it-is-released.md"))
+        await asker.ask(
+            "memory_write", text=RELEASE, kind="project", description="When it is released"
+        )
+        (version,) = re.findall(
+            r"version: (\w+)", await asker.ask("memory_read", path="when-it-is-released.md")
+        )
         change = {"path": "when-it-is-released.md", "kind": "project", "version": version}
-        blind, blind_wrong = await asker.tried("memory_write", text="Blind.", kind="project", path="when-it-is-released.md")
+        blind, blind_wrong = await asker.tried(
+            "memory_write", text="Blind.", kind="project", path="when-it-is-released.md"
+        )
         await other.ask("memory_write", text="The release is on 2026-12-08.", **change)
-        late, late_wrong = await asker.tried("memory_write", text="The release is on 2027-01-01.", **change)
+        late, late_wrong = await asker.tried(
+            "memory_write", text="The release is on 2027-01-01.", **change
+        )
         read = await asker.ask("memory_read", path="when-it-is-released.md")
         why = await asker.ask("why", path="when-it-is-released.md")
 
@@ -94,25 +132,43 @@ async def test_a_memory_is_changed_only_as_it_was_read(connect: Connect) -> None
 
 @pytest.mark.covers("RC-5")
 async def test_why_tells_origin_history_and_uses(connect: Connect) -> None:
-    """Who wrote it, when it was shown for which words and opened, and whether a message would recall it."""
+    """Who wrote it, when it was shown for which words and opened, and whether a message would
+    recall it.
+    """
     async with connect() as asker:
-        await asker.ask("memory_write", text=RELEASE, kind="project", description="When it is released")
+        await asker.ask(
+            "memory_write", text=RELEASE, kind="project", description="When it is released"
+        )
         await asker.ask("memory_search", query="who decides about the release")
         await asker.ask("memory_read", path="when-it-is-released.md")
-        why = await asker.ask("why", path="when-it-is-released.md", query="who decides about the release")
-        other = await asker.ask("why", path="when-it-is-released.md", query="which colour has the door")
+        why = await asker.ask(
+            "why", path="when-it-is-released.md", query="who decides about the release"
+        )
+        other = await asker.ask(
+            "why", path="when-it-is-released.md", query="which colour has the door"
+        )
 
     assert "session: mcp:Test-Client-1" in why
     assert "agent: Test-Client-1: " in why
-    assert re.search(r"read, session mcp:Test-Client-1\n.*shown, session mcp:Test-Client-1  searched for: has ", why)
+    assert re.search(
+        r"read, session mcp:Test-Client-1\n.*shown, session mcp:Test-Client-1  searched for: has ",
+        why,
+    )
     assert "”: yes, 1 of 1: words: " in why
     assert "”: no: " in other
 
 
 async def test_notes_and_what_was_cut_of_a_session(connect: Connect, shop: Path) -> None:
-    """By the start of its id or as the newest; a tool's result by the id of its call; secrets are taken out, since another model reads it."""
+    """By the start of its id or as the newest; a tool's result by the id of its call; secrets are
+    taken out, since another model reads it.
+    """
     secret = "ghp_" + "0aK9xmP2qLr7vBn4wZs8tYc3dF6gH1jQ5eXu"
-    await recorded(shop, "first-session", ["Fix the importer, please."], result=f"export GH={secret}\nalder birch")
+    await recorded(
+        shop,
+        "first-session",
+        ["Fix the importer, please."],
+        result=f"export GH={secret}\nalder birch",
+    )
     async with connect() as asker:
         notes = await asker.ask("notes", session="first")
         newest = await asker.ask("notes")
@@ -134,8 +190,12 @@ async def test_notes_and_what_was_cut_of_a_session(connect: Connect, shop: Path)
 
 
 @pytest.mark.covers("AM-4")
-async def test_sessions_of_other_projects_are_not_known(connect: Connect, shop: Path, tmp_path: Path) -> None:
-    """Neither their notes nor what was cut of them, not even by their whole id; those of a worktree's subfolder are."""
+async def test_sessions_of_other_projects_are_not_known(
+    connect: Connect, shop: Path, tmp_path: Path
+) -> None:
+    """Neither their notes nor what was cut of them, not even by their whole id; those of a
+    worktree's subfolder are.
+    """
     await recorded(folder(tmp_path / "bank"), "bank-session", ["Count the gold."], result="gold")
     (shop / "src").mkdir()
     await recorded(shop / "src", "shop-session", ["Count the shoes."])
@@ -153,7 +213,9 @@ async def test_sessions_of_other_projects_are_not_known(connect: Connect, shop: 
 
 
 async def test_a_long_text_is_read_page_by_page(connect: Connect, shop: Path) -> None:
-    """No answer is longer than the bound; each says what was cut and how to read on; together they are the whole."""
+    """No answer is longer than the bound; each says what was cut and how to read on; together they
+    are the whole.
+    """
     whole = "".join(f"line {number}\n" for number in range(6_000))
     await recorded(shop, "long", ["Go."], result=whole)
     pages: list[str] = []
@@ -161,8 +223,10 @@ async def test_a_long_text_is_read_page_by_page(connect: Connect, shop: Path) ->
         start = 0
         while True:
             text = await asker.ask("fetch_back", id="call_1", start=start)
-            assert len(text) <= ANSWER
-            pages.append(re.sub(r"\A\[memorist\].*\n(?:\(from character .*\n)?|\n\(cut: .*\Z", "", text))
+            assert len(text) <= MAX_ANSWER_CHARS
+            pages.append(
+                re.sub(r"\A\[memorist\].*\n(?:\(from character .*\n)?|\n\(cut: .*\Z", "", text)
+            )
             cut = re.search(r"read on with start = (\d+)\)", text)
             if cut is None:
                 break
@@ -175,24 +239,35 @@ async def test_a_long_text_is_read_page_by_page(connect: Connect, shop: Path) ->
 
 
 async def test_a_search_stays_within_its_bound(connect: Connect) -> None:
-    """However many long memories a question finds, the answer is bounded, and says how many more there are."""
+    """However many long memories a question finds, the answer is bounded, and says how many more
+    there are.
+    """
     async with connect() as asker:
         for number in range(12):
-            text = f"Note {number} about the heron.\n" + f"The heron number {number} eats fish.\n" * 150
-            await asker.ask("memory_write", text=text, kind="reference", description=f"Heron {number}")
+            text = (
+                f"Note {number} about the heron.\n"
+                + f"The heron number {number} eats fish.\n" * 150
+            )
+            await asker.ask(
+                "memory_write", text=text, kind="reference", description=f"Heron {number}"
+            )
         found = await asker.ask("memory_search", query="what does the heron eat?", limit=20)
 
-    assert len(found) <= ANSWER
+    assert len(found) <= MAX_ANSWER_CHARS
     assert "(cut here; memory_read gives the whole of memorist://memory/heron-" in found
     assert re.search(r"\(\d+ more, less alike; ", found)
 
 
 async def test_prompts(connect: Connect, shop: Path) -> None:
-    """`compact` asks for the record, with the notes of a session where one is named; `skillify` has what the user said. Unknown ones are refused."""
+    """`compact` asks for the record, with the notes of a session where one is named; `skillify` has
+    what the user said. Unknown ones are refused.
+    """
     await recorded(shop, "first-session", ["Fix the importer, please."])
     async with connect() as asker:
         prompts = {prompt.name for prompt in (await asker.client.list_prompts()).prompts}
-        compact = await asker.prompt("compact", instructions="Keep the figures.", session="first-session")
+        compact = await asker.prompt(
+            "compact", instructions="Keep the figures.", session="first-session"
+        )
         plain = await asker.prompt("compact")
         skillify = await asker.prompt("skillify", description="Mends importers.")
         with pytest.raises(MCPError, match="no such prompt"):
@@ -208,13 +283,17 @@ async def test_prompts(connect: Connect, shop: Path) -> None:
     assert "The user describes it so: Mends importers." in skillify
 
 
-async def test_a_defect_of_ours_is_an_error_and_not_the_end(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where something breaks that nobody foresaw, the client is told so, and its next call is answered."""
-    from memorist.mcp_server.desk import run
+async def test_a_defect_of_ours_is_an_error_and_not_the_end(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where something breaks that nobody foresaw, the client is told so, and its next call is
+    answered.
+    """
+    from memorist.mcp_server import dispatch as run
 
     async with connect() as asker:
         with monkeypatch.context() as patched:
-            patched.setattr(run, "_status", lambda project: 1 / 0)
+            patched.setattr(run, "_render_status", lambda project: 1 / 0)
             with pytest.raises(MCPError):
                 await asker.ask("status")
         assert "memories: 0" in await asker.ask("status")
@@ -225,4 +304,4 @@ async def test_the_documents_know_every_tool() -> None:
     table = (Path(__file__).parents[2] / "docs" / "plugs" / "mcp.md").read_text("utf-8")
 
     assert all(f"| `{tool.name}` |" in table for tool in TOOLS)
-    assert f"{TEXT:,}" in table
+    assert f"{MAX_TEXT_CHARS:,}" in table

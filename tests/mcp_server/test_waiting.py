@@ -1,4 +1,6 @@
-"""The connection stays awake: while a folder is locked, while many calls wait, and when a client gives up on one."""
+"""The connection stays awake: while a folder is locked, while many calls wait, and when a client
+gives up on one.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,25 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_server.conftest import Connect
-from memorist.mcp_server.desk import run
-from memorist.store.locks import held
+from memorist.mcp_server import dispatch
+from memorist.store.files import hold_lock
 
 
 async def test_a_locked_folder_holds_up_only_what_needs_it(connect: Connect) -> None:
-    """While another process writes, the list of tools is answered; the write is done as soon as the lock is free."""
+    """While another process writes, the list of tools is answered; the write is done as soon as the
+    lock is free.
+    """
     async with connect() as asker:
-        await asker.ask("memory_write", text="The door is green.", kind="project", description="The door")
+        await asker.ask(
+            "memory_write", text="The door is green.", kind="project", description="The door"
+        )
         (state,) = Path(os.environ["MEMORIST_HOME"]).glob("projects/*/memory-state")
-        with held(state / "lock"):
-            write = asyncio.create_task(asker.ask("memory_write", text="The roof is red.", kind="project", description="The roof"))
+        with hold_lock(state / "lock"):
+            write = asyncio.create_task(
+                asker.ask(
+                    "memory_write", text="The roof is red.", kind="project", description="The roof"
+                )
+            )
             tools = await asker.client.list_tools()
             assert len(tools.tools) == 8
             assert not write.done()
@@ -31,11 +41,18 @@ async def test_a_locked_folder_holds_up_only_what_needs_it(connect: Connect) -> 
 
 
 async def test_calls_at_once_are_all_answered(connect: Connect) -> None:
-    """Twenty writes and twenty searches of one client at the same time: each has its own answer, and nothing is lost."""
+    """Twenty writes and twenty searches of one client at the same time: each has its own answer,
+    and nothing is lost.
+    """
     async with connect() as asker:
         texts = [f"The bird number {number} eats fish." for number in range(20)]
-        writes = [asker.ask("memory_write", text=text, kind="project", description=f"Bird {number}") for number, text in enumerate(texts)]
-        answers = await asyncio.gather(*writes, *(asker.ask("memory_search", query="which bird eats fish?") for _ in texts))
+        writes = [
+            asker.ask("memory_write", text=text, kind="project", description=f"Bird {number}")
+            for number, text in enumerate(texts)
+        ]
+        answers = await asyncio.gather(
+            *writes, *(asker.ask("memory_search", query="which bird eats fish?") for _ in texts)
+        )
         status = await asker.ask("status")
 
     assert sorted(answers[:20]) == sorted(f"remembered: bird-{number}.md" for number in range(20))
@@ -44,9 +61,13 @@ async def test_calls_at_once_are_all_answered(connect: Connect) -> None:
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_call_that_is_given_up_is_finished(connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    """A client that does not wait for its write gets an error, the write is whole, and the next call is answered."""
-    going, told = threading.Event(), run._on_memory
+async def test_a_call_that_is_given_up_is_finished(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    """A client that does not wait for its write gets an error, the write is whole, and the next
+    call is answered.
+    """
+    going, told = threading.Event(), dispatch._call_memory_tool
 
     def slowly(*given: Any) -> str:
         going.wait(30)
@@ -54,7 +75,7 @@ async def test_a_call_that_is_given_up_is_finished(connect: Connect, monkeypatch
 
     async with connect(mode=mode) as asker:
         await asker.ask("status")
-        monkeypatch.setattr(run, "_on_memory", slowly)
+        monkeypatch.setattr(dispatch, "_call_memory_tool", slowly)
         write = {"text": "The door is green.", "kind": "project", "description": "The door"}
         with pytest.raises(MCPError):
             await asker.client.call_tool("memory_write", write, read_timeout_seconds=0.05)

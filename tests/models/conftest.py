@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from memorist.models.choose import open_model
-from memorist.models.settings import ModelSettings
+from memorist.models.pricing import ModelSettings
+from memorist.models.registry import open_model
 from memorist.ports import Model
 from memorist.testing import FrozenClock, ScriptedServer
 
@@ -37,7 +37,9 @@ async def open_at(kind: str, clock: FrozenClock) -> AsyncIterator[Open]:
 
     def opener(server: ScriptedServer, **settings: Any) -> Model:
         url = server.url if kind == "anthropic" else server.openai_url
-        model = open_model(f"{kind}:{MODEL}@{url}", ModelSettings(**settings), clock=clock, environment={})
+        model = open_model(
+            f"{kind}:{MODEL}@{url}", ModelSettings(**settings), clock=clock, environment={}
+        )
         assert model is not None
         opened.append(model)
         return model

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from memorist.core.messages import Text, Thinking, ToolUse, Usage
+from memorist.core.messages import TextBlock, ThinkingBlock, ToolUse, Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.formats.registry import codec
-from memorist.models.choose import open_model
-from memorist.models.prices import Price
+from memorist.formats.registry import find_codec
+from memorist.models.pricing import ModelPrice
+from memorist.models.registry import open_model
 from memorist.ports import Model, Request
 from memorist.testing import (
-    Call,
-    Cut,
+    CallTool,
+    CutReply,
     FrozenClock,
     Garbage,
     Hang,
-    Many,
-    Raw,
+    HttpError,
+    RawReply,
+    ReplyParts,
     Say,
     ScriptedServer,
-    Status,
     Step,
     Think,
     check_model,
@@ -33,12 +33,27 @@ from memorist.testing import (
 Open = Callable[..., Model]
 
 
-def body_for(model: Model, text: str = "hello", *, system: str = "be short", **more: Any) -> dict[str, Any]:
-    return {**codec(model.format).new_body("claude-sonnet-4-5", system=system, text=text, max_output=100), **more}
+def body_for(
+    model: Model, text: str = "hello", *, system: str = "be short", **more: Any
+) -> dict[str, Any]:
+    return {
+        **find_codec(model.format).build_request(
+            "claude-sonnet-4-5", system=system, text=text, max_output=100
+        ),
+        **more,
+    }
 
 
-async def ask(model: Model, body: dict[str, Any] | None = None, seconds: float | None = None) -> Any:
-    return await model.send(Request(format=model.format, body=body_for(model) if body is None else body, timeout_seconds=seconds))
+async def ask(
+    model: Model, body: dict[str, Any] | None = None, seconds: float | None = None
+) -> Any:
+    return await model.send(
+        Request(
+            format=model.format,
+            body=body_for(model) if body is None else body,
+            timeout_seconds=seconds,
+        )
+    )
 
 
 @pytest.mark.covers("FM-2")
@@ -56,19 +71,19 @@ async def test_a_text_comes_back_whole_from_its_stream(open_at: Open) -> None:
 @pytest.mark.covers("FM-2")
 async def test_reasoning_and_calls_come_back_in_order(open_at: Open) -> None:
     """Thinking with its signature, text and two calls with their exact arguments."""
-    step = Many(
+    step = ReplyParts(
         parts=(
             Think(text="consider"),
             Say(text="I look."),
-            Call(name="Read", input={"path": "/a b/ü.md", "n": [1, {"x": None}]}),
-            Call(name="Bash", input={}, id="call_mine"),
+            CallTool(name="Read", input={"path": "/a b/ü.md", "n": [1, {"x": None}]}),
+            CallTool(name="Bash", input={}, id="call_mine"),
         )
     )
     with ScriptedServer([step]) as server:
         reply = await ask(open_at(server))
 
     blocks = [block for message in reply.messages for block in message.blocks]
-    assert [type(block) for block in blocks] == [Thinking, Text, ToolUse, ToolUse]
+    assert [type(block) for block in blocks] == [ThinkingBlock, TextBlock, ToolUse, ToolUse]
     assert blocks[0].text == "consider"
     assert blocks[2].input == {"path": "/a b/ü.md", "n": [1, {"x": None}]}
     assert (blocks[3].id, blocks[3].input) == ("call_mine", {})
@@ -77,7 +92,12 @@ async def test_reasoning_and_calls_come_back_in_order(open_at: Open) -> None:
 @pytest.mark.covers("FM-2")
 async def test_custom_and_namespaced_calls_pass(clock: FrozenClock) -> None:
     """Responses has calls with free text and calls into a namespace; both arrive as they were made."""
-    step = Many(parts=(Call(name="patch", arguments="*** free text", custom=True), Call(name="recall", namespace="mcp__memory")))
+    step = ReplyParts(
+        parts=(
+            CallTool(name="patch", arguments="*** free text", custom=True),
+            CallTool(name="recall", namespace="mcp__memory"),
+        )
+    )
     with ScriptedServer([step]) as server:
         model = open_model(f"openai:gpt-5@{server.openai_url}", clock=clock, environment={})
         assert model is not None
@@ -91,7 +111,9 @@ async def test_custom_and_namespaced_calls_pass(clock: FrozenClock) -> None:
 
 @pytest.mark.covers("FK-1")
 async def test_the_body_reaches_the_wire_unchanged(open_at: Open) -> None:
-    """Known and unknown keys, deep values, nulls and key order inside values: all arrive as they were given, and the given body stays."""
+    """Known and unknown keys, deep values, nulls and key order inside values: all arrive as they
+    were given, and the given body stays.
+    """
     extras: dict[str, Any] = {
         "x_unknown": {"b": 1, "a": [None, True, 1.5, "ü"]},
         "metadata": {"user_id": "u"},
@@ -118,12 +140,16 @@ async def test_a_longer_request_reads_its_beginning_from_the_cache(open_at: Open
     mark = {"cache_control": {"type": "ephemeral"}}
     with ScriptedServer(lambda _: Say(text="ok")) as server:
         model = open_at(server)
-        wire = codec(model.format)
+        wire = find_codec(model.format)
         body = body_for(model, text="long " * 3_000)
         if model.format == "anthropic":
-            body["messages"] = [{"role": "user", "content": [{"type": "text", "text": "long " * 3_000, **mark}]}]
+            body["messages"] = [
+                {"role": "user", "content": [{"type": "text", "text": "long " * 3_000, **mark}]}
+            ]
         first = await ask(model, body)
-        second = await ask(model, wire.extend(body, first.body, wire.user_text("and?")))
+        second = await ask(
+            model, wire.extend_request(body, first.body, wire.build_user_messages("and?"))
+        )
 
     whole = first.usage.input + first.usage.cache_write
     assert first.usage.cache_read == 0
@@ -145,16 +171,26 @@ async def test_a_call_costs_what_the_table_says(open_at: Open) -> None:
 @pytest.mark.covers("CP-18")
 async def test_an_hour_long_cache_write_costs_its_own_price(clock: FrozenClock) -> None:
     """Anthropic's one-hour writes cost twice the input price."""
-    block = {"type": "text", "text": "long " * 400, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    block = {
+        "type": "text",
+        "text": "long " * 400,
+        "cache_control": {"type": "ephemeral", "ttl": "1h"},
+    }
     with ScriptedServer([Say(text="ok")]) as server:
         model = open_model(f"anthropic:claude-sonnet-4-5@{server.url}", clock=clock, environment={})
         assert model is not None
-        body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+        body = {
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 9,
+            "messages": [{"role": "user", "content": [block]}],
+        }
         reply = await ask(model, body)
         await model.close()
 
     assert reply.usage.cache_write > 400
-    assert reply.cost_usd == pytest.approx((reply.usage.cache_write * 6 + reply.usage.output * 15) / 1e6)
+    assert reply.cost_usd == pytest.approx(
+        (reply.usage.cache_write * 6 + reply.usage.output * 15) / 1e6
+    )
 
 
 @pytest.mark.covers("CP-18")
@@ -162,7 +198,7 @@ async def test_the_users_price_goes_before_ours(open_at: Open) -> None:
     """A price in the settings decides; a model that no table knows has no cost."""
     usage = Usage(input=1_000_000, output=0)
     with ScriptedServer([Say(text="ok", usage=usage), Say(text="ok", usage=usage)]) as server:
-        model = open_at(server, prices={"claude-sonnet-4-5": Price(input=7.0)})
+        model = open_at(server, prices={"claude-sonnet-4-5": ModelPrice(input=7.0)})
         priced = await ask(model)
         unknown = await ask(model, {**body_for(model), "model": "nobody-knows"})
 
@@ -172,9 +208,13 @@ async def test_the_users_price_goes_before_ours(open_at: Open) -> None:
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
-async def test_passing_refusals_are_tried_again(open_at: Open, clock: FrozenClock, status: int) -> None:
+async def test_passing_refusals_are_tried_again(
+    open_at: Open, clock: FrozenClock, status: int
+) -> None:
     """Each of these statuses is followed by another attempt, after a wait that grows."""
-    with ScriptedServer([Status(code=status), Status(code=status), Say(text="at last")]) as server:
+    with ScriptedServer(
+        [HttpError(code=status), HttpError(code=status), Say(text="at last")]
+    ) as server:
         reply = await ask(open_at(server))
 
     assert reply.messages[0].text == "at last"
@@ -188,7 +228,7 @@ async def test_passing_refusals_are_tried_again(open_at: Open, clock: FrozenCloc
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 async def test_lasting_refusals_are_not_tried_again(open_at: Open, status: int) -> None:
     """One request, one error that says what to do, in the provider's words."""
-    with ScriptedServer([Status(code=status, message="made-up reason")]) as server:
+    with ScriptedServer([HttpError(code=status, message="made-up reason")]) as server:
         model = open_at(server)
         with pytest.raises(ModelRefused, match="made-up reason"):
             await ask(model)
@@ -197,9 +237,11 @@ async def test_lasting_refusals_are_not_tried_again(open_at: Open, status: int) 
 
 
 @pytest.mark.covers("SF-5")
-async def test_a_model_that_keeps_refusing_is_unavailable(open_at: Open, clock: FrozenClock) -> None:
+async def test_a_model_that_keeps_refusing_is_unavailable(
+    open_at: Open, clock: FrozenClock
+) -> None:
     """After the last attempt the error says how often it was tried."""
-    with ScriptedServer(lambda _: Status(code=529, message="overloaded")) as server:
+    with ScriptedServer(lambda _: HttpError(code=529, message="overloaded")) as server:
         model = open_at(server, attempts=3)
         with pytest.raises(ModelUnavailable, match="3 attempts"):
             await ask(model)
@@ -211,7 +253,11 @@ async def test_a_model_that_keeps_refusing_is_unavailable(open_at: Open, clock: 
 @pytest.mark.covers("SF-5")
 async def test_retry_after_is_honoured_up_to_a_cap(open_at: Open, clock: FrozenClock) -> None:
     """The provider's own wait counts, unless it is longer than the settings allow."""
-    steps: list[Step] = [Status(code=429, retry_after="7"), Status(code=429, retry_after="9999"), Say(text="ok")]
+    steps: list[Step] = [
+        HttpError(code=429, retry_after="7"),
+        HttpError(code=429, retry_after="9999"),
+        Say(text="ok"),
+    ]
     with ScriptedServer(steps) as server:
         await ask(open_at(server, retry_after_cap_seconds=20.0))
 
@@ -222,8 +268,12 @@ async def test_retry_after_is_honoured_up_to_a_cap(open_at: Open, clock: FrozenC
 @pytest.mark.parametrize("then", ["close", "end", "error"])
 @pytest.mark.parametrize("at", [0.0, 0.5, 1.0])
 async def test_a_cut_stream_is_tried_again(open_at: Open, then: Any, at: float) -> None:
-    """A stream that breaks, ends early or turns into an error gives no half reply: the call is made again."""
-    with ScriptedServer([Cut(step=Say(text="never " * 99), at=at, then=then), Say(text="whole")]) as server:
+    """A stream that breaks, ends early or turns into an error gives no half reply: the call is made
+    again.
+    """
+    with ScriptedServer(
+        [CutReply(step=Say(text="never " * 99), at=at, then=then), Say(text="whole")]
+    ) as server:
         reply = await ask(open_at(server))
 
     assert reply.messages[0].text == "whole"
@@ -248,7 +298,7 @@ async def test_a_server_that_does_not_stream_is_understood(open_at: Open) -> Non
     """Some compatible servers answer with the whole body although asked for a stream."""
     with ScriptedServer([Say(text="plain")]) as first:
         reply = await ask(open_at(first))
-    with ScriptedServer([Raw(body=reply.body, plain=True)]) as server:
+    with ScriptedServer([RawReply(body=reply.body, plain=True)]) as server:
         again = await ask(open_at(server))
 
     assert again == reply
@@ -267,8 +317,10 @@ async def test_a_silent_server_meets_the_time_limit(open_at: Open) -> None:
 
 @pytest.mark.covers("SF-5")
 async def test_a_stream_that_falls_silent_meets_the_time_limit(open_at: Open) -> None:
-    """A reply that begins and never ends is given up; the settings' own limit counts where the request names none."""
-    with ScriptedServer([Cut(step=Say(text="half " * 50), then="hang")]) as server:
+    """A reply that begins and never ends is given up; the settings' own limit counts where the
+    request names none.
+    """
+    with ScriptedServer([CutReply(step=Say(text="half " * 50), then="hang")]) as server:
         model = open_at(server, timeout_seconds=0.3)
         with pytest.raises(ModelTimeout):
             await ask(model)
@@ -277,9 +329,13 @@ async def test_a_stream_that_falls_silent_meets_the_time_limit(open_at: Open) ->
 
 
 @pytest.mark.covers("SF-5")
-@pytest.mark.parametrize("step", [Hang(), Cut(step=Say(text="half " * 50), then="hang")], ids=["before", "within"])
+@pytest.mark.parametrize(
+    "step", [Hang(), CutReply(step=Say(text="half " * 50), then="hang")], ids=["before", "within"]
+)
 async def test_cancelling_closes_the_call(open_at: Open, step: Any) -> None:
-    """Cancellation passes through at once, the server sees the client go, and the model can be used again."""
+    """Cancellation passes through at once, the server sees the client go, and the model can be used
+    again.
+    """
     with ScriptedServer([step, Say(text="next")]) as server:
         model = open_at(server)
         call = asyncio.ensure_future(ask(model))

@@ -10,22 +10,41 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import ModelNameError
-from memorist.models.choose import Anthropic, Choice, Local, OpenAI, OpenAIChat, Structural, open_model, parse_name, wire_name
-from memorist.models.settings import ModelSettings
-from memorist.models.wire_model import WireModel
+from memorist.models.pricing import ModelSettings
+from memorist.models.registry import (
+    AnthropicChoice,
+    LocalChoice,
+    ModelChoice,
+    OpenAIChatChoice,
+    OpenAIChoice,
+    StructuralChoice,
+    model_wire_name,
+    open_model,
+    parse_model_name,
+)
+from memorist.models.streaming import StreamingModel
 from memorist.testing import Say, ScriptedServer
 
-GOOD: list[tuple[str, Choice]] = [
-    ("structural", Structural()),
-    ("local", Local()),
-    ("local:/models/a b.gguf", Local("/models/a b.gguf")),
-    ("anthropic:claude-opus-4-5", Anthropic("claude-opus-4-5")),
-    ("anthropic:claude-opus-4-1@20250805", Anthropic("claude-opus-4-1@20250805")),
-    ("anthropic:m@https://gate.example/anthropic/", Anthropic("m", "https://gate.example/anthropic")),
-    ("openai:gpt-5", OpenAI("gpt-5")),
-    ("openai:gpt-5@http://127.0.0.1:9/v1", OpenAI("gpt-5", "http://127.0.0.1:9/v1")),
-    ("openai-chat:qwen3:8b@http://localhost:11434/v1", OpenAIChat("qwen3:8b", "http://localhost:11434/v1")),
-    (" OpenAI-Chat:org/model@x@http://[::1]:1/v1 ", OpenAIChat("org/model@x", "http://[::1]:1/v1")),
+GOOD: list[tuple[str, ModelChoice]] = [
+    ("structural", StructuralChoice()),
+    ("local", LocalChoice()),
+    ("local:/models/a b.gguf", LocalChoice("/models/a b.gguf")),
+    ("anthropic:claude-opus-4-5", AnthropicChoice("claude-opus-4-5")),
+    ("anthropic:claude-opus-4-1@20250805", AnthropicChoice("claude-opus-4-1@20250805")),
+    (
+        "anthropic:m@https://gate.example/anthropic/",
+        AnthropicChoice("m", "https://gate.example/anthropic"),
+    ),
+    ("openai:gpt-5", OpenAIChoice("gpt-5")),
+    ("openai:gpt-5@http://127.0.0.1:9/v1", OpenAIChoice("gpt-5", "http://127.0.0.1:9/v1")),
+    (
+        "openai-chat:qwen3:8b@http://localhost:11434/v1",
+        OpenAIChatChoice("qwen3:8b", "http://localhost:11434/v1"),
+    ),
+    (
+        " OpenAI-Chat:org/model@x@http://[::1]:1/v1 ",
+        OpenAIChatChoice("org/model@x", "http://[::1]:1/v1"),
+    ),
 ]
 
 BAD = [
@@ -48,9 +67,9 @@ BAD = [
 
 @pytest.mark.covers("OP-1")
 @pytest.mark.parametrize(("text", "choice"), GOOD)
-def test_every_form_of_a_model_string_is_read(text: str, choice: Choice) -> None:
+def test_every_form_of_a_model_string_is_read(text: str, choice: ModelChoice) -> None:
     """Names may hold colons, slashes and at signs."""
-    assert parse_name(text) == choice
+    assert parse_model_name(text) == choice
 
 
 @pytest.mark.covers("OP-1")
@@ -58,34 +77,41 @@ def test_every_form_of_a_model_string_is_read(text: str, choice: Choice) -> None
 def test_a_bad_model_string_is_refused_with_the_right_forms(text: str) -> None:
     """The error says what to write instead."""
     with pytest.raises(ModelNameError, match=r"openai-chat:|http://"):
-        parse_name(text)
+        parse_model_name(text)
 
 
 @pytest.mark.covers("SF-1")
 def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
     """Model strings are shown in receipts and logs, so no secret may stand in one."""
     with pytest.raises(ModelNameError) as caught:
-        parse_name("openai-chat:m@https://me:s3cret@host/v1")
+        parse_model_name("openai-chat:m@https://me:s3cret@host/v1")
 
     assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.covers("OP-1")
-@given(st.text(max_size=40) | st.from_regex(r"(anthropic|openai|openai-chat|local):.{0,20}(@https?://.{0,12})?", fullmatch=True))
+@given(
+    st.text(max_size=40)
+    | st.from_regex(
+        r"(anthropic|openai|openai-chat|local):.{0,20}(@https?://.{0,12})?", fullmatch=True
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing but a choice or a ModelNameError comes out, and a choice keeps its kind when it is read."""
+    """Nothing but a choice or a ModelNameError comes out, and a choice keeps its kind when it is
+    read.
+    """
     with contextlib.suppress(ModelNameError):
-        choice = parse_name(text)
+        choice = parse_model_name(text)
         assert text.strip().lower().startswith(str(type(choice).__struct_config__.tag))
 
 
 @pytest.mark.covers("OP-1")
 def test_the_name_in_a_body_is_the_bare_one() -> None:
     """What a request body must carry as its model."""
-    assert wire_name("openai-chat:qwen3:8b@http://h/v1") == "qwen3:8b"
-    assert wire_name("anthropic:claude-opus-5") == "claude-opus-5"
-    assert wire_name("local") == "local"
+    assert model_wire_name("openai-chat:qwen3:8b@http://h/v1") == "qwen3:8b"
+    assert model_wire_name("anthropic:claude-opus-5") == "claude-opus-5"
+    assert model_wire_name("local") == "local"
 
 
 @pytest.mark.covers("SM-13")
@@ -95,7 +121,9 @@ def test_structural_is_no_model() -> None:
 
 
 @pytest.mark.covers("OP-1")
-@pytest.mark.parametrize(("text", "variable"), [("anthropic:c", "ANTHROPIC_API_KEY"), ("openai:g", "OPENAI_API_KEY")])
+@pytest.mark.parametrize(
+    ("text", "variable"), [("anthropic:c", "ANTHROPIC_API_KEY"), ("openai:g", "OPENAI_API_KEY")]
+)
 def test_a_missing_key_is_told_by_its_name(text: str, variable: str) -> None:
     """The error names the variable to set."""
     with pytest.raises(ModelNameError, match=variable):
@@ -105,9 +133,12 @@ def test_a_missing_key_is_told_by_its_name(text: str, variable: str) -> None:
 
 @pytest.mark.covers("OP-1")
 @pytest.mark.parametrize(
-    ("text", "package"), [("anthropic:c", "anthropic"), ("openai:g", "openai"), ("openai-chat:m@http://h/v1", "openai")]
+    ("text", "package"),
+    [("anthropic:c", "anthropic"), ("openai:g", "openai"), ("openai-chat:m@http://h/v1", "openai")],
 )
-def test_a_missing_extra_is_told_with_the_command_that_installs_it(text: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_told_with_the_command_that_installs_it(
+    text: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The error holds the pip command."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ModelNameError, match=rf"pip install 'memorist\[{package}\]'"):
@@ -117,7 +148,9 @@ def test_a_missing_extra_is_told_with_the_command_that_installs_it(text: str, pa
 @pytest.mark.covers("SF-1")
 @pytest.mark.parametrize("kind", ["anthropic", "openai", "openai-chat"])
 async def test_a_providers_key_is_not_sent_to_another_server(kind: str) -> None:
-    """A server named in the string gets MEMORIST_API_KEY, or no key; the provider's key only when the settings name its variable."""
+    """A server named in the string gets MEMORIST_API_KEY, or no key; the provider's key only when
+    the settings name its variable.
+    """
     keys = {"ANTHROPIC_API_KEY": "provider", "OPENAI_API_KEY": "provider"}
     own = ModelSettings(key_variable="MINE")
     seen = [
@@ -142,7 +175,10 @@ def _key(text: str, settings: ModelSettings, environment: dict[str, str]) -> str
 async def test_the_environments_address_is_used() -> None:
     """ANTHROPIC_BASE_URL with its key or token, as the provider's own tools read them."""
     with ScriptedServer([Say(text="ok")]) as server:
-        model = open_model("anthropic:c", environment={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_AUTH_TOKEN": "t"})
+        model = open_model(
+            "anthropic:c",
+            environment={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_AUTH_TOKEN": "t"},
+        )
         client = vars(model)["_client"]
 
     assert str(client.base_url).rstrip("/") == server.url
@@ -156,7 +192,7 @@ def test_window_and_output_come_from_settings_then_table_then_default() -> None:
 
     def sizes(text: str, settings: ModelSettings) -> tuple[int, int]:
         model = open_model(text, settings, environment=keys)
-        assert isinstance(model, WireModel)
+        assert isinstance(model, StreamingModel)
         return model.window, model.max_output
 
     assert sizes("openai:gpt-4.1", ModelSettings()) == (1_047_576, 32_768)

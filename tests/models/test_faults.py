@@ -7,38 +7,73 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable
-from memorist.models.faults import Fault, Kind, error_of, fault_of_object, passes
+from memorist.models.errors import (
+    CallFailure,
+    FailureKind,
+    build_model_error,
+    failure_from_error,
+    is_retryable,
+)
 
 LONG = [
     (400, None, "prompt is too long: 210000 tokens > 200000 maximum"),
     (400, None, "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000"),
     (413, "request_too_large", "Request exceeds the maximum size"),
     (400, "context_length_exceeded", "anything"),
-    (400, None, "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens."),
-    (400, None, "Your input exceeds the context window of this model. Please adjust your input and try again."),
-    (400, "exceed_context_size_error", "the request exceeds the available context size, try increasing it"),
+    (
+        400,
+        None,
+        "This model's maximum context length is 128000 tokens. However, your messages resulted "
+        "in 130000 tokens.",
+    ),
+    (
+        400,
+        None,
+        "Your input exceeds the context window of this model. Please adjust your input and try "
+        "again.",
+    ),
+    (
+        400,
+        "exceed_context_size_error",
+        "the request exceeds the available context size, try increasing it",
+    ),
     (500, None, "the request exceeds the available context size"),
-    (400, None, "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576)."),
+    (
+        400,
+        None,
+        "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).",
+    ),
 ]
 
 
 @pytest.mark.covers("CP-2", "SF-5")
 @pytest.mark.parametrize(("status", "code", "message"), LONG)
-def test_every_providers_words_for_too_long_are_understood(status: int, code: str | None, message: str) -> None:
+def test_every_providers_words_for_too_long_are_understood(
+    status: int, code: str | None, message: str
+) -> None:
     """Anthropic, OpenAI, llama.cpp, vLLM and Gemini say it differently; it is never tried again."""
-    fault = Fault(kind="status", status=status, code=code, message=message)
+    fault = CallFailure(kind="status", status=status, code=code, message=message)
 
-    assert isinstance(error_of(fault, "m", 1), ContextTooLong)
-    assert not passes(fault)
+    assert isinstance(build_model_error(fault, "m", 1), ContextTooLong)
+    assert not is_retryable(fault)
 
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize(
-    "message", ["max_tokens: too long a name", "messages: the context is missing", "rate limit: too many requests", "invalid length"]
+    "message",
+    [
+        "max_tokens: too long a name",
+        "messages: the context is missing",
+        "rate limit: too many requests",
+        "invalid length",
+    ],
 )
 def test_other_refusals_are_not_taken_for_too_long(message: str) -> None:
     """Words that only look similar stay refusals."""
-    assert isinstance(error_of(Fault(kind="status", status=400, message=message), "m", 1), ModelRefused)
+    assert isinstance(
+        build_model_error(CallFailure(kind="status", status=400, message=message), "m", 1),
+        ModelRefused,
+    )
 
 
 @pytest.mark.covers("SF-5")
@@ -46,25 +81,27 @@ def test_other_refusals_are_not_taken_for_too_long(message: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_each_status_is_either_refused_or_unavailable(status: int) -> None:
     """What passes by itself ends as unavailable, everything else as refused, and never both."""
-    fault = Fault(kind="status", status=status, message="x")
-    error = error_of(fault, "m", 4)
+    fault = CallFailure(kind="status", status=status, message="x")
+    error = build_model_error(fault, "m", 4)
 
     if status >= 500 or status in {408, 409, 425, 429}:
-        assert passes(fault)
+        assert is_retryable(fault)
         assert isinstance(error, ModelUnavailable)
     elif status == 413:
         assert isinstance(error, ContextTooLong)
     else:
-        assert not passes(fault)
+        assert not is_retryable(fault)
         assert isinstance(error, ModelRefused)
 
 
 @pytest.mark.covers("SF-5")
 def test_the_providers_own_word_on_retrying_counts() -> None:
     """`x-should-retry` goes before the status; an empty account is not waited for."""
-    assert not passes(Fault(kind="status", status=500, message="x", retry=False))
-    assert passes(Fault(kind="status", status=400, message="x", retry=True))
-    assert not passes(Fault(kind="status", status=429, code="insufficient_quota", message="x"))
+    assert not is_retryable(CallFailure(kind="status", status=500, message="x", retry=False))
+    assert is_retryable(CallFailure(kind="status", status=400, message="x", retry=True))
+    assert not is_retryable(
+        CallFailure(kind="status", status=429, code="insufficient_quota", message="x")
+    )
 
 
 @pytest.mark.covers("SF-5")
@@ -81,14 +118,18 @@ def test_the_providers_own_word_on_retrying_counts() -> None:
 )
 def test_an_error_inside_a_stream_has_a_status(error: dict[str, object], status: int) -> None:
     """A stream begins with status 200; the error's type then says what a status would have said."""
-    assert fault_of_object(error).status == status
+    assert failure_from_error(error).status == status
 
 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("kind", ["status", "connection", "cut", "invalid"])
-def test_errors_name_the_model_the_reason_and_what_to_do(kind: Kind) -> None:
+def test_errors_name_the_model_the_reason_and_what_to_do(kind: FailureKind) -> None:
     """One sentence a person can act on."""
-    said = str(error_of(Fault(kind=kind, status=500, message="the reason."), "openai:gpt-5", 2))
+    said = str(
+        build_model_error(
+            CallFailure(kind=kind, status=500, message="the reason."), "openai:gpt-5", 2
+        )
+    )
 
     assert said.startswith("openai:gpt-5 ")
     assert "the reason" in said

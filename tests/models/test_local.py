@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelNameError
-from memorist.formats.registry import codec
-from memorist.models.choose import open_model
-from memorist.models.local import LocalModel, find_model
-from memorist.models.settings import ModelSettings
+from memorist.formats.registry import find_codec
+from memorist.models.local import LocalModel, find_model_file
+from memorist.models.pricing import ModelSettings
+from memorist.models.registry import open_model
 from memorist.ports import Request
 from memorist.testing import check_model
 
@@ -22,8 +22,8 @@ def test_a_named_file_goes_before_the_environment(tmp_path: Path) -> None:
     first.touch()
     second.touch()
 
-    assert find_model(str(first), {"MEMORIST_LOCAL_MODEL": str(second)}) == first
-    assert find_model(None, {"MEMORIST_LOCAL_MODEL": str(second)}) == second
+    assert find_model_file(str(first), {"MEMORIST_LOCAL_MODEL": str(second)}) == first
+    assert find_model_file(None, {"MEMORIST_LOCAL_MODEL": str(second)}) == second
 
 
 @pytest.mark.covers("OP-1")
@@ -38,7 +38,7 @@ def test_without_any_model_file_the_error_says_what_to_do(monkeypatch: pytest.Mo
     """No file named and none installed."""
     monkeypatch.setattr("memorist.models.local.TEST_PACKAGE", "no_such_package_here")
     with pytest.raises(ModelNameError, match="GGUF"):
-        find_model(None, {})
+        find_model_file(None, {})
 
 
 @pytest.mark.covers("OP-1")
@@ -54,7 +54,7 @@ def small_model() -> Path:
     """The model file that requirements/model.txt installs."""
     pytest.importorskip("xllamacpp", reason="the extra `local` is not installed")
     try:
-        return find_model(None, {})
+        return find_model_file(None, {})
     except ModelNameError:
         pytest.skip("no GGUF file is here; requirements/model.txt installs the one for tests")
 
@@ -62,11 +62,22 @@ def small_model() -> Path:
 @pytest.mark.slow
 @pytest.mark.covers("OP-1")
 async def test_the_embedded_model_answers_counts_and_stops(small_model: Path) -> None:
-    """A real llama.cpp server in this process: a reply, usage with a cache read of the same prefix, JSON by schema, and it can be closed."""
-    model = LocalModel(f"local:{small_model}", str(small_model), ModelSettings(window=2_048, threads=2))
-    wire = codec(model.format)
-    schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False}
-    body = wire.new_body("local", system="Answer in JSON.", text="Is water wet? " * 40, max_output=40, schema=schema)
+    """A real llama.cpp server in this process: a reply, usage with a cache read of the same prefix,
+    JSON by schema, and it can be closed.
+    """
+    model = LocalModel(
+        f"local:{small_model}", str(small_model), ModelSettings(window=2_048, threads=2)
+    )
+    wire = find_codec(model.format)
+    schema = {
+        "type": "object",
+        "properties": {"ok": {"type": "boolean"}},
+        "required": ["ok"],
+        "additionalProperties": False,
+    }
+    body = wire.build_request(
+        "local", system="Answer in JSON.", text="Is water wet? " * 40, max_output=40, schema=schema
+    )
 
     first = await model.send(Request(format=model.format, body=body))
     second = await model.send(Request(format=model.format, body=body))
@@ -83,4 +94,7 @@ async def test_the_embedded_model_answers_counts_and_stops(small_model: Path) ->
 @pytest.mark.covers("SF-5")
 async def test_the_embedded_model_passes_the_conformance_checks(small_model: Path) -> None:
     """The rules that hold for any model hold for this one."""
-    await check_model(lambda: LocalModel("local", str(small_model), ModelSettings(window=2_048, threads=2)), wire_model="local")
+    await check_model(
+        lambda: LocalModel("local", str(small_model), ModelSettings(window=2_048, threads=2)),
+        wire_model="local",
+    )

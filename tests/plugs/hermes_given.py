@@ -1,4 +1,6 @@
-"""What the plug-in's file in Hermes' folder is given by a test, since Hermes loads that file itself."""
+"""What the plug-in's file in Hermes' folder is given by a test, since Hermes loads that file
+itself.
+"""
 
 from __future__ import annotations
 

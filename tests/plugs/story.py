@@ -1,8 +1,11 @@
-"""One story that every plug is put through, with the host's real package against the loopback server.
+"""One story that every plug is put through, with the host's real package against the loopback
+server.
 
-A host's test gives a `Plug`: what its hooks reach, and how a conversation is begun with it. The story then has
-1. a long task, with tool results past its window: the task's first words and the latest results stay in view, calls and results stay paired, nothing
-   before the end changes but by a compaction, and the notes name the task;
+A host's test gives a `Plug`: what its hooks reach, and how a conversation is begun with it. The
+story then has
+1. a long task, with tool results past its window: the task's first words and the latest results
+   stay in view, calls and results stay paired, nothing before the end changes but by a compaction,
+   and the notes name the task;
 2. a correction by the person;
 3. a second session in a new process state on the same home, which is shown what was learnt;
 4. a memorist that cannot work: what goes out is what the host sends without it.
@@ -20,19 +23,16 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct, field
 
-from memorist.adapters.attached import Attached
-from memorist.compaction.settings import CompactionSettings
-from memorist.context.prefix import Prefix
+from memorist.adapters.bridge import EngineThread
+from memorist.context.prefix import PrefixChecker
 from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event
-from memorist.formats.registry import codec
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
+from memorist.formats.registry import find_codec
+from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
-from memorist.settings import Settings
-from memorist.testing.received import Received
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Many, Say, Step
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing.steps import CallTool, ReplyParts, Say, Step
+from support.provider_server import ReceivedRequest, ScriptedServer
 
 MODEL = "made-up-model"
 WINDOW = 30_000
@@ -44,17 +44,31 @@ PAGES = 40
 """Pages of the report: about 1,200 tokens each, one and a half windows together."""
 BOTH = 7
 """The model asks for this page and the next at once."""
-TASK = "Read every page of the harbour report, from the first to the last, and tell me which ship came last. Never guess a page."
-CORRECTION = "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."
+TASK = (
+    "Read every page of the harbour report, from the first to the last, and tell me which "
+    "ship came last. Never guess a page."
+)
+CORRECTION = (
+    "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."
+)
 LESSON = "always use pnpm in this repo, never npm"
 LATER = "Add the package left-pad, please."
 EVERYTHING = frozenset({"notes", "compaction", "recall", "extraction"})
 
 
 def settings(*, reaches: frozenset[str] = EVERYTHING) -> Settings:
-    """A small window for memorist too; without a model. A plug that cannot compact gets no window to compact for."""
+    """A small window for memorist too; without a model. A plug that cannot compact gets no window
+    to compact for.
+    """
     known = ModelSettings(
-        prices={MODEL: Price(window=WINDOW if "compaction" in reaches else None, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
+        prices={
+            MODEL: ModelPrice(
+                window=WINDOW if "compaction" in reaches else None,
+                max_output=MAX_OUTPUT,
+                input=3.0,
+                output=15.0,
+            )
+        }
     )
     return Settings(models=known, compaction=CompactionSettings(by_price=False))
 
@@ -62,7 +76,9 @@ def settings(*, reaches: frozenset[str] = EVERYTHING) -> Settings:
 def read_page(number: int) -> str:
     """Read one page of the harbour report."""
     return (
-        f"Page {number}. " + f"On day {number} the ship Marigold-{number} came in with timber, and the harbour master wrote it down. " * 48
+        f"Page {number}. "
+        + f"On day {number} the ship Marigold-{number} came in with timber, and the harbour "
+        f"master wrote it down. " * 48
     )
 
 
@@ -71,7 +87,7 @@ class World(Struct, kw_only=True):
 
     server: ScriptedServer
     project: Path
-    attached: Attached | None
+    attached: EngineThread | None
     """The engine for the plug; None: the host is to run without memorist."""
     tool: Callable[[int], str] = read_page
     """The agent's one tool, by its name and its docstring."""
@@ -96,12 +112,16 @@ class Plug(Protocol):
     """Of notes, compaction, recall, extraction."""
 
     def begin(self, world: World, session: str) -> Talk:
-        """Begin a conversation of this id in a new agent. `world.server` speaks the three wire formats under `url` and `openai_url`."""
+        """Begin a conversation of this id in a new agent. `world.server` speaks the three wire
+        formats under `url` and `openai_url`.
+        """
         ...
 
 
 class Reader:
-    """The model of the story: it asks for page after page, two at once somewhere, and says what it was asked to."""
+    """The model of the story: it asks for page after page, two at once somewhere, and says what it
+    was asked to.
+    """
 
     def __init__(self, pages: int = PAGES) -> None:
         self.left = list(range(1, pages + 1))
@@ -114,9 +134,9 @@ class Reader:
         if not self.left:
             return Say(text=f"The ship Marigold-{PAGES} came last.")
         count = 2 if self.left[0] == BOTH and len(self.left) > 1 else 1
-        calls = tuple(Call(name=TOOL, input={"number": number}) for number in self.left[:count])
+        calls = tuple(CallTool(name=TOOL, input={"number": number}) for number in self.left[:count])
         del self.left[:count]
-        return calls[0] if count == 1 else Many(parts=calls)
+        return calls[0] if count == 1 else ReplyParts(parts=calls)
 
 
 def words(body: JsonObject) -> str:
@@ -139,9 +159,11 @@ class Told(Struct):
 
 
 @contextmanager
-def attached(home: Path, plug: Plug, told: Told) -> Iterator[Attached]:
+def attached(home: Path, plug: Plug, told: Told) -> Iterator[EngineThread]:
     """An engine for one process state."""
-    with Attached(home=home, settings=settings(reaches=plug.reaches), listener=told.events.append) as engine:
+    with EngineThread(
+        home=home, settings=settings(reaches=plug.reaches), listener=told.events.append
+    ) as engine:
         yield engine
 
 
@@ -165,7 +187,7 @@ def first(plug: Plug, home: Path, project: Path) -> None:
         read = len(server.received)
         talk.say(CORRECTION)
         talk.close()
-        lessons = [head.description for head in engine.engine.memory(str(project)).heads()]
+        lessons = [head.description for head in engine.engine.memory(str(project)).headers()]
     assert f"Marigold-{PAGES}" in last
     assert not server.refusals, server.refusals
     assert not told.failures(), told.failures()
@@ -175,9 +197,11 @@ def first(plug: Plug, home: Path, project: Path) -> None:
     assert bool(lessons) == ("extraction" in plug.reaches), lessons
 
 
-def check_requests(received: list[Received], told: Told, plug: Plug) -> None:
-    """What holds for every request: the task in view, pairs whole, a prefix that changes by compactions alone."""
-    prefix = Prefix()
+def check_requests(received: list[ReceivedRequest], told: Told, plug: Plug) -> None:
+    """What holds for every request: the task in view, pairs whole, a prefix that changes by
+    compactions alone.
+    """
+    prefix = PrefixChecker()
     for request in received:
         assert TASK in words(request.body), f"request {request.number} has lost the task"
         check_pairs(request)
@@ -187,12 +211,22 @@ def check_requests(received: list[Received], told: Told, plug: Plug) -> None:
     assert bool(told.compactions()) == ("compaction" in plug.reaches)
 
 
-def check_pairs(request: Received) -> None:
+def check_pairs(request: ReceivedRequest) -> None:
     """Every call has its result and every result its call."""
     assert request.format is not None
-    prompt = codec(request.format).decode_request(request.body)
-    calls = [block.id for message in prompt.messages for block in blocks(message) if isinstance(block, ToolUse)]
-    results = [block.tool_use_id for message in prompt.messages for block in blocks(message) if isinstance(block, ToolResult)]
+    prompt = find_codec(request.format).decode_request(request.body)
+    calls = [
+        block.id
+        for message in prompt.messages
+        for block in blocks(message)
+        if isinstance(block, ToolUse)
+    ]
+    results = [
+        block.tool_use_id
+        for message in prompt.messages
+        for block in blocks(message)
+        if isinstance(block, ToolResult)
+    ]
     assert calls == results, f"request {request.number}: {calls} and {results}"
 
 
@@ -201,15 +235,19 @@ def blocks(message: Message) -> tuple[Any, ...]:
     return message.blocks
 
 
-def check_latest(received: list[Received]) -> None:
+def check_latest(received: list[ReceivedRequest]) -> None:
     """Each request of the task shows the page that was read last, whole."""
     for number, request in enumerate(received[BOTH + 1 :], BOTH + 2):
-        assert read_page(number) in words(request.body), f"request {request.number} has lost page {number}, which was read last"
+        assert read_page(number) in words(request.body), (
+            f"request {request.number} has lost page {number}, which was read last"
+        )
 
 
 def check_notes(home: Path, plug: Plug) -> None:
     """The notes on disk name the task, where a plug gets as far as that."""
-    notes = [path.read_text("utf-8") for path in home.glob("projects/*/first*/session-memory/summary.md")]
+    notes = [
+        path.read_text("utf-8") for path in home.glob("projects/*/first*/session-memory/summary.md")
+    ]
     assert bool(notes) == ("notes" in plug.reaches), list(home.glob("projects/*/*"))
     assert all("harbour report" in each for each in notes)
 
@@ -227,13 +265,17 @@ def second(plug: Plug, home: Path, project: Path) -> None:
 
 
 def broken(plug: Plug, folder: Path) -> None:
-    """A memorist that cannot work, as its home is a file: every request is what the host sends without it."""
+    """A memorist that cannot work, as its home is a file: every request is what the host sends
+    without it.
+    """
     (folder / "file").write_text("no folder")
     sent = []
     for name in ("without", "with"):
         told = Told()
         with ScriptedServer(Reader(3)) as server, attached(folder / "file", plug, told) as engine:
-            world = World(server=server, project=folder, attached=None if name == "without" else engine)
+            world = World(
+                server=server, project=folder, attached=None if name == "without" else engine
+            )
             talk = plug.begin(world, "broken")
             assert f"Marigold-{PAGES}" in talk.say(TASK)
             talk.say(CORRECTION)

@@ -1,4 +1,6 @@
-"""Microsoft Agent Framework: the story with its agent and both OpenAI clients, and what is particular to its messages and its compaction strategy."""
+"""Microsoft Agent Framework: the story with its agent and both OpenAI clients, and what is
+particular to its messages and its compaction strategy.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +14,54 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugs.story import EVERYTHING, MAX_OUTPUT, MODEL, TASK, Reader, Talk, World, read_page, run_story, settings, words
+from plugs.story import (
+    EVERYTHING,
+    MAX_OUTPUT,
+    MODEL,
+    TASK,
+    Reader,
+    Talk,
+    World,
+    read_page,
+    run_story,
+    settings,
+    words,
+)
 
 for package in ("agent_framework", "agent_framework_openai"):
-    pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs PLUGS=agent-framework` brings it")
+    pytest.importorskip(
+        package,
+        reason=f"{package} is not installed; `make test-plugs PLUGS=agent-framework` brings it",
+    )
 
-from agent_framework import EXCLUDED_KEY, Agent, ChatContext, ChatMiddleware, Content, InMemoryHistoryProvider, Message
+from agent_framework import (
+    EXCLUDED_KEY,
+    Agent,
+    ChatContext,
+    ChatMiddleware,
+    Content,
+    InMemoryHistoryProvider,
+    Message,
+)
 from agent_framework.exceptions import ChatClientException
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 
 from memorist.adapters import agent_framework as adapter
 from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
-from memorist.adapters.agent_framework_messages import made, originals_of
-from memorist.adapters.attached import Attached
+from memorist.adapters.agent_framework_messages import decode_messages, map_messages
+from memorist.adapters.bridge import EngineThread
 from memorist.core.messages import JsonObject
-from memorist.testing.server import ScriptedServer
 from memorist.testing.steps import Say
+from support.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""
 
 
 class Steady(ChatMiddleware):
-    """Between two runs the framework changes what it had sent, with memorist and without it: it adds its agent's name to messages of Chat Completions, and
-    gives calls of Responses other ids. The story is not about that.
+    """Between two runs the framework changes what it had sent, with memorist and without it: it
+    adds its agent's name to messages of Chat Completions, and gives calls of Responses other ids.
+    The story is not about that.
     """
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
@@ -57,12 +83,20 @@ class Framework:
         self.stream = stream
 
     def begin(self, world: World, session: str) -> Talk:
-        providers = [] if world.attached is None else [MemoristProvider(project=world.project, attached=world.attached)]
-        return Conversation(world, session, wire=self.wire, stream=self.stream, context_providers=providers)
+        providers = (
+            []
+            if world.attached is None
+            else [MemoristProvider(project=world.project, attached=world.attached)]
+        )
+        return Conversation(
+            world, session, wire=self.wire, stream=self.stream, context_providers=providers
+        )
 
 
 class Conversation:
-    def __init__(self, world: World, session: str, *, wire: str = "chat", stream: bool = False, **more: Any) -> None:
+    def __init__(
+        self, world: World, session: str, *, wire: str = "chat", stream: bool = False, **more: Any
+    ) -> None:
         made_by = OpenAIChatCompletionClient if wire == "chat" else OpenAIChatClient
         self.client = made_by(model=MODEL, base_url=world.server.openai_url, api_key="none")
         providers = [InMemoryHistoryProvider(), *more.pop("context_providers", ())]
@@ -95,9 +129,13 @@ class Conversation:
 
 
 @pytest.mark.covers("IN-1")
-@pytest.mark.parametrize(("wire", "stream"), [("chat", False), ("chat", True), ("responses", False), ("responses", True)])
+@pytest.mark.parametrize(
+    ("wire", "stream"), [("chat", False), ("chat", True), ("responses", False), ("responses", True)]
+)
 def test_the_story(tmp_path: Path, wire: str, *, stream: bool) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(Framework(wire, stream=stream), tmp_path)
 
 
@@ -107,7 +145,11 @@ class StrategyAlone(Framework):
     reaches = frozenset({"compaction"})
 
     def begin(self, world: World, session: str) -> Talk:
-        strategy = None if world.attached is None else MemoristCompaction(session=session, agent_model=MODEL, attached=world.attached)
+        strategy = (
+            None
+            if world.attached is None
+            else MemoristCompaction(session=session, agent_model=MODEL, attached=world.attached)
+        )
         return Conversation(world, session, compaction_strategy=strategy)
 
 
@@ -123,8 +165,14 @@ contents = st.one_of(
     texts.map(lambda text: Content.from_text_reasoning(text=text)),
     st.just(Content.from_uri("https://pictures.invalid/ship.png", media_type="image/png")),
     st.binary(max_size=8).map(lambda data: Content.from_data(data, media_type="application/pdf")),
-    st.builds(lambda id, name: Content.from_function_call(id, name, arguments={"n": 1}), texts, texts),
-    st.builds(lambda id, given: Content.from_function_result(id, result=given), texts, st.none() | texts | st.just({"n": [1]})),
+    st.builds(
+        lambda id, name: Content.from_function_call(id, name, arguments={"n": 1}), texts, texts
+    ),
+    st.builds(
+        lambda id, given: Content.from_function_result(id, result=given),
+        texts,
+        st.none() | texts | st.just({"n": [1]}),
+    ),
     st.just(Content.from_error(message="it failed")),
 )
 messages = st.builds(
@@ -135,65 +183,127 @@ messages = st.builds(
 
 
 @given(st.lists(messages, max_size=8))
-def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(history: list[Message]) -> None:
-    """Odd roles, messages without contents, results without a call: the way there and back loses nothing."""
-    mapped = originals_of(history)
+def test_whatever_is_left_alone_comes_back_as_the_frameworks_own_object(
+    history: list[Message],
+) -> None:
+    """Odd roles, messages without contents, results without a call: the way there and back loses
+    nothing.
+    """
+    mapped = map_messages(history)
 
-    assert [id(message) for message in mapped.back(mapped.items, made)] == [id(message) for message in history]
+    assert [id(message) for message in mapped.restore(mapped.items, decode_messages)] == [
+        id(message) for message in history
+    ]
 
 
 def test_a_result_that_was_cut_keeps_its_call() -> None:
-    """Two results in one message: the one that was cut and the other one both stay, each with its call's id."""
-    both = Message("tool", [Content.from_function_result("a", result="first"), Content.from_function_result("b", result="second")])
-    calls = Message("assistant", [Content.from_function_call(id, "read", arguments="{}") for id in ("a", "b")])
-    mapped = originals_of([Message("user", ["go"]), calls, both])
+    """Two results in one message: the one that was cut and the other one both stay, each with its
+    call's id.
+    """
+    both = Message(
+        "tool",
+        [
+            Content.from_function_result("a", result="first"),
+            Content.from_function_result("b", result="second"),
+        ],
+    )
+    calls = Message(
+        "assistant", [Content.from_function_call(id, "read", arguments="{}") for id in ("a", "b")]
+    )
+    mapped = map_messages([Message("user", ["go"]), calls, both])
 
-    back = mapped.back([{**item, "content": "cut"} if item["content"] == "first" else item for item in mapped.items], made)
+    back = mapped.restore(
+        [
+            {**item, "content": "cut"} if item["content"] == "first" else item
+            for item in mapped.items
+        ],
+        decode_messages,
+    )
 
     assert back[1] is calls
-    found = [(content.call_id, content.result) for message in back[2:] for content in message.contents]
+    found = [
+        (content.call_id, content.result) for message in back[2:] for content in message.contents
+    ]
     assert found == [("a", "cut"), ("b", "second")]
 
 
 @given(st.lists(messages, max_size=6), st.data())
-def test_the_strategy_keeps_every_message_of_the_framework(history: list[Message], data: st.DataObject) -> None:
-    """In their order, those left out marked, ours among them; a second time with the same outcome changes nothing."""
+def test_the_strategy_keeps_every_message_of_the_framework(
+    history: list[Message], data: st.DataObject
+) -> None:
+    """In their order, those left out marked, ours among them; a second time with the same outcome
+    changes nothing.
+    """
     kept = [message for message in history if data.draw(st.booleans())]
     shown = [Message("user", ["a summary"]), *kept]
     given_list = list(history)
 
-    first = adapter._show(given_list, history, shown)
-    again = adapter._show(given_list, history, [Message("user", ["a summary"]), *kept])
+    first = adapter._apply_view(given_list, history, shown)
+    again = adapter._apply_view(given_list, history, [Message("user", ["a summary"]), *kept])
 
     assert first
     assert not again
-    assert [message for message in given_list if any(message is host for host in history)] == history
-    going = [message for message in given_list if not message.additional_properties.get(EXCLUDED_KEY)]
+    assert [
+        message for message in given_list if any(message is host for host in history)
+    ] == history
+    going = [
+        message for message in given_list if not message.additional_properties.get(EXCLUDED_KEY)
+    ]
     assert [message.text for message in going] == [message.text for message in shown]
 
 
 def test_a_picture_goes_out_as_it_came(tmp_path: Path) -> None:
     """The address of a picture, also in the next request."""
     address = "https://pictures.invalid/ship.png"
-    with ScriptedServer(lambda request: Say(text="A ship.")) as server, Attached(home=tmp_path / "home") as engine:
+    with (
+        ScriptedServer(lambda request: Say(text="A ship.")) as server,
+        EngineThread(home=tmp_path / "home") as engine,
+    ):
         talk = Conversation(
-            World(server=server, project=tmp_path, attached=engine), "s", context_providers=[MemoristProvider(attached=engine)]
+            World(server=server, project=tmp_path, attached=engine),
+            "s",
+            context_providers=[MemoristProvider(attached=engine)],
         )
-        talk.say(Message("user", [Content.from_text("What is this?"), Content.from_uri(address, media_type="image/png")]))
+        talk.say(
+            Message(
+                "user",
+                [
+                    Content.from_text("What is this?"),
+                    Content.from_uri(address, media_type="image/png"),
+                ],
+            )
+        )
         talk.say("Sure?")
         talk.close()
 
-    parts = [[part for message in request.body["messages"] for part in message["content"]] for request in server.received]
-    pictures = [[part["image_url"]["url"] for part in each if isinstance(part, dict) and part["type"] == "image_url"] for each in parts]
+    parts = [
+        [part for message in request.body["messages"] for part in message["content"]]
+        for request in server.received
+    ]
+    pictures = [
+        [
+            part["image_url"]["url"]
+            for part in each
+            if isinstance(part, dict) and part["type"] == "image_url"
+        ]
+        for each in parts
+    ]
     assert pictures == [[address]] * 2
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_refusal_as_too_long_is_answered_once_where_it_is_not_streamed(tmp_path: Path, *, stream: bool) -> None:
+def test_a_refusal_as_too_long_is_answered_once_where_it_is_not_streamed(
+    tmp_path: Path, *, stream: bool
+) -> None:
     """The provider's window is smaller than memorist knows."""
-    with ScriptedServer(Reader(8), window=6_000) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
+    with (
+        ScriptedServer(Reader(8), window=6_000) as server,
+        EngineThread(home=tmp_path / "home", settings=settings()) as engine,
+    ):
         world = World(server=server, project=tmp_path, attached=engine)
-        talk = Conversation(world, "s", stream=stream, context_providers=[MemoristProvider(attached=engine)])
+        talk = Conversation(
+            world, "s", stream=stream, context_providers=[MemoristProvider(attached=engine)]
+        )
         if stream:
             with pytest.raises(ChatClientException):
                 talk.say(TASK)
@@ -205,33 +315,54 @@ def test_a_refusal_as_too_long_is_answered_once_where_it_is_not_streamed(tmp_pat
     assert stream or TASK in words(server.received[-1].body)
 
 
-def test_a_history_that_the_provider_keeps_is_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Without `store=False` a request of Responses holds only what is new: it goes out as it is, and the log says so."""
+def test_a_history_that_the_provider_keeps_is_left_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without `store=False` a request of Responses holds only what is new: it goes out as it is,
+    and the log says so.
+    """
 
     def bodies(providers: list[Any]) -> list[JsonObject]:
         with ScriptedServer(Reader(2), strict=False) as server:
             world = World(server=server, project=tmp_path, attached=None)
-            talk = Conversation(world, "s", wire="responses", context_providers=providers, options={"store": True})
+            talk = Conversation(
+                world, "s", wire="responses", context_providers=providers, options={"store": True}
+            )
             talk.say(TASK)
             talk.say("Sure?")
             talk.close()
             return [request.body for request in server.received]
 
-    with Attached(home=tmp_path / "home") as engine, caplog.at_level(logging.WARNING, "memorist.adapters"):
+    with (
+        EngineThread(home=tmp_path / "home") as engine,
+        caplog.at_level(logging.WARNING, "memorist.adapters"),
+    ):
         with_it = bodies([MemoristProvider(attached=engine)])
 
     assert with_it == bodies([])
     assert "store=False" in caplog.text
 
 
-def test_a_message_that_cannot_be_read_goes_out_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later framework with other messages: the agent answers, with the provider and with the strategy, and memorist is told to have failed."""
-    monkeypatch.setattr(adapter, "originals_of", lambda *_: 1 / 0)
+def test_a_message_that_cannot_be_read_goes_out_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later framework with other messages: the agent answers, with the provider and with the
+    strategy, and memorist is told to have failed.
+    """
+    monkeypatch.setattr(adapter, "map_messages", lambda *_: 1 / 0)
     told: list[object] = []
-    with ScriptedServer(Reader(2)) as server, Attached(home=tmp_path / "home", listener=told.append) as engine:
+    with (
+        ScriptedServer(Reader(2)) as server,
+        EngineThread(home=tmp_path / "home", listener=told.append) as engine,
+    ):
         strategy = MemoristCompaction(attached=engine)
         world = World(server=server, project=tmp_path, attached=engine)
-        talk = Conversation(world, "s", context_providers=[MemoristProvider(attached=engine)], compaction_strategy=strategy)
+        talk = Conversation(
+            world,
+            "s",
+            context_providers=[MemoristProvider(attached=engine)],
+            compaction_strategy=strategy,
+        )
         assert "came last" in talk.say(TASK)
         talk.close()
 

@@ -1,4 +1,6 @@
-"""The Anthropic SDK: the story through `messages.create`, `messages.stream` and the tool runner, blocking and async; and what is its own."""
+"""The Anthropic SDK: the story through `messages.create`, `messages.stream` and the tool runner,
+blocking and async; and what is its own.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,35 @@ import pytest
 
 from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
 
-pytest.importorskip("anthropic", reason="anthropic is not installed; `make test-plugs PLUGS=anthropic-sdk` brings it")
+pytest.importorskip(
+    "anthropic",
+    reason="anthropic is not installed; `make test-plugs PLUGS=anthropic-sdk` brings it",
+)
 
 import anthropic
 from anthropic import beta_async_tool, beta_tool
 from anthropic.lib.tools import ToolError
 
-from memorist.adapters.anthropic_memory import AsyncMemoristMemoryTool, MemoristMemoryTool
-from memorist.adapters.anthropic_sdk import REACHES, MemoristMiddleware
-from memorist.adapters.attached import Attached
-from memorist.compaction.settings import CompactionSettings
+from memorist.adapters.anthropic_sdk import (
+    FEATURES,
+    AsyncMemoristMemoryTool,
+    MemoristAnthropic,
+    MemoristMemoryTool,
+)
+from memorist.adapters.bridge import EngineThread
 from memorist.errors import ContextTooLong, UsageError
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
-from memorist.settings import Settings
-from memorist.testing import Call, Cut, Fail, Many, Raw, Say, ScriptedServer, Status
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing import (
+    CallTool,
+    CutReply,
+    Fail,
+    HttpError,
+    RawReply,
+    ReplyParts,
+    Say,
+    ScriptedServer,
+)
 from memorist.testing.steps import Step
 
 QUESTION: Any = {"role": "user", "content": "Fix the importer, please."}
@@ -36,7 +52,7 @@ QUESTION: Any = {"role": "user", "content": "Fix the importer, please."}
 class AnthropicSDK:
     """A loop of one's own over the client."""
 
-    reaches = REACHES
+    reaches = FEATURES
 
     def __init__(self, how: str) -> None:
         self.how = how
@@ -44,12 +60,18 @@ class AnthropicSDK:
     def begin(self, world: World, session: str) -> Talk:
         plug = None
         if world.attached is not None:
-            plug = MemoristMiddleware(project=world.project, attached=world.attached, session=session)
+            plug = MemoristAnthropic(
+                project=world.project, attached=world.attached, session=session
+            )
         middleware = [] if plug is None else [plug]
         if self.how.startswith("async"):
-            client: Any = anthropic.AsyncAnthropic(base_url=world.server.url, api_key="none", max_retries=0, middleware=middleware)
+            client: Any = anthropic.AsyncAnthropic(
+                base_url=world.server.url, api_key="none", max_retries=0, middleware=middleware
+            )
         else:
-            client = anthropic.Anthropic(base_url=world.server.url, api_key="none", max_retries=0, middleware=middleware)
+            client = anthropic.Anthropic(
+                base_url=world.server.url, api_key="none", max_retries=0, middleware=middleware
+            )
         return Conversation(client, world, self.how)
 
 
@@ -62,7 +84,11 @@ class Conversation:
         self.messages: list[Any] = []
         schema = {"type": "object", "properties": {"number": {"type": "integer"}}}
         definition = {"name": TOOL, "description": world.tool.__doc__, "input_schema": schema}
-        self.given: dict[str, Any] = {"model": MODEL, "max_tokens": MAX_OUTPUT, "tools": [definition]}
+        self.given: dict[str, Any] = {
+            "model": MODEL,
+            "max_tokens": MAX_OUTPUT,
+            "tools": [definition],
+        }
 
     def say(self, text: str) -> str:
         self.messages.append({"role": "user", "content": text})
@@ -74,7 +100,14 @@ class Conversation:
             calls = [block for block in reply.content if block.type == "tool_use"]
             if not calls:
                 return str(reply.content[-1].text)
-            results = [{"type": "tool_result", "tool_use_id": each.id, "content": self.tool(each.input["number"])} for each in calls]
+            results = [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": each.id,
+                    "content": self.tool(each.input["number"]),
+                }
+                for each in calls
+            ]
             self.messages.append({"role": "user", "content": results})
 
     def _now(self) -> Any:
@@ -90,7 +123,11 @@ class Conversation:
     def _by_the_runner(self) -> str:
         if self.how == "runner":
             found = self.client.beta.messages.tool_runner(
-                model=MODEL, max_tokens=MAX_OUTPUT, messages=list(self.messages), tools=[beta_tool(self.tool)], thread=False
+                model=MODEL,
+                max_tokens=MAX_OUTPUT,
+                messages=list(self.messages),
+                tools=[beta_tool(self.tool)],
+                thread=False,
             )
             last = found.until_done()
             self.messages = list(found._params["messages"])
@@ -104,7 +141,11 @@ class Conversation:
             return self.tool(number)
 
         found = self.client.beta.messages.tool_runner(
-            model=MODEL, max_tokens=MAX_OUTPUT, messages=list(self.messages), tools=[beta_async_tool(read_page)], thread=False
+            model=MODEL,
+            max_tokens=MAX_OUTPUT,
+            messages=list(self.messages),
+            tools=[beta_async_tool(read_page)],
+            thread=False,
         )
         last = await found.until_done()
         self.messages = list(found._params["messages"])
@@ -121,42 +162,53 @@ class Conversation:
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize("how", ["create", "stream", "async", "runner", "async runner"])
 def test_the_story(tmp_path: Path, how: str) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(AnthropicSDK(how), tmp_path)
 
 
 @pytest.fixture
-def plug(tmp_path: Path) -> Iterator[MemoristMiddleware]:
-    with MemoristMiddleware(home=tmp_path / "home", settings=small()) as made:
+def plug(tmp_path: Path) -> Iterator[MemoristAnthropic]:
+    with MemoristAnthropic(home=tmp_path / "home", settings=small()) as made:
         yield made
 
 
 def small(*, provider: bool = False) -> Settings:
-    known = ModelSettings(prices={MODEL: Price(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)})
+    known = ModelSettings(
+        prices={MODEL: ModelPrice(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
+    )
     return Settings(models=known, compaction=CompactionSettings(by_price=False, provider=provider))
 
 
 def client_of(server: ScriptedServer, *middleware: Any, retries: int = 0) -> Any:
-    return anthropic.Anthropic(base_url=server.url, api_key="none", max_retries=retries, middleware=middleware)
+    return anthropic.Anthropic(
+        base_url=server.url, api_key="none", max_retries=retries, middleware=middleware
+    )
 
 
 def ask(client: Any, *messages: Any, **given: Any) -> Any:
-    return client.messages.create(model=MODEL, max_tokens=MAX_OUTPUT, messages=list(messages), **given)
+    return client.messages.create(
+        model=MODEL, max_tokens=MAX_OUTPUT, messages=list(messages), **given
+    )
 
 
-def following(plug: MemoristMiddleware, session: str | None = None) -> Any:
+def following(plug: MemoristAnthropic, session: str | None = None) -> Any:
     talk = plug.conversation(session or "")
     assert talk.session is not None
-    return talk.session.following
+    return talk.session.tracker
 
 
 @pytest.mark.covers("IN-1")
-def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: MemoristMiddleware) -> None:
+def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: MemoristAnthropic) -> None:
     """The host gets the reply to the smaller one, and hears nothing of the refusal."""
     messages: list[Any] = [QUESTION]
     for number in range(30):
         step = f"Step {number} looked at the table of tides and found nothing. " * 30
-        messages += [{"role": "assistant", "content": step}, {"role": "user", "content": f"Go on with {number}."}]
+        messages += [
+            {"role": "assistant", "content": step},
+            {"role": "user", "content": f"Go on with {number}."},
+        ]
     with ScriptedServer([Fail(error=ContextTooLong("too long")), Say(text="done")]) as server:
         reply = ask(client_of(server, plug), *messages)
 
@@ -166,10 +218,10 @@ def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: Memorist
 
 
 @pytest.mark.covers("IN-1")
-def test_a_refusal_for_another_reason_is_the_hosts(plug: MemoristMiddleware) -> None:
+def test_a_refusal_for_another_reason_is_the_hosts(plug: MemoristAnthropic) -> None:
     """It is raised as the SDK raises it, and nothing is sent again."""
     with (
-        ScriptedServer([Status(code=400, message="max_tokens is missing")]) as server,
+        ScriptedServer([HttpError(code=400, message="max_tokens is missing")]) as server,
         pytest.raises(anthropic.BadRequestError, match="max_tokens"),
     ):
         ask(client_of(server, plug), QUESTION)
@@ -178,9 +230,9 @@ def test_a_refusal_for_another_reason_is_the_hosts(plug: MemoristMiddleware) -> 
 
 
 @pytest.mark.covers("IN-1")
-def test_the_sdks_own_retries_are_one_call(plug: MemoristMiddleware) -> None:
+def test_the_sdks_own_retries_are_one_call(plug: MemoristAnthropic) -> None:
     """The request that is tried again is the same, and the conversation holds each message once."""
-    with ScriptedServer([Status(code=529, retry_after="0"), Say(text="done")]) as server:
+    with ScriptedServer([HttpError(code=529, retry_after="0"), Say(text="done")]) as server:
         ask(client_of(server, plug, retries=1), QUESTION)
 
     assert server.received[0].body == server.received[1].body
@@ -191,12 +243,14 @@ def test_the_sdks_own_retries_are_one_call(plug: MemoristMiddleware) -> None:
 def test_the_betas_of_the_providers_own_compaction_go_beside_the_hosts(tmp_path: Path) -> None:
     """The header names both, and the edits stand in the request."""
     with (
-        MemoristMiddleware(home=tmp_path / "home", settings=small(provider=True)) as plug,
+        MemoristAnthropic(home=tmp_path / "home", settings=small(provider=True)) as plug,
         ScriptedServer([Say(text="one"), Say(text="two")]) as server,
     ):
         client = client_of(server, plug)
         ask(client, QUESTION, extra_headers={"anthropic-beta": "files-api-2025-04-14"})
-        client.beta.messages.create(model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION], betas=["files-api-2025-04-14"])
+        client.beta.messages.create(
+            model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION], betas=["files-api-2025-04-14"]
+        )
 
     for request in server.received:
         assert "compact_20260112" in json.dumps(request.body["context_management"])
@@ -206,9 +260,13 @@ def test_the_betas_of_the_providers_own_compaction_go_beside_the_hosts(tmp_path:
 
 
 @pytest.mark.covers("IN-1")
-def test_a_stream_that_breaks_off_is_the_hosts_affair(plug: MemoristMiddleware) -> None:
-    """The host gets the error that it gets without memorist; what there was of a reply is not taken for one, and the next call works."""
-    with ScriptedServer([Cut(step=Say(text="a long reply that ends early"), then="close"), Say(text="done")]) as server:
+def test_a_stream_that_breaks_off_is_the_hosts_affair(plug: MemoristAnthropic) -> None:
+    """The host gets the error that it gets without memorist; what there was of a reply is not taken
+    for one, and the next call works.
+    """
+    with ScriptedServer(
+        [CutReply(step=Say(text="a long reply that ends early"), then="close"), Say(text="done")]
+    ) as server:
         client = client_of(server, plug)
         with pytest.raises(Exception, match=r"peer closed|closed|incomplete") as raised:
             list(ask(client, QUESTION, stream=True))
@@ -221,11 +279,13 @@ def test_a_stream_that_breaks_off_is_the_hosts_affair(plug: MemoristMiddleware) 
 
 
 @pytest.mark.covers("IN-1")
-def test_a_stream_that_the_host_leaves_early_is_no_reply(plug: MemoristMiddleware) -> None:
+def test_a_stream_that_the_host_leaves_early_is_no_reply(plug: MemoristAnthropic) -> None:
     """Closing it early is no error."""
     with (
         ScriptedServer([Say(text="one two three four five six seven")]) as server,
-        client_of(server, plug).messages.stream(model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION]) as stream,
+        client_of(server, plug).messages.stream(
+            model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION]
+        ) as stream,
     ):
         next(iter(stream))
 
@@ -233,13 +293,21 @@ def test_a_stream_that_the_host_leaves_early_is_no_reply(plug: MemoristMiddlewar
 
 
 @pytest.mark.covers("IN-1")
-def test_raw_and_streamed_answers_stay_what_they_are(plug: MemoristMiddleware) -> None:
-    """`with_raw_response` and `with_streaming_response` give their objects, and memorist follows all the same."""
+def test_raw_and_streamed_answers_stay_what_they_are(plug: MemoristAnthropic) -> None:
+    """`with_raw_response` and `with_streaming_response` give their objects, and memorist follows
+    all the same.
+    """
     with ScriptedServer([Say(text="one"), Say(text="two")]) as server:
         client = client_of(server, plug)
-        raw = client.messages.with_raw_response.create(model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION])
+        raw = client.messages.with_raw_response.create(
+            model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION]
+        )
         answer = {"role": "assistant", "content": "one"}
-        given: dict[str, Any] = {"model": MODEL, "max_tokens": MAX_OUTPUT, "messages": [QUESTION, answer, QUESTION]}
+        given: dict[str, Any] = {
+            "model": MODEL,
+            "max_tokens": MAX_OUTPUT,
+            "messages": [QUESTION, answer, QUESTION],
+        }
         with client.messages.with_streaming_response.create(**given) as streamed:
             body = json.loads(b"".join(streamed.iter_bytes()))
 
@@ -249,16 +317,25 @@ def test_raw_and_streamed_answers_stay_what_they_are(plug: MemoristMiddleware) -
 
 
 @pytest.mark.covers("IN-1")
-def test_a_history_that_the_provider_keeps_passes_as_it_is(plug: MemoristMiddleware, caplog: pytest.LogCaptureFixture) -> None:
-    """The tool runner's message threads send what is new alone: memorist says so once, and keeps out."""
+def test_a_history_that_the_provider_keeps_passes_as_it_is(
+    plug: MemoristAnthropic, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The tool runner's message threads send what is new alone: memorist says so once, and keeps
+    out.
+    """
 
     @beta_tool
     def look() -> str:
         """Look."""
         return "nothing"
 
-    with ScriptedServer([Call(name="look"), Say(text="done")], strict=False) as server, caplog.at_level(logging.WARNING):
-        runner = client_of(server, plug).beta.messages.tool_runner(model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION], tools=[look])
+    with (
+        ScriptedServer([CallTool(name="look"), Say(text="done")], strict=False) as server,
+        caplog.at_level(logging.WARNING),
+    ):
+        runner = client_of(server, plug).beta.messages.tool_runner(
+            model=MODEL, max_tokens=MAX_OUTPUT, messages=[QUESTION], tools=[look]
+        )
         assert runner.until_done().content[0].text == "done"
 
     assert all("thread" in request.body for request in server.received)
@@ -267,7 +344,7 @@ def test_a_history_that_the_provider_keeps_passes_as_it_is(plug: MemoristMiddlew
 
 
 @pytest.mark.covers("IN-1")
-def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristMiddleware) -> None:
+def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristAnthropic) -> None:
     """By `within`, and to none within `apart`; both hold for the task that entered them."""
 
     async def talk(client: Any, name: str) -> None:
@@ -275,13 +352,21 @@ def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristMi
             history: list[Any] = []
             for number in range(3):
                 history.append({"role": "user", "content": f"{name} {number}"})
-                reply = await client.messages.create(model=MODEL, max_tokens=MAX_OUTPUT, messages=history)
+                reply = await client.messages.create(
+                    model=MODEL, max_tokens=MAX_OUTPUT, messages=history
+                )
                 history.append({"role": "assistant", "content": reply.content})
-                with plug.apart():
-                    await client.messages.create(model=MODEL, max_tokens=MAX_OUTPUT, messages=[{"role": "user", "content": "A title."}])
+                with plug.bypass():
+                    await client.messages.create(
+                        model=MODEL,
+                        max_tokens=MAX_OUTPUT,
+                        messages=[{"role": "user", "content": "A title."}],
+                    )
 
     async def main(server: ScriptedServer) -> None:
-        async with anthropic.AsyncAnthropic(base_url=server.url, api_key="none", middleware=[plug]) as client:
+        async with anthropic.AsyncAnthropic(
+            base_url=server.url, api_key="none", middleware=[plug]
+        ) as client:
             await asyncio.gather(*(talk(client, f"talk-{number}") for number in range(5)))
 
     with ScriptedServer(lambda request: Say(text="yes")) as server:
@@ -292,15 +377,26 @@ def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristMi
 
 
 @pytest.mark.covers("IN-1")
-def test_pictures_and_unknown_blocks_go_out_as_they_came(plug: MemoristMiddleware) -> None:
-    """Blocks that memorist does not know, marks, and replies that hold thinking stand in the next request as the host gave them."""
-    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+def test_pictures_and_unknown_blocks_go_out_as_they_came(plug: MemoristAnthropic) -> None:
+    """Blocks that memorist does not know, marks, and replies that hold thinking stand in the next
+    request as the host gave them.
+    """
+    picture = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+    }
     strange = {"type": "hologram", "depth": 3}
     first: dict[str, Any] = {
         "role": "user",
-        "content": [picture, strange, {"type": "text", "text": "What is it?", "cache_control": {"type": "ephemeral"}}],
+        "content": [
+            picture,
+            strange,
+            {"type": "text", "text": "What is it?", "cache_control": {"type": "ephemeral"}},
+        ],
     }
-    with ScriptedServer(lambda request: Many(parts=(Say(text="A ship."),)), strict=False) as server:
+    with ScriptedServer(
+        lambda request: ReplyParts(parts=(Say(text="A ship."),)), strict=False
+    ) as server:
         client = client_of(server, plug)
         reply = ask(client, first)
         ask(client, first, {"role": "assistant", "content": reply.content}, QUESTION)
@@ -313,11 +409,16 @@ def test_pictures_and_unknown_blocks_go_out_as_they_came(plug: MemoristMiddlewar
 
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize(
-    "body", [{"type": "message"}, {"content": "x", "type": "message"}, {"type": "message", "role": "assistant", "content": [{"type": 5}]}]
+    "body",
+    [
+        {"type": "message"},
+        {"content": "x", "type": "message"},
+        {"type": "message", "role": "assistant", "content": [{"type": 5}]},
+    ],
 )
-def test_an_odd_reply_stops_nothing(plug: MemoristMiddleware, body: dict[str, Any]) -> None:
+def test_an_odd_reply_stops_nothing(plug: MemoristAnthropic, body: dict[str, Any]) -> None:
     """What is no message reaches the host as the SDK reads it, and the next call goes through."""
-    steps: list[Step] = [Raw(body=body), Say(text="done")]
+    steps: list[Step] = [RawReply(body=body), Say(text="done")]
     with ScriptedServer(steps) as server:
         client = client_of(server, plug)
         ask(client, QUESTION)
@@ -325,10 +426,15 @@ def test_an_odd_reply_stops_nothing(plug: MemoristMiddleware, body: dict[str, An
 
 
 @pytest.mark.covers("IN-1")
-def test_other_requests_are_let_alone(plug: MemoristMiddleware) -> None:
+def test_other_requests_are_let_alone(plug: MemoristAnthropic) -> None:
     """Counting tokens is no call of a model."""
     with ScriptedServer([]) as server:
-        assert client_of(server, plug).messages.count_tokens(model=MODEL, messages=[QUESTION]).input_tokens > 0
+        assert (
+            client_of(server, plug)
+            .messages.count_tokens(model=MODEL, messages=[QUESTION])
+            .input_tokens
+            > 0
+        )
 
     assert plug.attached.conversation(plug.session, format="anthropic").session is None
 
@@ -336,7 +442,9 @@ def test_other_requests_are_let_alone(plug: MemoristMiddleware) -> None:
 @pytest.mark.covers("IN-1", "SF-2")
 @pytest.mark.parametrize("how", ["sync", "async"])
 def test_the_memory_tool_in_the_tool_runner(tmp_path: Path, how: str) -> None:
-    """The model views, writes and reads; what a tool's result says comes from outside, by the conversation; a refusal is a tool's error."""
+    """The model views, writes and reads; what a tool's result says comes from outside, by the
+    conversation; a refusal is a tool's error.
+    """
     project = tmp_path / "harbour"
     (project / ".git").mkdir(parents=True)
     page = "The harbour office opens at nine on weekdays and at ten on the other days of the week."
@@ -347,7 +455,11 @@ def test_the_memory_tool_in_the_tool_runner(tmp_path: Path, how: str) -> None:
         {"command": "view", "path": "/memories/../../etc/passwd"},
         {"command": "fly", "path": "/memories"},
     ]
-    steps: list[Step] = [Call(name="look"), *(Call(name="memory", input=command) for command in commands), Say(text="done")]
+    steps: list[Step] = [
+        CallTool(name="look"),
+        *(CallTool(name="memory", input=command) for command in commands),
+        Say(text="done"),
+    ]
 
     def look() -> str:
         """Look at the page of the office."""
@@ -357,25 +469,52 @@ def test_the_memory_tool_in_the_tool_runner(tmp_path: Path, how: str) -> None:
         """Look at the page of the office."""
         return page
 
-    async def later(server: ScriptedServer, plug: MemoristMiddleware) -> None:
-        async with anthropic.AsyncAnthropic(base_url=server.url, api_key="none", middleware=[plug]) as client:
-            tools: list[Any] = [beta_async_tool(look_later, name="look"), AsyncMemoristMemoryTool(plug)]
-            given: dict[str, Any] = {"model": MODEL, "max_tokens": MAX_OUTPUT, "messages": [QUESTION], "tools": tools, "thread": False}
+    async def later(server: ScriptedServer, plug: MemoristAnthropic) -> None:
+        async with anthropic.AsyncAnthropic(
+            base_url=server.url, api_key="none", middleware=[plug]
+        ) as client:
+            tools: list[Any] = [
+                beta_async_tool(look_later, name="look"),
+                AsyncMemoristMemoryTool(plug),
+            ]
+            given: dict[str, Any] = {
+                "model": MODEL,
+                "max_tokens": MAX_OUTPUT,
+                "messages": [QUESTION],
+                "tools": tools,
+                "thread": False,
+            }
             await client.beta.messages.tool_runner(**given).until_done()
 
-    with ScriptedServer(steps) as server, MemoristMiddleware(project=project, home=tmp_path / "home") as plug:
+    with (
+        ScriptedServer(steps) as server,
+        MemoristAnthropic(project=project, home=tmp_path / "home") as plug,
+    ):
         if how == "sync":
             tools: list[Any] = [beta_tool(look), MemoristMemoryTool(plug)]
-            given: dict[str, Any] = {"model": MODEL, "max_tokens": MAX_OUTPUT, "messages": [QUESTION], "tools": tools, "thread": False}
+            given: dict[str, Any] = {
+                "model": MODEL,
+                "max_tokens": MAX_OUTPUT,
+                "messages": [QUESTION],
+                "tools": tools,
+                "thread": False,
+            }
             client_of(server, plug).beta.messages.tool_runner(**given).until_done()
         else:
             asyncio.run(later(server, plug))
-        heads = plug.attached.engine.memory(str(project)).heads()
+        heads = plug.attached.engine.memory(str(project)).headers()
 
     blocks = [
-        block for message in server.received[-1].body["messages"] if isinstance(message["content"], list) for block in message["content"]
+        block
+        for message in server.received[-1].body["messages"]
+        if isinstance(message["content"], list)
+        for block in message["content"]
     ]
-    results = [(bool(block.get("is_error")), block["content"]) for block in blocks if block["type"] == "tool_result"]
+    results = [
+        (bool(block.get("is_error")), block["content"])
+        for block in blocks
+        if block["type"] == "tool_result"
+    ]
     assert [error for error, _ in results] == [False, False, False, False, True, True]
     assert page in results[3][1]
     assert {"type": "memory_20250818", "name": "memory"} in server.received[0].body["tools"]
@@ -387,7 +526,7 @@ def test_a_memory_tool_needs_a_project(tmp_path: Path) -> None:
     """It says so when it is made, and works without a client's middleware."""
     with pytest.raises(UsageError, match="project"):
         MemoristMemoryTool(home=tmp_path / "home")
-    with Attached(home=tmp_path / "home") as engine:
+    with EngineThread(home=tmp_path / "home") as engine:
         tool = MemoristMemoryTool(project=tmp_path, attached=engine)
         assert "/memories" in str(tool.call({"command": "view", "path": "/memories"}))
         with pytest.raises(ToolError, match="file_text"):

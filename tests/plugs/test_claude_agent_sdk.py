@@ -1,4 +1,6 @@
-"""The Claude Agent SDK: a story through the Claude Code that it brings, with hooks in this process; and the store, by the SDK's own suite."""
+"""The Claude Agent SDK: a story through the Claude Code that it brings, with hooks in this process;
+and the store, by the SDK's own suite.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,28 @@ from hypothesis import strategies as st
 
 from plugs.story import CORRECTION, LATER, LESSON, TASK, words
 
-pytest.importorskip("claude_agent_sdk", reason="claude-agent-sdk is not installed; `make test-plugs PLUGS=claude-agent-sdk` brings it")
+pytest.importorskip(
+    "claude_agent_sdk",
+    reason="claude-agent-sdk is not installed; `make test-plugs PLUGS=claude-agent-sdk` brings it",
+)
 
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, HookMatcher, ResultMessage, create_sdk_mcp_server, query, tool
+from claude_agent_sdk import (
+    ClaudeAgentOptions,
+    ClaudeSDKClient,
+    HookMatcher,
+    ResultMessage,
+    create_sdk_mcp_server,
+    query,
+    tool,
+)
 from claude_agent_sdk.testing import run_session_store_conformance
 
-from memorist.adapters.attached import Attached
-from memorist.adapters.claude_agent_sdk import REACHES, MemoristHooks
-from memorist.adapters.claude_sessions import MemoristSessionStore
+from memorist.adapters.bridge import EngineThread
+from memorist.adapters.claude_agent_sdk import FEATURES, MemoristHooks, MemoristSessionStore
 from memorist.errors import StoreError
 from memorist.events import AdapterFailed, ConversationCompacted, Event
 from memorist.ports import Request
-from memorist.testing import Call, Say, ScriptedServer
+from memorist.testing import CallTool, Say, ScriptedServer
 from memorist.testing.steps import Step
 
 MODEL = "claude-sonnet-4-5"
@@ -47,14 +59,16 @@ async def read_page(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def model(request: Request) -> Step:
-    """Reads a page when it is given the task, sums up when Claude Code compacts, and agrees to all else."""
+    """Reads a page when it is given the task, sums up when Claude Code compacts, and agrees to all
+    else.
+    """
     said = words(request.body["messages"][-1:])
     if not request.body.get("tools"):
         return Say(text="A title.")
     if "<analysis>" in said:
         return Say(text=SUMMARY)
     if TASK in said:
-        return Call(name="mcp__book__read_page", input={"number": 3})
+        return CallTool(name="mcp__book__read_page", input={"number": 3})
     return Say(text="I will.")
 
 
@@ -76,13 +90,20 @@ def options(server: ScriptedServer, project: Path, **more: Any) -> ClaudeAgentOp
     }
     book = create_sdk_mcp_server("book", tools=[read_page])
     return ClaudeAgentOptions(
-        model=MODEL, cwd=project, env=environment, mcp_servers={"book": book}, allowed_tools=["mcp__book__read_page"], **more
+        model=MODEL,
+        cwd=project,
+        env=environment,
+        mcp_servers={"book": book},
+        allowed_tools=["mcp__book__read_page"],
+        **more,
     )
 
 
 async def say(client: ClaudeSDKClient, text: str) -> ResultMessage:
     await client.query(text)
-    return [message async for message in client.receive_response() if isinstance(message, ResultMessage)][-1]
+    return [
+        message async for message in client.receive_response() if isinstance(message, ResultMessage)
+    ][-1]
 
 
 def shown_in(server: ScriptedServer, text: str) -> list[bool]:
@@ -92,24 +113,41 @@ def shown_in(server: ScriptedServer, text: str) -> list[bool]:
 
 @pytest.mark.covers("IN-1")
 async def test_the_story(tmp_path: Path, project: Path) -> None:
-    """A task and a correction, a compaction by Claude Code after which the notes come back, and a second session that is shown what was learnt."""
+    """A task and a correction, a compaction by Claude Code after which the notes come back, and a
+    second session that is shown what was learnt.
+    """
     told: list[Event] = []
-    with ScriptedServer(model, strict=False) as server, Attached(home=tmp_path / "home", listener=told.append) as engine:
-        async with MemoristHooks(attached=engine) as memorist, ClaudeSDKClient(memorist.options(options(server, project))) as client:
+    with (
+        ScriptedServer(model, strict=False) as server,
+        EngineThread(home=tmp_path / "home", listener=told.append) as engine,
+    ):
+        async with (
+            MemoristHooks(attached=engine) as memorist,
+            ClaudeSDKClient(memorist.options(options(server, project))) as client,
+        ):
             await say(client, TASK)
             await say(client, CORRECTION)
             before = len(shown_in(server, ""))
             await say(client, "/compact")
             await say(client, "Go on.")
             restored = shown_in(server, "never npm")[before:]
-        lessons = [head.description for head in engine.engine.memory(str(project)).heads()]
-        notes = "\n".join(path.read_text("utf-8") for path in (tmp_path / "home").glob("projects/*/*/session-memory/summary.md"))
-    with ScriptedServer(model, strict=False) as server, Attached(home=tmp_path / "home", listener=told.append) as engine:
-        async with MemoristHooks(attached=engine) as memorist, ClaudeSDKClient(memorist.options(options(server, project))) as client:
+        lessons = [head.description for head in engine.engine.memory(str(project)).headers()]
+        notes = "\n".join(
+            path.read_text("utf-8")
+            for path in (tmp_path / "home").glob("projects/*/*/session-memory/summary.md")
+        )
+    with (
+        ScriptedServer(model, strict=False) as server,
+        EngineThread(home=tmp_path / "home", listener=told.append) as engine,
+    ):
+        async with (
+            MemoristHooks(attached=engine) as memorist,
+            ClaudeSDKClient(memorist.options(options(server, project))) as client,
+        ):
             await say(client, LATER)
         second = shown_in(server, LESSON)
 
-    assert frozenset({"notes", "recall", "extraction"}) == REACHES
+    assert frozenset({"notes", "recall", "extraction"}) == FEATURES
     assert LESSON in " ".join(lessons)
     assert "harbour report" in notes
     assert restored[-1], "the notes did not come back after the compaction"
@@ -140,12 +178,20 @@ async def test_a_memorist_that_cannot_work_stops_nothing(tmp_path: Path, project
     """Its home is a file: the agent answers, and the failure is told."""
     (tmp_path / "file").write_text("no folder")
     told: list[Event] = []
-    with ScriptedServer(model, strict=False) as server, Attached(home=tmp_path / "file", listener=told.append) as engine:
-        async with MemoristHooks(attached=engine) as memorist, ClaudeSDKClient(memorist.options(options(server, project))) as client:
+    with (
+        ScriptedServer(model, strict=False) as server,
+        EngineThread(home=tmp_path / "file", listener=told.append) as engine,
+    ):
+        async with (
+            MemoristHooks(attached=engine) as memorist,
+            ClaudeSDKClient(memorist.options(options(server, project))) as client,
+        ):
             result = await say(client, TASK)
 
     assert result.result == "I will."
-    assert {event.point for event in told if isinstance(event, AdapterFailed)} >= {"UserPromptSubmit"}
+    assert {event.point for event in told if isinstance(event, AdapterFailed)} >= {
+        "UserPromptSubmit"
+    }
 
 
 @pytest.mark.covers("IN-1")
@@ -155,20 +201,35 @@ def test_the_hooks_stand_behind_those_of_the_program(tmp_path: Path) -> None:
     async def own(*_: Any) -> Any:
         return {}
 
-    given = ClaudeAgentOptions(model=MODEL, hooks={"Stop": [HookMatcher(hooks=[own])], "Notification": [HookMatcher(hooks=[own])]})
+    given = ClaudeAgentOptions(
+        model=MODEL,
+        hooks={"Stop": [HookMatcher(hooks=[own])], "Notification": [HookMatcher(hooks=[own])]},
+    )
     with MemoristHooks(home=tmp_path / "home") as memorist:
         made = memorist.options(given)
 
     assert made.model == MODEL
     assert made.hooks is not None
-    assert [len(made.hooks[name]) for name in ("Stop", "Notification", "UserPromptSubmit")] == [2, 1, 1]
+    assert [len(made.hooks[name]) for name in ("Stop", "Notification", "UserPromptSubmit")] == [
+        2,
+        1,
+        1,
+    ]
     assert given.hooks is not None
     assert [len(matchers) for matchers in given.hooks.values()] == [1, 1]
 
 
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize(
-    "event", [{}, {"session_id": 5}, {"session_id": "a", "transcript_path": "/nowhere/x.jsonl", "cwd": 7}, None, "text", [1]]
+    "event",
+    [
+        {},
+        {"session_id": 5},
+        {"session_id": "a", "transcript_path": "/nowhere/x.jsonl", "cwd": 7},
+        None,
+        "text",
+        [1],
+    ],
 )
 async def test_an_odd_event_is_answered_with_nothing(tmp_path: Path, event: Any) -> None:
     """What Claude Code of another version may send."""
@@ -192,7 +253,9 @@ async def test_the_store_keeps_the_sdks_contract(tmp_path: Path) -> None:
 
 @pytest.mark.covers("SF-4")
 async def test_a_line_that_comes_twice_is_kept_once(tmp_path: Path) -> None:
-    """The SDK sends a batch again when it does not know whether it arrived; lines without an id are kept each time."""
+    """The SDK sends a batch again when it does not know whether it arrived; lines without an id are
+    kept each time.
+    """
     store = MemoristSessionStore(tmp_path / "s.sqlite")
     key: Any = {"project_key": "p", "session_id": "s"}
     batch: list[Any] = [{"type": "user", "uuid": "a"}, {"type": "mode"}]
@@ -211,7 +274,9 @@ async def test_many_writers_lose_nothing(tmp_path: Path) -> None:
     async def write(name: int) -> None:
         store = MemoristSessionStore(tmp_path / "s.sqlite")
         for number in range(10):
-            await store.append(key, [{"type": "x", "uuid": f"{name}-{number}", "from": name, "number": number}])
+            await store.append(
+                key, [{"type": "x", "uuid": f"{name}-{number}", "from": name, "number": number}]
+            )
 
     await asyncio.gather(*(write(name) for name in range(4)))
     lines: Any = await MemoristSessionStore(tmp_path / "s.sqlite").load(key)
@@ -226,7 +291,9 @@ async def test_a_store_that_is_damaged_says_so(tmp_path: Path) -> None:
     (tmp_path / "s.sqlite").write_bytes(b"no database" * 500)
 
     with pytest.raises(StoreError, match="move the file away"):
-        await MemoristSessionStore(tmp_path / "s.sqlite").load({"project_key": "p", "session_id": "s"})
+        await MemoristSessionStore(tmp_path / "s.sqlite").load(
+            {"project_key": "p", "session_id": "s"}
+        )
 
 
 JSON = st.recursive(
@@ -237,15 +304,22 @@ JSON = st.recursive(
 
 
 @pytest.mark.covers("IN-1")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    names=st.tuples(st.text(), st.text(), st.text()), lines=st.lists(st.dictionaries(st.text(), JSON, max_size=4), min_size=1, max_size=4)
+@settings(
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
-def test_every_line_goes_back_as_it_came(tmp_path: Path, names: tuple[str, str, str], lines: list[dict[str, Any]]) -> None:
+@given(
+    names=st.tuples(st.text(), st.text(), st.text()),
+    lines=st.lists(st.dictionaries(st.text(), JSON, max_size=4), min_size=1, max_size=4),
+)
+def test_every_line_goes_back_as_it_came(
+    tmp_path: Path, names: tuple[str, str, str], lines: list[dict[str, Any]]
+) -> None:
     """Whatever JSON it holds, halves of emoji and huge numbers among it; under names of any text."""
     store = MemoristSessionStore(tmp_path / f"{len(list(tmp_path.iterdir()))}.sqlite")
     key: Any = {"project_key": names[0], "session_id": names[1], "subpath": names[2]}
-    batch: Any = [{"type": "x", **line, "uuid": f"line-{number}"} for number, line in enumerate(lines)]
+    batch: Any = [
+        {"type": "x", **line, "uuid": f"line-{number}"} for number, line in enumerate(lines)
+    ]
 
     asyncio.run(store.append(key, batch))
 

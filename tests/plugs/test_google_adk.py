@@ -1,4 +1,6 @@
-"""Google ADK: the story with its real runner and Gemini client, and what is particular to its contents, its memory service and its compaction."""
+"""Google ADK: the story with its real runner and Gemini client, and what is particular to its
+contents, its memory service and its compaction.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugs.story import CORRECTION, EVERYTHING, LESSON, MAX_OUTPUT, MODEL, TASK, Reader, Talk, World, read_page, run_story, settings, words
+from plugs.story import (
+    CORRECTION,
+    EVERYTHING,
+    LESSON,
+    MAX_OUTPUT,
+    MODEL,
+    TASK,
+    Reader,
+    Talk,
+    World,
+    read_page,
+    run_story,
+    settings,
+    words,
+)
 
-pytest.importorskip("google.adk", reason="google-adk is not installed; `make test-plugs PLUGS=google-adk` brings it")
+pytest.importorskip(
+    "google.adk", reason="google-adk is not installed; `make test-plugs PLUGS=google-adk` brings it"
+)
 
 from google.adk.agents import LlmAgent, RunConfig
 from google.adk.apps import App
@@ -27,12 +45,17 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 from google.genai.errors import ClientError
 
-from memorist.adapters.attached import Attached
-from memorist.adapters.google_adk import MemoristMemory, MemoristPlugin, MemoristSummarizer, project_of
-from memorist.adapters.google_adk_contents import Contents
-from memorist.testing.server import ScriptedServer
+from memorist.adapters.bridge import EngineThread
+from memorist.adapters.google_adk import (
+    MemoristMemory,
+    MemoristPlugin,
+    MemoristSummarizer,
+    project_for_user,
+)
+from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.testing.steps import Say
 from plugs.gemini import GeminiGateway
+from support.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""
@@ -64,7 +87,11 @@ class Conversation:
         self.stack = ExitStack()
         self.gateway = self.stack.enter_context(GeminiGateway(world.server))
         self.loop = self.stack.enter_context(asyncio.Runner())
-        plugins: list[BasePlugin] = [] if world.attached is None else [MemoristPlugin(project=world.project, attached=world.attached)]
+        plugins: list[BasePlugin] = (
+            []
+            if world.attached is None
+            else [MemoristPlugin(project=world.project, attached=world.attached)]
+        )
         self.model = Gemini(model=MODEL, base_url=self.gateway.url)
         agent = LlmAgent(
             name="reader",
@@ -73,7 +100,12 @@ class Conversation:
             tools=[world.tool, *more.pop("tools", ())],
             generate_content_config=types.GenerateContentConfig(max_output_tokens=MAX_OUTPUT),
         )
-        app = App(name="harbour", root_agent=agent, plugins=plugins, events_compaction_config=more.pop("compaction", None))
+        app = App(
+            name="harbour",
+            root_agent=agent,
+            plugins=plugins,
+            events_compaction_config=more.pop("compaction", None),
+        )
         self.sessions = InMemorySessionService()
         self.runner = Runner(app=app, session_service=self.sessions, **more)
         self.session = session
@@ -81,7 +113,9 @@ class Conversation:
         self.loop.run(self.sessions.create_session(session_id=session, **USER))
 
     def say(self, text: str, *parts: types.Part) -> str:
-        return self.loop.run(self._say(types.Content(role="user", parts=[types.Part(text=text), *parts])))
+        return self.loop.run(
+            self._say(types.Content(role="user", parts=[types.Part(text=text), *parts]))
+        )
 
     async def _say(self, content: types.Content) -> str:
         last = ""
@@ -89,10 +123,17 @@ class Conversation:
             user_id="ada",
             session_id=self.session,
             new_message=content,
-            run_config=RunConfig.model_validate({} if self.mode is None else {"streaming_mode": self.mode}),
+            run_config=RunConfig.model_validate(
+                {} if self.mode is None else {"streaming_mode": self.mode}
+            ),
         )
         async for event in run:
-            if event.is_final_response() and not event.partial and event.content and event.content.parts:
+            if (
+                event.is_final_response()
+                and not event.partial
+                and event.content
+                and event.content.parts
+            ):
                 last = "".join(part.text or "" for part in event.content.parts)
         return last
 
@@ -100,17 +141,23 @@ class Conversation:
         self.loop.run(self._end())
         self.stack.close()
         assert not self.gateway.refusals, self.gateway.refusals
-        assert {":streamGenerateContent" in request.path for request in self.gateway.requests} == {self.mode == "sse"}
+        assert {":streamGenerateContent" in request.path for request in self.gateway.requests} == {
+            self.mode == "sse"
+        }
 
     async def _end(self) -> None:
         await self.runner.close()
-        await self.model.api_client.aio.aclose()  # a client of the running loop, which ADK leaves open
+        await (
+            self.model.api_client.aio.aclose()
+        )  # a client of the running loop, which ADK leaves open
 
 
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize("mode", [None, "sse"])
 def test_the_story(tmp_path: Path, mode: str | None) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(Adk(mode), tmp_path)
 
 
@@ -119,12 +166,20 @@ def said(text: str) -> types.Content:
 
 
 def calling(*names: str) -> types.Content:
-    calls = [types.Part(function_call=types.FunctionCall(name=name, args={"n": 1}), thought_signature=b"signed") for name in names]
+    calls = [
+        types.Part(
+            function_call=types.FunctionCall(name=name, args={"n": 1}), thought_signature=b"signed"
+        )
+        for name in names
+    ]
     return types.Content(role="model", parts=calls)
 
 
 def results(*pairs: tuple[str, str]) -> types.Content:
-    found = [types.Part(function_response=types.FunctionResponse(name=name, response={"result": text})) for name, text in pairs]
+    found = [
+        types.Part(function_response=types.FunctionResponse(name=name, response={"result": text}))
+        for name, text in pairs
+    ]
     return types.Content(role="user", parts=found)
 
 
@@ -133,12 +188,30 @@ texts = st.text(max_size=8)
 parts = st.one_of(
     texts.map(lambda text: types.Part(text=text)),
     texts.map(lambda text: types.Part(text=text, thought=True)),
-    st.binary(max_size=8).map(lambda data: types.Part(inline_data=types.Blob(data=data, mime_type="image/png"))),
-    st.just(types.Part(file_data=types.FileData(file_uri="gs://bucket/plan.pdf", mime_type="application/pdf"))),
-    st.just(types.Part(executable_code=types.ExecutableCode(code="1 + 1", language=types.Language.PYTHON))),
-    st.builds(lambda name, id: types.Part(function_call=types.FunctionCall(name=name, id=id, args={"n": 1})), names, st.none() | names),
+    st.binary(max_size=8).map(
+        lambda data: types.Part(inline_data=types.Blob(data=data, mime_type="image/png"))
+    ),
+    st.just(
+        types.Part(
+            file_data=types.FileData(file_uri="gs://bucket/plan.pdf", mime_type="application/pdf")
+        )
+    ),
+    st.just(
+        types.Part(
+            executable_code=types.ExecutableCode(code="1 + 1", language=types.Language.PYTHON)
+        )
+    ),
     st.builds(
-        lambda name, id, text: types.Part(function_response=types.FunctionResponse(name=name, id=id, response={"result": text})),
+        lambda name, id: types.Part(
+            function_call=types.FunctionCall(name=name, id=id, args={"n": 1})
+        ),
+        names,
+        st.none() | names,
+    ),
+    st.builds(
+        lambda name, id, text: types.Part(
+            function_response=types.FunctionResponse(name=name, id=id, response={"result": text})
+        ),
         names,
         st.none() | names,
         texts,
@@ -155,68 +228,96 @@ contents = st.builds(
 @given(st.lists(contents, max_size=8))
 def test_whatever_is_left_alone_comes_back_as_adks_own_object(history: list[types.Content]) -> None:
     """Odd roles, empty parts, results without a call: the way there and back loses nothing."""
-    mapped = Contents(history)
+    mapped = AdkContentMap(history)
 
-    back = mapped.back(mapped.originals.items)
+    back = mapped.decode(mapped.message_map.items)
 
     assert [id(content) for content in back] == [id(content) for content in history]
 
 
 @given(st.lists(contents, max_size=8), st.data())
-def test_a_shortened_history_is_made_of_contents_that_gemini_takes(history: list[types.Content], data: st.DataObject) -> None:
+def test_a_shortened_history_is_made_of_contents_that_gemini_takes(
+    history: list[types.Content], data: st.DataObject
+) -> None:
     """Whatever items are taken out, no content of ours is empty, and results stand with the user."""
-    mapped = Contents(history)
-    items = mapped.originals.items
+    mapped = AdkContentMap(history)
+    items = mapped.message_map.items
     kept = [item for item in items if data.draw(st.booleans())]
 
-    ours = [content for content in mapped.back(kept) if not any(content is host for host in history)]
+    ours = [
+        content for content in mapped.decode(kept) if not any(content is host for host in history)
+    ]
 
     for content in ours:
         assert content.role in {"user", "model"}
-        assert content.role == "user" or not any(part.function_response for part in content.parts or ())
+        assert content.role == "user" or not any(
+            part.function_response for part in content.parts or ()
+        )
 
 
 def test_a_result_that_was_cut_stays_beside_the_other_results_of_its_turn() -> None:
-    """Gemini counts the responses of one turn: two calls at once are answered by one content, before and after."""
-    mapped = Contents([said("go"), calling("read", "read"), results(("read", "first"), ("read", "second"))])
-    sent = [{**item, "content": "cut"} if item.get("content") == "first" else item for item in mapped.originals.items]
+    """Gemini counts the responses of one turn: two calls at once are answered by one content,
+    before and after.
+    """
+    mapped = AdkContentMap(
+        [said("go"), calling("read", "read"), results(("read", "first"), ("read", "second"))]
+    )
+    sent = [
+        {**item, "content": "cut"} if item.get("content") == "first" else item
+        for item in mapped.message_map.items
+    ]
 
-    back: list[Any] = mapped.back(sent)
-    given_parts: Any = mapped.originals.messages[2].parts
+    back: list[Any] = mapped.decode(sent)
+    given_parts: Any = mapped.message_map.messages[2].parts
 
-    assert back[1] is mapped.originals.messages[1]
-    assert [part.function_response.response for part in back[2].parts] == [{"result": "cut"}, {"result": "second"}]
+    assert back[1] is mapped.message_map.messages[1]
+    assert [part.function_response.response for part in back[2].parts] == [
+        {"result": "cut"},
+        {"result": "second"},
+    ]
     assert back[2].parts[1] is given_parts[1]
 
 
 def test_a_reply_has_the_ids_that_its_calls_have_in_the_next_request() -> None:
     """ADK takes its ids away before a request, so both sides are numbered by their order."""
     history = [said("go"), calling("read"), results(("read", "one"))]
-    reply = Contents(history).reply(LlmResponse(content=calling("read", "write")))
-    following = Contents([*history, calling("read", "write"), results(("write", "two"), ("read", "three"))])
+    reply = AdkContentMap(history).encode_reply(LlmResponse(content=calling("read", "write")))
+    following = AdkContentMap(
+        [*history, calling("read", "write"), results(("write", "two"), ("read", "three"))]
+    )
 
-    assert reply["choices"][0]["message"] == following.originals.items[3]
-    assert [item["tool_call_id"] for item in following.originals.items[4:]] == ["call_3", "call_2"]
+    assert reply["choices"][0]["message"] == following.message_map.items[3]
+    assert [item["tool_call_id"] for item in following.message_map.items[4:]] == [
+        "call_3",
+        "call_2",
+    ]
 
 
 @given(texts, texts, texts, texts)
-def test_users_are_kept_apart_whatever_their_names_are(app: str, user: str, other_app: str, other_user: str) -> None:
-    """Without a project two users share one only when app and user are the same; no name leads out of the folder."""
-    one, other = project_of(None, app, user), project_of(None, other_app, other_user)
+def test_users_are_kept_apart_whatever_their_names_are(
+    app: str, user: str, other_app: str, other_user: str
+) -> None:
+    """Without a project two users share one only when app and user are the same; no name leads out
+    of the folder.
+    """
+    one, other = project_for_user(None, app, user), project_for_user(None, other_app, other_user)
 
     assert (one == other) == ((app, user) == (other_app, other_user))
     assert len(Path(one).parts) == 4
     assert ".." not in Path(one).parts
 
 
-def world(server: ScriptedServer, attached: Attached | None, project: Path) -> World:
+def world(server: ScriptedServer, attached: EngineThread | None, project: Path) -> World:
     return World(server=server, project=project, attached=attached)
 
 
 def test_an_image_goes_out_as_it_came(tmp_path: Path) -> None:
     """The bytes and the type of a picture, also in the next request."""
     picture = types.Part(inline_data=types.Blob(data=b"\x89PNG made up", mime_type="image/png"))
-    with ScriptedServer(lambda request: Say(text="A ship.")) as server, Attached(home=tmp_path / "home") as engine:
+    with (
+        ScriptedServer(lambda request: Say(text="A ship.")) as server,
+        EngineThread(home=tmp_path / "home") as engine,
+    ):
         talk = Conversation(world(server, engine, tmp_path), "s")
         talk.say("What is this?", picture)
         talk.say("Sure?")
@@ -229,8 +330,13 @@ def test_an_image_goes_out_as_it_came(tmp_path: Path) -> None:
 
 
 def test_the_memory_service_finds_what_one_user_said_and_no_other(tmp_path: Path) -> None:
-    """A session without the plugin, given to the service: the lesson is found by words for that user, and for nobody else."""
-    with ScriptedServer(Reader(0)) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
+    """A session without the plugin, given to the service: the lesson is found by words for that
+    user, and for nobody else.
+    """
+    with (
+        ScriptedServer(Reader(0)) as server,
+        EngineThread(home=tmp_path / "home", settings=settings()) as engine,
+    ):
         memory = MemoristMemory(attached=engine)
         talk = Conversation(world(server, None, tmp_path), "s", memory_service=memory)
         talk.say(TASK)
@@ -238,7 +344,9 @@ def test_the_memory_service_finds_what_one_user_said_and_no_other(tmp_path: Path
         session: Any = talk.loop.run(talk.sessions.get_session(session_id="s", **USER))
         talk.loop.run(memory.add_session_to_memory(session))
         found: Any = talk.loop.run(memory.search_memory(query="npm or pnpm?", **USER))
-        other = talk.loop.run(memory.search_memory(app_name="harbour", user_id="eve", query="npm or pnpm?"))
+        other = talk.loop.run(
+            memory.search_memory(app_name="harbour", user_id="eve", query="npm or pnpm?")
+        )
         talk.close()
 
     assert [LESSON in str(entry.content.parts[0].text) for entry in found.memories] == [True]
@@ -247,9 +355,13 @@ def test_the_memory_service_finds_what_one_user_said_and_no_other(tmp_path: Path
 
 @pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL:UserWarning")
 def test_adks_own_compaction_can_have_its_summary_from_memorist(tmp_path: Path) -> None:
-    """After each turn ADK asks for a summary of the turn, keeps it in its session, and shows it in the place of the events."""
-    with ScriptedServer(Reader(4)) as server, Attached(home=tmp_path / "home") as engine:
-        config = EventsCompactionConfig(summarizer=MemoristSummarizer(attached=engine), compaction_interval=1, overlap_size=0)
+    """After each turn ADK asks for a summary of the turn, keeps it in its session, and shows it in
+    the place of the events.
+    """
+    with ScriptedServer(Reader(4)) as server, EngineThread(home=tmp_path / "home") as engine:
+        config = EventsCompactionConfig(
+            summarizer=MemoristSummarizer(attached=engine), compaction_interval=1, overlap_size=0
+        )
         talk = Conversation(world(server, None, tmp_path), "s", compaction=config)
         talk.say(TASK)
         session: Any = talk.loop.run(talk.sessions.get_session(session_id="s", **USER))
@@ -262,8 +374,13 @@ def test_adks_own_compaction_can_have_its_summary_from_memorist(tmp_path: Path) 
 
 
 def test_a_refusal_as_too_long_makes_the_next_request_smaller(tmp_path: Path) -> None:
-    """ADK tells the error, as no hook can send again; the person's next words go out with a history that fits."""
-    with ScriptedServer(Reader(8), window=6_000) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
+    """ADK tells the error, as no hook can send again; the person's next words go out with a history
+    that fits.
+    """
+    with (
+        ScriptedServer(Reader(8), window=6_000) as server,
+        EngineThread(home=tmp_path / "home", settings=settings()) as engine,
+    ):
         talk = Conversation(world(server, engine, tmp_path), "s")
         with pytest.raises(ClientError):
             talk.say(TASK)
@@ -275,11 +392,16 @@ def test_a_refusal_as_too_long_makes_the_next_request_smaller(tmp_path: Path) ->
     assert TASK in words(server.received[refused].body)
 
 
-def test_a_content_that_cannot_be_read_goes_out_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_content_that_cannot_be_read_goes_out_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A later ADK with other contents: the agent answers, and memorist is told to have failed."""
-    monkeypatch.setattr(Contents, "items_of", lambda *_: 1 / 0)
+    monkeypatch.setattr(AdkContentMap, "encode_content", lambda *_: 1 / 0)
     told: list[object] = []
-    with ScriptedServer(Reader(2)) as server, Attached(home=tmp_path / "home", listener=told.append) as engine:
+    with (
+        ScriptedServer(Reader(2)) as server,
+        EngineThread(home=tmp_path / "home", listener=told.append) as engine,
+    ):
         talk = Conversation(world(server, engine, tmp_path), "s")
         last = talk.say(TASK)
         talk.close()
@@ -291,11 +413,13 @@ def test_a_content_that_cannot_be_read_goes_out_as_it_is(tmp_path: Path, monkeyp
 
 async def test_an_engine_of_its_own_is_closed_with_the_plugin(tmp_path: Path) -> None:
     """And a shared one is not."""
-    own, engine = MemoristPlugin(home=tmp_path / "own"), Attached(home=tmp_path / "shared")
+    own, engine = MemoristPlugin(home=tmp_path / "own"), EngineThread(home=tmp_path / "shared")
     sharing = MemoristPlugin(attached=engine)
     await own.close()
     await sharing.close()
 
-    assert own.attached.conversation("s", format="openai_chat").prepare({"messages": []}) == {"messages": []}
-    assert await engine.ran(lambda: asyncio.sleep(0, "alive")) == "alive"
+    assert own.attached.conversation("s", format="openai_chat").prepare({"messages": []}) == {
+        "messages": []
+    }
+    assert await engine.arun(lambda: asyncio.sleep(0, "alive")) == "alive"
     engine.close()

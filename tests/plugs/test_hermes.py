@@ -1,4 +1,6 @@
-"""Hermes Agent: the story with its real agent loop, which loads memorist from its plug-in folder, and what is particular to its two interfaces."""
+"""Hermes Agent: the story with its real agent loop, which loads memorist from its plug-in folder,
+and what is particular to its two interfaces.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ from plugs.story import (
     words,
 )
 
-pytest.importorskip("run_agent", reason="hermes-agent is not installed; `make test-plugs PLUGS=hermes` brings it")
+pytest.importorskip(
+    "run_agent", reason="hermes-agent is not installed; `make test-plugs PLUGS=hermes` brings it"
+)
 
 from hermes_cli import plugins
 from hermes_state import SessionDB
@@ -39,17 +43,22 @@ from plugins.memory import discover_memory_providers
 from run_agent import AIAgent
 from tools.registry import registry
 
-from memorist.adapters.attached import Attached
+from memorist.adapters.bridge import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
-from memorist.adapters.hermes_shared import Shared, added, wire_of
+from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
 from memorist.core.messages import JsonObject
-from memorist.testing.server import ScriptedServer
+from support.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""
 
-MANIFEST = 'name: memorist\nkind: standalone\nversion: "0.1"\ndescription: Memory and context engine\n'
-PLUGIN = "from memorist.adapters.hermes import MemoristMemoryProvider, plugin\nfrom plugs.hermes_given import OPTIONS\n\nregister = plugin(**OPTIONS)\n"
+MANIFEST = (
+    'name: memorist\nkind: standalone\nversion: "0.1"\ndescription: Memory and context engine\n'
+)
+PLUGIN = (
+    "from memorist.adapters.hermes import MemoristMemoryProvider, plugin\nfrom "
+    "plugs.hermes_given import OPTIONS\n\nregister = plugin(**OPTIONS)\n"
+)
 OWN_MEMORY = {"memory_enabled": False, "user_profile_enabled": False}
 CONFIG: dict[str, Any] = {"model": {"context_length": 70_000}, "memory": OWN_MEMORY}
 WITH: dict[str, Any] = {
@@ -81,7 +90,9 @@ def install(folder: Path, options: dict[str, Any] | None, config: dict[str, Any]
     (folder / "config.yaml").write_text(json.dumps(CONFIG if options is None else CONFIG | config))
     hermes_given.OPTIONS = options or {}
     plugins._plugin_manager = None
-    for name in [name for name in sys.modules if name.startswith(("_hermes_user_memory", "hermes_plugins"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("_hermes_user_memory", "hermes_plugins"))
+    ]:
         del sys.modules[name]
 
 
@@ -94,16 +105,29 @@ class Hermes:
         self.home = home
 
     def begin(self, world: World, session: str) -> Talk:
-        install(self.home, None if world.attached is None else {"attached": world.attached, "project": world.project})
+        install(
+            self.home,
+            None
+            if world.attached is None
+            else {"attached": world.attached, "project": world.project},
+        )
         return Conversation(world, session)
 
 
 class Conversation:
     def __init__(self, world: World, session: str, **more: Any) -> None:
-        parameters = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
+        parameters = {
+            "type": "object",
+            "properties": {"number": {"type": "integer"}},
+            "required": ["number"],
+        }
         about = {"name": TOOL, "description": str(world.tool.__doc__), "parameters": parameters}
         registry.register(
-            name=TOOL, toolset="harbour", schema=about, handler=lambda given, **_: world.tool(int(given["number"])) + END, override=True
+            name=TOOL,
+            toolset="harbour",
+            schema=about,
+            handler=lambda given, **_: world.tool(int(given["number"])) + END,
+            override=True,
         )
         self.agent = AIAgent(
             base_url=world.server.openai_url,
@@ -129,28 +153,37 @@ class Conversation:
         self.agent.shutdown_memory_provider(self.history)
         self.agent.close()
         # Hermes asks a server of an unknown kind for paths that only some kinds have.
-        self.server.refusals[:] = [each for each in self.server.refusals if "no such path" not in each]
+        self.server.refusals[:] = [
+            each for each in self.server.refusals if "no such path" not in each
+        ]
 
 
 @pytest.mark.covers("IN-1")
 def test_the_story(tmp_path: Path, home: Path) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(Hermes(home), tmp_path)
 
 
 def test_hermes_finds_the_provider_in_its_folder(home: Path, tmp_path: Path) -> None:
     """By the two files that the page in the docs tells to write."""
-    with Attached(home=tmp_path / "home") as engine:
+    with EngineThread(home=tmp_path / "home") as engine:
         install(home, {"attached": engine})
 
         assert ("memorist", "Memory and context engine", True) in discover_memory_providers()
 
 
 def test_a_provider_alone_remembers_and_does_not_compact(home: Path, tmp_path: Path) -> None:
-    """Only `memory.provider` is set: a turn is heard of at its end, and the next session is shown what was learnt."""
+    """Only `memory.provider` is set: a turn is heard of at its end, and the next session is shown
+    what was learnt.
+    """
     told: list[object] = []
     only = {"memory": WITH["memory"]}
-    with ScriptedServer(Reader(1)) as server, Attached(home=tmp_path / "home", settings=settings(), listener=told.append) as engine:
+    with (
+        ScriptedServer(Reader(1)) as server,
+        EngineThread(home=tmp_path / "home", settings=settings(), listener=told.append) as engine,
+    ):
         world = World(server=server, project=tmp_path, attached=engine)
         for session, text in (("one", TASK), ("two", LATER)):
             install(home, {"attached": engine, "project": tmp_path}, only)
@@ -164,9 +197,16 @@ def test_a_provider_alone_remembers_and_does_not_compact(home: Path, tmp_path: P
     assert not [event for event in told if type(event).__name__ == "AdapterFailed"]
 
 
-def test_a_refusal_as_too_long_is_answered_with_a_smaller_history(home: Path, tmp_path: Path) -> None:
-    """The provider's window is smaller than memorist and Hermes know: Hermes asks its engine and sends again."""
-    with ScriptedServer(Reader(12), window=WINDOW // 3) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
+def test_a_refusal_as_too_long_is_answered_with_a_smaller_history(
+    home: Path, tmp_path: Path
+) -> None:
+    """The provider's window is smaller than memorist and Hermes know: Hermes asks its engine and
+    sends again.
+    """
+    with (
+        ScriptedServer(Reader(12), window=WINDOW // 3) as server,
+        EngineThread(home=tmp_path / "home", settings=settings()) as engine,
+    ):
         install(home, {"attached": engine, "project": tmp_path})
         talk = Conversation(World(server=server, project=tmp_path, attached=engine), "s")
         last = talk.say(TASK)
@@ -177,12 +217,25 @@ def test_a_refusal_as_too_long_is_answered_with_a_smaller_history(home: Path, tm
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_a_conversation_that_hermes_keeps_in_its_database_stays_one(home: Path, tmp_path: Path, *, in_place: bool) -> None:
-    """Hermes gives a compacted session the same id or another one; memorist has one conversation, which knows the task and its last words."""
-    with ScriptedServer(Reader(30), window=WINDOW) as server, Attached(home=tmp_path / "home", settings=settings()) as engine:
-        install(home, {"attached": engine, "project": tmp_path}, WITH | {"compression": {"in_place": in_place}})
+def test_a_conversation_that_hermes_keeps_in_its_database_stays_one(
+    home: Path, tmp_path: Path, *, in_place: bool
+) -> None:
+    """Hermes gives a compacted session the same id or another one; memorist has one conversation,
+    which knows the task and its last words.
+    """
+    with (
+        ScriptedServer(Reader(30), window=WINDOW) as server,
+        EngineThread(home=tmp_path / "home", settings=settings()) as engine,
+    ):
+        install(
+            home,
+            {"attached": engine, "project": tmp_path},
+            WITH | {"compression": {"in_place": in_place}},
+        )
         database = SessionDB(tmp_path / "hermes.db")
-        talk = Conversation(World(server=server, project=tmp_path, attached=engine), "first", session_db=database)
+        talk = Conversation(
+            World(server=server, project=tmp_path, attached=engine), "first", session_db=database
+        )
         assert "came last" in talk.say(TASK)
         talk.say("Thank you, that is all.")
         ids = {talk.agent.session_id, "first"}
@@ -199,24 +252,48 @@ def test_a_conversation_that_hermes_keeps_in_its_database_stays_one(home: Path, 
 
 def history(pages: int) -> list[dict[str, Any]]:
     """As Hermes keeps one: with times, and ids of its own."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": TASK, "timestamp": 1.0, "api_content": TASK}]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": TASK, "timestamp": 1.0, "api_content": TASK}
+    ]
     for number in range(1, pages + 1):
-        call = {"id": f"c{number}", "call_id": f"c{number}", "type": "function", "function": {"name": TOOL, "arguments": "{}"}}
-        messages.append({"role": "assistant", "content": "", "tool_calls": [call], "finish_reason": "tool_calls", "reasoning": None})
-        messages.append({"role": "tool", "content": read_page(number), "tool_call_id": f"c{number}", "name": TOOL})
+        call = {
+            "id": f"c{number}",
+            "call_id": f"c{number}",
+            "type": "function",
+            "function": {"name": TOOL, "arguments": "{}"},
+        }
+        messages.append(
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [call],
+                "finish_reason": "tool_calls",
+                "reasoning": None,
+            }
+        )
+        messages.append(
+            {
+                "role": "tool",
+                "content": read_page(number),
+                "tool_call_id": f"c{number}",
+                "name": TOOL,
+            }
+        )
     return messages
 
 
-def begun(attached: Attached, **more: Any) -> MemoristEngine:
-    engine = MemoristEngine(Shared(attached=attached, project="", **more))
+def begun(attached: EngineThread, **more: Any) -> MemoristEngine:
+    engine = MemoristEngine(HermesState(attached=attached, project="", **more))
     engine.update_model(MODEL, 70_000)
     engine.on_session_start("s", hermes_home="/srv/hermes")
     return engine
 
 
 def test_a_compaction_by_hand_keeps_hermes_own_messages(tmp_path: Path) -> None:
-    """`/compress` with a topic: fewer messages, the last ones the very objects, none changed, and the next compaction goes on from there."""
-    with Attached(home=tmp_path / "home", settings=settings()) as attached:
+    """`/compress` with a topic: fewer messages, the last ones the very objects, none changed, and
+    the next compaction goes on from there.
+    """
+    with EngineThread(home=tmp_path / "home", settings=settings()) as attached:
         engine = begun(attached)
         messages = history(12)
         before = copy.deepcopy(messages)
@@ -233,7 +310,7 @@ def test_a_compaction_by_hand_keeps_hermes_own_messages(tmp_path: Path) -> None:
 
 def test_the_threshold_is_the_lower_one(tmp_path: Path) -> None:
     """Memorist's for the model's window, or three quarters of what Hermes says it is."""
-    with Attached(home=tmp_path / "home", settings=settings()) as attached:
+    with EngineThread(home=tmp_path / "home", settings=settings()) as attached:
         engine = begun(attached)
         own = engine.threshold_tokens
         engine.update_model("another", 70_000)
@@ -245,7 +322,7 @@ def test_the_threshold_is_the_lower_one(tmp_path: Path) -> None:
 
 def test_what_was_cut_can_be_fetched_back_where_that_was_asked_for(tmp_path: Path) -> None:
     """The tool gives the whole text; ids and tools that are not known are answered as errors."""
-    with Attached(home=tmp_path / "home", settings=settings()) as attached:
+    with EngineThread(home=tmp_path / "home", settings=settings()) as attached:
         engine = begun(attached, fetch=True)
         engine.compress(history(12), force=True)
 
@@ -264,8 +341,15 @@ def test_an_engine_that_cannot_work_leaves_the_history_as_it_is(tmp_path: Path) 
     """A home that is a file, and messages of no known kind."""
     (tmp_path / "file").write_text("no folder")
     messages = history(3)
-    odd: list[Any] = [{"role": "user", "content": TASK}, {"role": "assistant", "tool_calls": [{"function": None}]}, 7]
-    with Attached(home=tmp_path / "file") as broken, Attached(home=tmp_path / "home") as whole:
+    odd: list[Any] = [
+        {"role": "user", "content": TASK},
+        {"role": "assistant", "tool_calls": [{"function": None}]},
+        7,
+    ]
+    with (
+        EngineThread(home=tmp_path / "file") as broken,
+        EngineThread(home=tmp_path / "home") as whole,
+    ):
         assert begun(broken).compress(messages) is messages
         assert begun(broken).compress(messages, focus_topic="ships", force=True) is messages
         assert begun(whole).compress(odd) is odd
@@ -273,7 +357,7 @@ def test_an_engine_that_cannot_work_leaves_the_history_as_it_is(tmp_path: Path) 
 
 def test_copies_of_an_engine_share_what_cannot_be_copied(tmp_path: Path) -> None:
     """Hermes copies the engine for each agent; each copy has its own session and counts."""
-    with Attached(home=tmp_path / "home") as attached:
+    with EngineThread(home=tmp_path / "home") as attached:
         engine = begun(attached)
         other = copy.deepcopy(engine)
         other.on_session_start("t", hermes_home="/srv/hermes")
@@ -301,9 +385,11 @@ def test_the_same_options_share_one_engine() -> None:
 
 
 def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Path) -> None:
-    """A compaction by Hermes that gives the session another id keeps the conversation; `/new` and another user begin one."""
-    with Attached(home=tmp_path / "home") as attached:
-        shared = Shared(attached=attached)
+    """A compaction by Hermes that gives the session another id keeps the conversation; `/new` and
+    another user begin one.
+    """
+    with EngineThread(home=tmp_path / "home") as attached:
+        shared = HermesState(attached=attached)
         provider = MemoristMemoryProvider(shared)
         provider.initialize("a", hermes_home="/srv/hermes", platform="cli")
         provider.on_session_switch("b", parent_session_id="a", reason="compression")
@@ -314,7 +400,9 @@ def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Pa
         assert shared.conversation("d").project == shared.conversation("a").project == "/srv/hermes"
         assert shared.conversation("a subagent's").project == ""
         for session, user in (("e", "ada"), ("f", "eve"), ("g", "ada")):
-            provider.initialize(session, hermes_home="/srv/hermes", platform="telegram", user_id=user)
+            provider.initialize(
+                session, hermes_home="/srv/hermes", platform="telegram", user_id=user
+            )
         projects = [shared.conversation(session).project for session in ("e", "f", "g")]
 
     assert projects[0] == projects[2] != projects[1]
@@ -322,17 +410,22 @@ def test_a_session_goes_on_under_another_id_only_after_a_compaction(tmp_path: Pa
 
 def test_nothing_is_remembered_of_subagents_and_timers(tmp_path: Path) -> None:
     """What an agent said to another agent is no person's word."""
-    with Attached(home=tmp_path / "home") as attached:
-        provider = MemoristMemoryProvider(Shared(attached=attached, project=tmp_path))
+    with EngineThread(home=tmp_path / "home") as attached:
+        provider = MemoristMemoryProvider(HermesState(attached=attached, project=tmp_path))
         provider.initialize("a", hermes_home="/srv/hermes", platform="cron", agent_context="cron")
         provider.sync_turn(
-            CORRECTION, "I will.", messages=[{"role": "user", "content": CORRECTION}, {"role": "assistant", "content": "I will."}]
+            CORRECTION,
+            "I will.",
+            messages=[
+                {"role": "user", "content": CORRECTION},
+                {"role": "assistant", "content": "I will."},
+            ],
         )
         shown = provider.prefetch(LATER)
         provider.shutdown()
 
         assert shown == ""
-        assert attached.engine.memory(str(tmp_path)).heads() == []
+        assert attached.engine.memory(str(tmp_path)).headers() == []
 
 
 messages = st.dictionaries(
@@ -344,18 +437,26 @@ messages = st.dictionaries(
 @given(messages)
 def test_what_goes_over_the_wire_of_a_message_is_settled(message: JsonObject) -> None:
     """Twice gives the same as once, and nothing of Hermes' own is in it."""
-    item = wire_of(message)
+    item = encode_message(message)
 
-    assert wire_of(item) == item
+    assert encode_message(item) == item
     assert "timestamp" not in item
 
 
-@given(st.lists(st.text(max_size=4), max_size=6), st.lists(st.text(min_size=1, max_size=4), max_size=3), st.integers(0, 6))
-def test_what_memorist_adds_is_told_apart_from_what_hermes_said(said: list[str], ours: list[str], at: int) -> None:
-    """The texts put between Hermes' messages, and no other; a copy of Hermes' words is one of Hermes'."""
+@given(
+    st.lists(st.text(max_size=4), max_size=6),
+    st.lists(st.text(min_size=1, max_size=4), max_size=3),
+    st.integers(0, 6),
+)
+def test_what_memorist_adds_is_told_apart_from_what_hermes_said(
+    said: list[str], ours: list[str], at: int
+) -> None:
+    """The texts put between Hermes' messages, and no other; a copy of Hermes' words is one of
+    Hermes'.
+    """
     given_items = [{"role": "user", "content": text} for text in said]
     new = [{"role": "user", "content": f"memorist: {text}"} for text in ours]
 
-    found = added(given_items, [*given_items[:at], *new, *given_items[at:]])
+    found = find_added_texts(given_items, [*given_items[:at], *new, *given_items[at:]])
 
     assert found == [str(item["content"]) for item in new]

@@ -1,4 +1,6 @@
-"""LangChain: the story with `create_agent` and `create_deep_agent`, on three providers' wires, blocking and async."""
+"""LangChain: the story with `create_agent` and `create_deep_agent`, on three providers' wires,
+blocking and async.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from plugs.story import (
 )
 
 for package in ("langchain", "langchain_openai", "langchain_anthropic"):
-    pytest.importorskip(package, reason=f"{package} is not installed; `make test-plugs PLUGS=langchain` brings it")
+    pytest.importorskip(
+        package, reason=f"{package} is not installed; `make test-plugs PLUGS=langchain` brings it"
+    )
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -36,22 +40,30 @@ from langchain.agents.structured_output import ToolStrategy
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, SecretStr
 
-from memorist.adapters.attached import Attached
-from memorist.adapters.conversation import Conversation as Ground
+from memorist.adapters.bridge import EngineThread
+from memorist.adapters.conversation import HostConversation as Ground
 from memorist.adapters.langchain import MemoristMiddleware
-from memorist.adapters.langchain_messages import item_of, messages_of, reply_of
-from memorist.engine.fetching import FETCH_NAME
-from memorist.formats.registry import codec
+from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME
+from memorist.formats.registry import find_codec
 from memorist.ports import Request
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Say, Step
+from memorist.testing.steps import CallTool, Say, Step
+from support.provider_server import ScriptedServer
 
 KEY = SecretStr("none")
 
@@ -59,7 +71,13 @@ KEY = SecretStr("none")
 def chat_model(server: Any, wire: str) -> BaseChatModel:
     if wire == "anthropic":
         return ChatAnthropic(
-            model_name=MODEL, base_url=server.url, api_key=KEY, max_tokens_to_sample=MAX_OUTPUT, max_retries=0, timeout=300, stop=None
+            model_name=MODEL,
+            base_url=server.url,
+            api_key=KEY,
+            max_tokens_to_sample=MAX_OUTPUT,
+            max_retries=0,
+            timeout=300,
+            stop=None,
         )
     return ChatOpenAI(
         model=MODEL,
@@ -81,7 +99,11 @@ class LangChain:
         self.how = how
 
     def begin(self, world: World, session: str) -> Talk:
-        middleware = [] if world.attached is None else [MemoristMiddleware(project=world.project, attached=world.attached)]
+        middleware = (
+            []
+            if world.attached is None
+            else [MemoristMiddleware(project=world.project, attached=world.attached)]
+        )
         agent = create_agent(
             chat_model(world.server, self.wire),
             [tool(world.tool)],
@@ -96,7 +118,10 @@ class Conversation:
     def __init__(self, agent: Any, session: str, how: str) -> None:
         self.agent = agent
         self.how = how
-        self.config: RunnableConfig = {"configurable": {"thread_id": session}, "recursion_limit": 200}
+        self.config: RunnableConfig = {
+            "configurable": {"thread_id": session},
+            "recursion_limit": 200,
+        }
         self.runner = asyncio.Runner()
 
     def say(self, text: str) -> str:
@@ -115,18 +140,32 @@ class Conversation:
 
 
 @pytest.mark.covers("IN-1")
-@pytest.mark.parametrize(("wire", "how"), [("chat", "sync"), ("responses", "async"), ("anthropic", "async"), ("anthropic", "stream")])
+@pytest.mark.parametrize(
+    ("wire", "how"),
+    [("chat", "sync"), ("responses", "async"), ("anthropic", "async"), ("anthropic", "stream")],
+)
 def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(LangChain(wire, how), tmp_path)
 
 
 class Deep(LangChain):
-    """An agent of `create_deep_agent`, which brings middlewares, tools and a summarisation of its own."""
+    """An agent of `create_deep_agent`, which brings middlewares, tools and a summarisation of its
+    own.
+    """
 
     def begin(self, world: World, session: str) -> Talk:
-        deepagents = pytest.importorskip("deepagents", reason="deepagents is not installed; `make test-plugs PLUGS=langchain` brings it")
-        middleware = [] if world.attached is None else [MemoristMiddleware(project=world.project, attached=world.attached)]
+        deepagents = pytest.importorskip(
+            "deepagents",
+            reason="deepagents is not installed; `make test-plugs PLUGS=langchain` brings it",
+        )
+        middleware = (
+            []
+            if world.attached is None
+            else [MemoristMiddleware(project=world.project, attached=world.attached)]
+        )
         agent = deepagents.create_deep_agent(
             chat_model(world.server, self.wire),
             [tool(world.tool)],
@@ -148,7 +187,7 @@ def project(tmp_path: Path) -> Path:
     """A project whose memory holds one lesson."""
     folder = tmp_path / "harbour"
     (folder / ".git").mkdir(parents=True)
-    with Attached(home=tmp_path / "home") as engine:
+    with EngineThread(home=tmp_path / "home") as engine:
         asked(
             MemoristMiddleware(project=folder, attached=engine),
             [HumanMessage("Install it.", id="a"), AIMessage("Done."), HumanMessage(CORRECTION)],
@@ -156,7 +195,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def asked(middleware: MemoristMiddleware, messages: list[AnyMessage], reply: AIMessage | None = None) -> list[AnyMessage]:
+def asked(
+    middleware: MemoristMiddleware, messages: list[AnyMessage], reply: AIMessage | None = None
+) -> list[AnyMessage]:
     """What a model is shown for these messages."""
     shown: list[AnyMessage] = []
 
@@ -164,12 +205,16 @@ def asked(middleware: MemoristMiddleware, messages: list[AnyMessage], reply: AIM
         shown.extend(request.messages)
         return ModelResponse(result=[reply or AIMessage("I will.")])
 
-    middleware.wrap_model_call(ModelRequest(model=FakeListChatModel(responses=["unused"]), messages=messages), handler)
+    middleware.wrap_model_call(
+        ModelRequest(model=FakeListChatModel(responses=["unused"]), messages=messages), handler
+    )
     return shown
 
 
 def test_what_memorist_leaves_is_langchains_own_object(tmp_path: Path, project: Path) -> None:
-    """Thinking, artifacts, metadata and ids go out as they came, though something is shown between them; the given list stays as it was."""
+    """Thinking, artifacts, metadata and ids go out as they came, though something is shown between
+    them; the given list stays as it was.
+    """
     given: list[AnyMessage] = [
         HumanMessage("Look at the file.", id="h1", additional_kwargs={"mark": 1}),
         AIMessage(
@@ -198,7 +243,9 @@ def test_what_memorist_leaves_is_langchains_own_object(tmp_path: Path, project: 
 
 def test_a_request_that_memorist_leaves_as_it_is_is_the_very_same(tmp_path: Path) -> None:
     """Nothing learnt, nothing to cut: the handler gets the request that came."""
-    request: ModelRequest[Any] = ModelRequest(model=FakeListChatModel(responses=["unused"]), messages=[HumanMessage("Hello.", id="h")])
+    request: ModelRequest[Any] = ModelRequest(
+        model=FakeListChatModel(responses=["unused"]), messages=[HumanMessage("Hello.", id="h")]
+    )
     got: list[ModelRequest[Any]] = []
 
     def handler(given: ModelRequest[Any]) -> ModelResponse[Any]:
@@ -215,18 +262,30 @@ def test_a_request_that_memorist_leaves_as_it_is_is_the_very_same(tmp_path: Path
 
 def test_a_result_that_was_made_smaller_keeps_what_langchain_knows_of_it() -> None:
     """Id, name, artifact and status of the tool's message stay; its content is the shorter one."""
-    own = ToolMessage("long " * 1_000, tool_call_id="c1", name="look", artifact=[1], id="t1", status="error")
+    own = ToolMessage(
+        "long " * 1_000, tool_call_id="c1", name="look", artifact=[1], id="t1", status="error"
+    )
 
-    (made,) = messages_of([{"role": "tool", "tool_call_id": "c1", "content": "short"}], [own])
+    (made,) = decode_messages([{"role": "tool", "tool_call_id": "c1", "content": "short"}], [own])
 
     assert isinstance(made, ToolMessage)
-    assert (made.content, made.id, made.name, made.artifact, made.status) == ("short", "t1", "look", [1], "error")
+    assert (made.content, made.id, made.name, made.artifact, made.status) == (
+        "short",
+        "t1",
+        "look",
+        [1],
+        "error",
+    )
     assert own.content != "short"
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
-def test_pictures_and_calls_side_by_side_go_through(tmp_path: Path, project: Path, wire: str) -> None:
-    """A picture reaches the provider in each wire's form, beside what memorist shows; several calls of one reply are answered."""
+def test_pictures_and_calls_side_by_side_go_through(
+    tmp_path: Path, project: Path, wire: str
+) -> None:
+    """A picture reaches the provider in each wire's form, beside what memorist shows; several calls
+    of one reply are answered.
+    """
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     picture = HumanMessage(
         [
@@ -234,12 +293,19 @@ def test_pictures_and_calls_side_by_side_go_through(tmp_path: Path, project: Pat
             {"type": "image", "base64": pixel, "mime_type": "image/png"},
         ]
     )
-    with ScriptedServer(Reader(9)) as server, Attached(home=tmp_path / "home") as engine:
-        agent = create_agent(chat_model(server, wire), [tool(read_page)], middleware=[MemoristMiddleware(project=project, attached=engine)])
+    with ScriptedServer(Reader(9)) as server, EngineThread(home=tmp_path / "home") as engine:
+        agent = create_agent(
+            chat_model(server, wire),
+            [tool(read_page)],
+            middleware=[MemoristMiddleware(project=project, attached=engine)],
+        )
         state = agent.invoke({"messages": [picture]})
 
     assert not server.refusals
-    assert all(pixel in words(request.body) and LESSON in words(request.body) for request in server.received)
+    assert all(
+        pixel in words(request.body) and LESSON in words(request.body)
+        for request in server.received
+    )
     assert state["messages"][0].content == picture.content
     assert sum(isinstance(message, ToolMessage) for message in state["messages"]) == 9
 
@@ -247,8 +313,10 @@ def test_pictures_and_calls_side_by_side_go_through(tmp_path: Path, project: Pat
 @pytest.mark.parametrize("how", ["sync", "async"])
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
 def test_a_refusal_as_too_long_is_answered_once(tmp_path: Path, wire: str, how: str) -> None:
-    """The provider's window is smaller than memorist was told: the request is sent again, smaller, and the agent never notices."""
-    with ScriptedServer(Reader(20), window=15_000) as server, Attached(home=tmp_path) as engine:
+    """The provider's window is smaller than memorist was told: the request is sent again, smaller,
+    and the agent never notices.
+    """
+    with ScriptedServer(Reader(20), window=15_000) as server, EngineThread(home=tmp_path) as engine:
         world = World(server=server, project=tmp_path, attached=engine)
         talk = LangChain(wire, how).begin(world, "one")
         said = talk.say("Read every page of the harbour report.")
@@ -269,13 +337,22 @@ def test_another_refusal_is_the_hosts_to_see(tmp_path: Path) -> None:
 
     middleware = MemoristMiddleware(home=tmp_path)
     with middleware.attached, pytest.raises(ValueError, match="no such model"):
-        middleware.wrap_model_call(ModelRequest(model=FakeListChatModel(responses=["unused"]), messages=[HumanMessage("Hello.")]), handler)
+        middleware.wrap_model_call(
+            ModelRequest(
+                model=FakeListChatModel(responses=["unused"]), messages=[HumanMessage("Hello.")]
+            ),
+            handler,
+        )
 
     assert calls == [1]
 
 
-def test_turns_end_once_and_threads_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight threads at once through one middleware: each has its own session, with its own words in its notes, and each turn ends once."""
+def test_turns_end_once_and_threads_are_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight threads at once through one middleware: each has its own session, with its own words in
+    its notes, and each turn ends once.
+    """
     ended: list[str] = []
     end = Ground.end_turn
 
@@ -284,13 +361,21 @@ def test_turns_end_once_and_threads_are_kept_apart(tmp_path: Path, monkeypatch: 
         end(self)
 
     monkeypatch.setattr(Ground, "end_turn", counted)
-    with ScriptedServer(lambda request: Say(text="Yes.")) as server, Attached(home=tmp_path) as engine:
+    with (
+        ScriptedServer(lambda request: Say(text="Yes.")) as server,
+        EngineThread(home=tmp_path) as engine,
+    ):
         middleware = MemoristMiddleware(attached=engine)
-        agent = create_agent(chat_model(server, "chat"), middleware=[middleware], checkpointer=InMemorySaver())
+        agent = create_agent(
+            chat_model(server, "chat"), middleware=[middleware], checkpointer=InMemorySaver()
+        )
 
         def talk(number: int) -> str:
             for part in ("one", "two"):
-                agent.invoke({"messages": [HumanMessage(f"Task {number}, part {part}.")]}, {"configurable": {"thread_id": f"t{number}"}})
+                agent.invoke(
+                    {"messages": [HumanMessage(f"Task {number}, part {part}.")]},
+                    {"configurable": {"thread_id": f"t{number}"}},
+                )
             return middleware.conversation(f"t{number}").summarise()
 
         with ThreadPoolExecutor(8) as pool:
@@ -309,9 +394,13 @@ def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> No
         said = words(request.body)
         if "outer words" not in said:
             return Say(text="inner answer")
-        return Say(text="done") if "inner answer" in said else Call(name="ask", input={"text": "inner words"})
+        return (
+            Say(text="done")
+            if "inner answer" in said
+            else CallTool(name="ask", input={"text": "inner words"})
+        )
 
-    with ScriptedServer(answer) as server, Attached(home=tmp_path) as engine:
+    with ScriptedServer(answer) as server, EngineThread(home=tmp_path) as engine:
         middleware = MemoristMiddleware(attached=engine)
         inner = create_agent(chat_model(server, "chat"), middleware=[middleware])
 
@@ -320,15 +409,25 @@ def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path) -> No
             """Ask the other agent."""
             return str(inner.invoke({"messages": [HumanMessage(text)]})["messages"][-1].text)
 
-        outer = create_agent(chat_model(server, "chat"), [ask], middleware=[middleware], checkpointer=InMemorySaver())
-        state = outer.invoke({"messages": [HumanMessage("outer words")]}, {"configurable": {"thread_id": "t"}})
+        outer = create_agent(
+            chat_model(server, "chat"), [ask], middleware=[middleware], checkpointer=InMemorySaver()
+        )
+        state = outer.invoke(
+            {"messages": [HumanMessage("outer words")]}, {"configurable": {"thread_id": "t"}}
+        )
         notes = middleware.conversation("t").summarise()
 
     assert state["messages"][-1].text == "done"
     assert "outer words" in notes
-    transcripts = {path.parent.name: path.read_text("utf-8") for path in tmp_path.glob("projects/*/*/transcript.jsonl")}
+    transcripts = {
+        path.parent.name: path.read_text("utf-8")
+        for path in tmp_path.glob("projects/*/*/transcript.jsonl")
+    }
     assert len(transcripts) == 2
-    assert sum('"inner words"' in text and "outer words" not in text for text in transcripts.values()) == 1
+    assert (
+        sum('"inner words"' in text and "outer words" not in text for text in transcripts.values())
+        == 1
+    )
 
 
 def test_a_structured_answer_is_no_trouble(tmp_path: Path) -> None:
@@ -337,7 +436,10 @@ def test_a_structured_answer_is_no_trouble(tmp_path: Path) -> None:
     class Ship(BaseModel):
         name: str
 
-    with ScriptedServer(lambda request: Call(name="Ship", input={"name": "Marigold"})) as server, Attached(home=tmp_path) as engine:
+    with (
+        ScriptedServer(lambda request: CallTool(name="Ship", input={"name": "Marigold"})) as server,
+        EngineThread(home=tmp_path) as engine,
+    ):
         agent = create_agent(
             chat_model(server, "chat"),
             middleware=[MemoristMiddleware(attached=engine)],
@@ -345,14 +447,18 @@ def test_a_structured_answer_is_no_trouble(tmp_path: Path) -> None:
             checkpointer=InMemorySaver(),
         )
         for _ in range(2):
-            state = agent.invoke({"messages": [HumanMessage("Which ship?")]}, {"configurable": {"thread_id": "t"}})
+            state = agent.invoke(
+                {"messages": [HumanMessage("Which ship?")]}, {"configurable": {"thread_id": "t"}}
+            )
 
     assert state["structured_response"] == Ship(name="Marigold")
     assert not server.refusals
 
 
 def test_the_model_fetches_back_what_was_taken_out(tmp_path: Path) -> None:
-    """With `fetch=True` it has a tool for it, sync and async; an id that is not known is answered too."""
+    """With `fetch=True` it has a tool for it, sync and async; an id that is not known is answered
+    too.
+    """
     told = Told()
     reader = Reader()
     wanted: list[str] = []
@@ -360,15 +466,27 @@ def test_the_model_fetches_back_what_was_taken_out(tmp_path: Path) -> None:
     def answer(request: Request) -> Step:
         (*_, last) = request.body["messages"]
         if last["role"] == "user" and last["content"].startswith("Fetch"):
-            return Call(name=FETCH_NAME, input={"id": wanted.pop()})
+            return CallTool(name=FETCH_TOOL_NAME, input={"id": wanted.pop()})
         return Say(text=last["content"]) if not reader.left else reader(request)
 
-    with ScriptedServer(answer) as server, attached(tmp_path, LangChain("chat", "sync"), told) as engine:
+    with (
+        ScriptedServer(answer) as server,
+        attached(tmp_path, LangChain("chat", "sync"), told) as engine,
+    ):
         middleware = MemoristMiddleware(attached=engine, fetch=True)
-        agent = create_agent(chat_model(server, "chat"), [tool(read_page)], middleware=[middleware], checkpointer=InMemorySaver())
+        agent = create_agent(
+            chat_model(server, "chat"),
+            [tool(read_page)],
+            middleware=[middleware],
+            checkpointer=InMemorySaver(),
+        )
         talk = Conversation(agent, "t", "sync")
         talk.say("Read every page.")
-        results = [message for message in agent.get_state(talk.config).values["messages"] if isinstance(message, ToolMessage)]
+        results = [
+            message
+            for message in agent.get_state(talk.config).values["messages"]
+            if isinstance(message, ToolMessage)
+        ]
         assert told.compactions()
         assert read_page(1) not in words(server.received[-1].body)
         wanted += [results[0].tool_call_id, "unknown", results[0].tool_call_id]
@@ -409,12 +527,19 @@ spoken = st.one_of(
 @given(spoken)
 @example(AIMessage([{"type": "text"}]))
 def test_every_message_has_a_wire_form_and_a_way_back(message: BaseMessage) -> None:
-    """Whatever LangChain lets a message hold: the form can be read by the codec, and what is made of it says the same."""
-    item = item_of(message)
+    """Whatever LangChain lets a message hold: the form can be read by the codec, and what is made
+    of it says the same.
+    """
+    item = encode_message(message)
 
-    (read,) = codec("openai_chat").decode_item(item, id="1")
-    if not item.get("tool_calls") or all(call["function"]["arguments"].startswith("{") for call in item["tool_calls"]):
-        (back,) = messages_of([item], [])
-        assert (item_of(back).get("content") or "") == (item.get("content") or "")
+    (read,) = find_codec("openai_chat").decode_item(item, id="1")
+    if not item.get("tool_calls") or all(
+        call["function"]["arguments"].startswith("{") for call in item["tool_calls"]
+    ):
+        (back,) = decode_messages([item], [])
+        assert (encode_message(back).get("content") or "") == (item.get("content") or "")
     if isinstance(message, AIMessage):
-        assert codec("openai_chat").decode_reply(reply_of(message)).messages[0].blocks == read.blocks
+        assert (
+            find_codec("openai_chat").decode_reply(encode_reply(message)).messages[0].blocks
+            == read.blocks
+        )

@@ -13,17 +13,19 @@ import pytest
 
 from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else its import asks for a list of prices on the network
-pytest.importorskip("litellm", reason="litellm is not installed; `make test-plugs PLUGS=litellm` brings it")
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = (
+    "True"  # else its import asks for a list of prices on the network
+)
+pytest.importorskip(
+    "litellm", reason="litellm is not installed; `make test-plugs PLUGS=litellm` brings it"
+)
 
 import litellm
 
-from memorist.adapters.litellm import REACHES, MemoristLogger
-from memorist.compaction.settings import CompactionSettings
+from memorist.adapters.litellm import FEATURES, MemoristLogger
 from memorist.errors import ContextTooLong
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
-from memorist.settings import Settings
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.settings import CompactionSettings, Settings
 from memorist.testing import Fail, Say, ScriptedServer
 
 pytestmark = [pytest.mark.filterwarnings("default")]
@@ -41,7 +43,7 @@ def no_callbacks() -> Iterator[None]:
 class LiteLLM:
     """A loop of one's own over LiteLLM."""
 
-    reaches = REACHES
+    reaches = FEATURES
 
     def __init__(self, how: str) -> None:
         self.how = how
@@ -61,7 +63,10 @@ class Conversation:
         self.how = how
         self.runner = asyncio.Runner()
         self.history: list[Any] = []
-        tool = {"type": "function", "function": {"name": TOOL, "description": world.tool.__doc__, "parameters": SCHEMA}}
+        tool = {
+            "type": "function",
+            "function": {"name": TOOL, "description": world.tool.__doc__, "parameters": SCHEMA},
+        }
         anthropic = "anthropic" in how
         self.given: dict[str, Any] = {
             "model": f"{'anthropic' if anthropic else 'openai'}/{MODEL}",
@@ -71,8 +76,15 @@ class Conversation:
             "max_retries": 0,
             "tools": [tool],
         }
-        deployment = {"model_name": MODEL, "litellm_params": {name: value for name, value in self.given.items() if name != "tools"}}
-        self.router = litellm.Router(model_list=[deployment], num_retries=0) if "router" in how else None
+        deployment = {
+            "model_name": MODEL,
+            "litellm_params": {
+                name: value for name, value in self.given.items() if name != "tools"
+            },
+        }
+        self.router = (
+            litellm.Router(model_list=[deployment], num_retries=0) if "router" in how else None
+        )
 
     def say(self, text: str) -> str:
         self.history.append({"role": "user", "content": text})
@@ -88,15 +100,30 @@ class Conversation:
     def _now(self) -> Any:
         if "stream" not in self.how:
             return self.plug.completion(messages=self.history, **self.given).choices[0].message
-        return self._whole(list(self.plug.completion(messages=self.history, stream=True, **self.given)))
+        return self._whole(
+            list(self.plug.completion(messages=self.history, stream=True, **self.given))
+        )
 
     async def _later(self) -> Any:
         if self.router is not None:
-            reply: Any = await self.router.acompletion(model=MODEL, messages=self.history, tools=self.given["tools"])
+            reply: Any = await self.router.acompletion(
+                model=MODEL, messages=self.history, tools=self.given["tools"]
+            )
             return reply.choices[0].message
         if "stream" not in self.how:
-            return (await self.plug.acompletion(messages=self.history, **self.given)).choices[0].message
-        return self._whole([chunk async for chunk in await self.plug.acompletion(messages=self.history, stream=True, **self.given)])
+            return (
+                (await self.plug.acompletion(messages=self.history, **self.given))
+                .choices[0]
+                .message
+            )
+        return self._whole(
+            [
+                chunk
+                async for chunk in await self.plug.acompletion(
+                    messages=self.history, stream=True, **self.given
+                )
+            ]
+        )
 
     def _whole(self, chunks: list[Any]) -> Any:
         whole: Any = litellm.stream_chunk_builder(chunks)
@@ -121,14 +148,21 @@ class Conversation:
     ],
 )
 def test_the_story(tmp_path: Path, how: str) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(LiteLLM(how), tmp_path)
 
 
 @pytest.fixture
 def plug(tmp_path: Path) -> Iterator[MemoristLogger]:
-    known = ModelSettings(prices={MODEL: Price(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)})
-    with MemoristLogger(home=tmp_path / "home", settings=Settings(models=known, compaction=CompactionSettings(by_price=False))) as made:
+    known = ModelSettings(
+        prices={MODEL: ModelPrice(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
+    )
+    with MemoristLogger(
+        home=tmp_path / "home",
+        settings=Settings(models=known, compaction=CompactionSettings(by_price=False)),
+    ) as made:
         litellm.callbacks = [made]
         yield made
 
@@ -146,20 +180,27 @@ def call(server: ScriptedServer, *history: Any, **more: Any) -> dict[str, Any]:
 
 def messages(plug: MemoristLogger, session: str = "", format: str = "openai_chat") -> int:
     talk = plug.conversation(session, format)
-    return 0 if talk.session is None else talk.session.following.messages
+    return 0 if talk.session is None else talk.session.tracker.messages
 
 
 @pytest.mark.covers("IN-1")
 @pytest.mark.parametrize("how", ["sync", "async"])
-def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: MemoristLogger, how: str) -> None:
+def test_a_request_that_is_refused_as_too_long_goes_out_once_more(
+    plug: MemoristLogger, how: str
+) -> None:
     """By the plug's own calls; the host hears nothing of the refusal."""
     history: list[Any] = [QUESTION]
     for number in range(30):
         step = f"Step {number} looked at the table of tides and found nothing. " * 30
-        history += [{"role": "assistant", "content": step}, {"role": "user", "content": f"Go on with {number}."}]
+        history += [
+            {"role": "assistant", "content": step},
+            {"role": "user", "content": f"Go on with {number}."},
+        ]
     with ScriptedServer([Fail(error=ContextTooLong("too long")), Say(text="done")]) as server:
         given = call(server, *history)
-        reply: Any = plug.completion(**given) if how == "sync" else asyncio.run(plug.acompletion(**given))
+        reply: Any = (
+            plug.completion(**given) if how == "sync" else asyncio.run(plug.acompletion(**given))
+        )
 
     before, after = (len(json.dumps(request.body)) for request in server.received)
     assert reply.choices[0].message.content == "done"
@@ -183,7 +224,7 @@ def test_a_call_belongs_to_the_session_that_it_names(plug: MemoristLogger) -> No
         await litellm.acompletion(**call(server, QUESTION, litellm_session_id="a"))
         await litellm.acompletion(**call(server, QUESTION, metadata={"session_id": "b"}))
         await litellm.acompletion(**call(server, QUESTION))
-        with plug.apart():
+        with plug.bypass():
             await litellm.acompletion(**call(server, {"role": "user", "content": "A title."}))
 
     with ScriptedServer(lambda request: Say(text="yes")) as server:
@@ -199,14 +240,23 @@ async def test_on_the_proxy_server_nobody_meets_anothers_conversation(plug: Memo
 
     assert await plug.async_pre_call_deployment_hook(body, "acompletion") is None
     for key in ("key-one-hashed-0123", "key-two-hashed-0123"):
-        named = {**body, "litellm_call_id": key, "metadata": {"session_id": "talk", "user_api_key_hash": key}}
+        named = {
+            **body,
+            "litellm_call_id": key,
+            "metadata": {"session_id": "talk", "user_api_key_hash": key},
+        }
         assert await plug.async_pre_call_deployment_hook(named, "acompletion") is not None
 
-    assert [messages(plug, session) for session in ("key-one-hashed-0-talk", "key-two-hashed-0-talk", "talk", "")] == [1, 1, 0, 0]
+    assert [
+        messages(plug, session)
+        for session in ("key-one-hashed-0-talk", "key-two-hashed-0-talk", "talk", "")
+    ] == [1, 1, 0, 0]
 
 
 @pytest.mark.covers("IN-1")
-@pytest.mark.parametrize(("wire", "format"), [("aresponses", "openai_responses"), ("anthropic_messages", "anthropic")])
+@pytest.mark.parametrize(
+    ("wire", "format"), [("aresponses", "openai_responses"), ("anthropic_messages", "anthropic")]
+)
 def test_the_other_wires_are_followed_too(plug: MemoristLogger, wire: str, format: str) -> None:
     """Responses and Anthropic's Messages, by LiteLLM's calls of these names."""
     with ScriptedServer([Say(text="one")]) as server:

@@ -1,4 +1,6 @@
-"""OpenAI Agents: the story on both of its wires, blocking, async and streaming; sessions, hooks, handoffs, agents as tools."""
+"""OpenAI Agents: the story on both of its wires, blocking, async and streaming; sessions, hooks,
+handoffs, agents as tools.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ from plugs.story import (
     words,
 )
 
-pytest.importorskip("agents", reason="openai-agents is not installed; `make test-plugs PLUGS=openai-agents` brings it")
+pytest.importorskip(
+    "agents",
+    reason="openai-agents is not installed; `make test-plugs PLUGS=openai-agents` brings it",
+)
 
 from agents import (
     Agent,
@@ -43,19 +48,23 @@ from agents import (
 from agents.run import CallModelData, ModelInputData
 from openai import AsyncOpenAI
 
-from memorist.adapters.attached import Attached
+from memorist.adapters.bridge import EngineThread
 from memorist.adapters.openai_agents import MemoristSession
-from memorist.engine.fetching import FETCH_NAME
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.ports import Request
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Many, Say, Step, Think
+from memorist.testing.steps import CallTool, ReplyParts, Say, Step, Think
+from support.provider_server import ScriptedServer
 
 TURNS = 100
 
 
 def model(server: ScriptedServer, wire: str) -> Model:
     client = AsyncOpenAI(base_url=server.openai_url, api_key="none", max_retries=0)
-    return OpenAIChatCompletionsModel(MODEL, client) if wire == "chat" else OpenAIResponsesModel(MODEL, client)
+    return (
+        OpenAIChatCompletionsModel(MODEL, client)
+        if wire == "chat"
+        else OpenAIResponsesModel(MODEL, client)
+    )
 
 
 def agent(server: ScriptedServer, wire: str, *tools: Any, name: str = "Clerk") -> Agent[Any]:
@@ -82,16 +91,26 @@ class OpenAIAgents:
 
     def begin(self, world: World, session: str) -> Talk:
         clerk = agent(world.server, self.wire, function_tool(world.tool))
-        kept = None if world.attached is None else MemoristSession(session, project=world.project, attached=world.attached)
+        kept = (
+            None
+            if world.attached is None
+            else MemoristSession(session, project=world.project, attached=world.attached)
+        )
         return Conversation(clerk, session, kept, self.how)
 
 
 class Conversation:
-    def __init__(self, clerk: Agent[Any], session: str, kept: MemoristSession | None, how: str) -> None:
+    def __init__(
+        self, clerk: Agent[Any], session: str, kept: MemoristSession | None, how: str
+    ) -> None:
         self.clerk = clerk
         self.how = how
         self.session: Session = SQLiteSession(session) if kept is None else kept
-        self.config = RunConfig(tracing_disabled=True) if kept is None else kept.run_config(RunConfig(tracing_disabled=True))
+        self.config = (
+            RunConfig(tracing_disabled=True)
+            if kept is None
+            else kept.run_config(RunConfig(tracing_disabled=True))
+        )
         self.hooks = None if kept is None else kept.hooks()
         self.runner = asyncio.Runner()
 
@@ -99,7 +118,12 @@ class Conversation:
         return self.runner.run(self._say(text))
 
     async def _say(self, text: str) -> str:
-        given: dict[str, Any] = {"session": self.session, "run_config": self.config, "hooks": self.hooks, "max_turns": TURNS}
+        given: dict[str, Any] = {
+            "session": self.session,
+            "run_config": self.config,
+            "hooks": self.hooks,
+            "max_turns": TURNS,
+        }
         if self.how == "stream":
             stream = Runner.run_streamed(self.clerk, text, **given)
             async for _ in stream.stream_events():
@@ -113,9 +137,14 @@ class Conversation:
 
 
 @pytest.mark.covers("IN-1")
-@pytest.mark.parametrize(("wire", "how"), [("responses", "async"), ("responses", "stream"), ("chat", "async"), ("chat", "stream")])
+@pytest.mark.parametrize(
+    ("wire", "how"),
+    [("responses", "async"), ("responses", "stream"), ("chat", "async"), ("chat", "stream")],
+)
 def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(OpenAIAgents(wire, how), tmp_path)
 
 
@@ -124,37 +153,67 @@ def project(tmp_path: Path) -> Path:
     """A project whose memory holds one lesson."""
     folder = tmp_path / "harbour"
     (folder / ".git").mkdir(parents=True)
-    with Attached(home=tmp_path / "home") as engine:
+    with EngineThread(home=tmp_path / "home") as engine:
         talk = engine.conversation("before", project=str(folder), format="openai_responses")
-        talk.prepare({"model": MODEL, "input": [{"role": "user", "content": "Install it."}, {"role": "user", "content": CORRECTION}]})
+        talk.prepare(
+            {
+                "model": MODEL,
+                "input": [
+                    {"role": "user", "content": "Install it."},
+                    {"role": "user", "content": CORRECTION},
+                ],
+            }
+        )
     return folder
 
 
 async def run(
-    clerk: Agent[Any], text: Any, kept: MemoristSession, hooks: RunHooks[Any] | None = None, config: RunConfig | None = None
+    clerk: Agent[Any],
+    text: Any,
+    kept: MemoristSession,
+    hooks: RunHooks[Any] | None = None,
+    config: RunConfig | None = None,
 ) -> str:
     base = config or RunConfig(tracing_disabled=True)
     return str(
         (
-            await Runner.run(clerk, text, session=kept, run_config=kept.run_config(base), hooks=kept.hooks(hooks), max_turns=TURNS)
+            await Runner.run(
+                clerk,
+                text,
+                session=kept,
+                run_config=kept.run_config(base),
+                hooks=kept.hooks(hooks),
+                max_turns=TURNS,
+            )
         ).final_output
     )
 
 
 async def test_what_memorist_leaves_is_the_sdks_own_item(tmp_path: Path, project: Path) -> None:
-    """Ids, statuses and encrypted reasoning go out as they came, as the very same objects, though something is shown between them."""
+    """Ids, statuses and encrypted reasoning go out as they came, as the very same objects, though
+    something is shown between them.
+    """
     items: list[Any] = [
         {"role": "user", "content": "Look."},
         {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"},
-        {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": "{}", "status": "completed"},
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "c1",
+            "name": "look",
+            "arguments": "{}",
+            "status": "completed",
+        },
         {"type": "function_call_output", "call_id": "c1", "output": "It is there."},
         {"role": "user", "content": "Install it with npm, or with what we use."},
     ]
-    with Attached(home=tmp_path / "home") as engine:
+    with EngineThread(home=tmp_path / "home") as engine:
         kept = MemoristSession("s", project=project, attached=engine)
         filtered: Any = kept.run_config().call_model_input_filter
         given = ModelInputData(input=list(items), instructions="You help.")
-        data: CallModelData[Any] = CallModelData(model_data=given, agent=Agent(name="Clerk", model=MODEL), context=None)
+        data: CallModelData[Any] = CallModelData(
+            model_data=given, agent=Agent(name="Clerk", model=MODEL), context=None
+        )
         shown = await filtered(data)
 
     assert [item for item in shown.input if any(item is own for own in items)] == items
@@ -191,8 +250,12 @@ class Counting(RunHooks[Any]):
         self.heard.append(f"has {given[2].name}")
 
 
-async def test_handoffs_stay_and_agents_as_tools_are_left_alone(tmp_path: Path, project: Path) -> None:
-    """One conversation with two agents; the third, a tool, is shown nothing of it. The host's own hooks hear all, and its own filter is asked."""
+async def test_handoffs_stay_and_agents_as_tools_are_left_alone(
+    tmp_path: Path, project: Path
+) -> None:
+    """One conversation with two agents; the third, a tool, is shown nothing of it. The host's own
+    hooks hear all, and its own filter is asked.
+    """
     asked: list[str] = []
 
     def answer(request: Request) -> Step:
@@ -201,15 +264,19 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(tmp_path: Path, 
             return Say(text="weighed")
         if '"weighed"' in said or "weighed" in said:
             return Say(text="done")
-        if "transfer_to" in said and "Pilot, take over" not in said and "function_call_output" not in said:
-            return Call(name="transfer_to_pilot", input={})
-        return Call(name="weigh", input={"input": "for the weigher"})
+        if (
+            "transfer_to" in said
+            and "Pilot, take over" not in said
+            and "function_call_output" not in said
+        ):
+            return CallTool(name="transfer_to_pilot", input={})
+        return CallTool(name="weigh", input={"input": "for the weigher"})
 
     def own(data: CallModelData[Any]) -> ModelInputData:
         asked.append(data.agent.name)
         return data.model_data
 
-    with ScriptedServer(answer) as server, Attached(home=tmp_path / "home") as engine:
+    with ScriptedServer(answer) as server, EngineThread(home=tmp_path / "home") as engine:
         kept = MemoristSession("s", project=project, attached=engine)
         weigher = agent(server, "responses", name="Weigher")
         pilot = agent(server, "responses", weigher.as_tool("weigh", "Weigh it."), name="Pilot")
@@ -217,7 +284,9 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(tmp_path: Path, 
         clerk.handoffs = [pilot]
         heard = Counting()
         config = RunConfig(tracing_disabled=True, call_model_input_filter=own)
-        assert await run(clerk, "first words: what do we install with?", kept, heard, config) == "done"
+        assert (
+            await run(clerk, "first words: what do we install with?", kept, heard, config) == "done"
+        )
         notes = await kept.conversation.asummarise()
         for each in (weigher, pilot, clerk):
             await client_of(each).close()
@@ -225,7 +294,9 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(tmp_path: Path, 
     inner = [request for request in server.received if "first words" not in words(request.body)]
     assert len(inner) == 1
     assert LESSON not in words(inner[0].body)
-    assert all(LESSON in words(request.body) for request in server.received if request is not inner[0])
+    assert all(
+        LESSON in words(request.body) for request in server.received if request is not inner[0]
+    )
     assert "first words" in notes
     assert heard.heard[0] == "start Clerk"
     assert "Clerk to Pilot" in heard.heard
@@ -235,9 +306,14 @@ async def test_handoffs_stay_and_agents_as_tools_are_left_alone(tmp_path: Path, 
 
 
 async def test_the_history_stays_whole_and_the_sdks(tmp_path: Path) -> None:
-    """Everything is in the underlying session, whatever was made smaller; limit, pop and clear are its own; a made id can be read."""
+    """Everything is in the underlying session, whatever was made smaller; limit, pop and clear are
+    its own; a made id can be read.
+    """
     told = Told()
-    with ScriptedServer(Reader()) as server, attached(tmp_path, OpenAIAgents("responses", "async"), told) as engine:
+    with (
+        ScriptedServer(Reader()) as server,
+        attached(tmp_path, OpenAIAgents("responses", "async"), told) as engine,
+    ):
         under = SQLiteSession("under")
         kept = MemoristSession(attached=engine, underlying=under)
         clerk = agent(server, "responses", function_tool(read_page))
@@ -258,15 +334,24 @@ async def test_the_history_stays_whole_and_the_sdks(tmp_path: Path) -> None:
 
 
 async def test_reasoning_stays_beside_what_it_led_to(tmp_path: Path) -> None:
-    """Each reply thinks before it calls; after compactions every reasoning item still stands right before its call."""
+    """Each reply thinks before it calls; after compactions every reasoning item still stands right
+    before its call.
+    """
     told = Told()
     reader = Reader(30)
 
     def answer(request: Request) -> Step:
         step = reader(request)
-        return Many(parts=(Think(text="The next page."), step)) if isinstance(step, Call) else step
+        return (
+            ReplyParts(parts=(Think(text="The next page."), step))
+            if isinstance(step, CallTool)
+            else step
+        )
 
-    with ScriptedServer(answer, window=30_000) as server, attached(tmp_path, OpenAIAgents("responses", "async"), told) as engine:
+    with (
+        ScriptedServer(answer, window=30_000) as server,
+        attached(tmp_path, OpenAIAgents("responses", "async"), told) as engine,
+    ):
         clerk = agent(server, "responses", function_tool(read_page))
         await run(clerk, "Read every page.", MemoristSession("s", attached=engine))
         await client_of(clerk).close()
@@ -275,7 +360,9 @@ async def test_reasoning_stays_beside_what_it_led_to(tmp_path: Path) -> None:
     assert not server.refusals
     for request in server.received:
         kinds = [item.get("type") for item in request.body["input"]]
-        assert all(kinds[at + 1] == "function_call" for at, kind in enumerate(kinds) if kind == "reasoning"), kinds
+        assert all(
+            kinds[at + 1] == "function_call" for at, kind in enumerate(kinds) if kind == "reasoning"
+        ), kinds
 
 
 @pytest.mark.parametrize("wire", ["responses", "chat"])
@@ -283,11 +370,24 @@ async def test_pictures_go_through(tmp_path: Path, project: Path, wire: str) -> 
     """A picture reaches the provider beside what memorist shows."""
     link = "data:image/png;base64,iVBORw0KGgo="
     question = {"type": "input_text", "text": "What is this, and what do we install with?"}
-    with ScriptedServer(lambda request: Say(text="A ship.")) as server, Attached(home=tmp_path / "home") as engine:
+    with (
+        ScriptedServer(lambda request: Say(text="A ship.")) as server,
+        EngineThread(home=tmp_path / "home") as engine,
+    ):
         clerk = agent(server, wire)
         kept = MemoristSession("s", project=project, attached=engine)
-        given: Any = [{"role": "user", "content": [question, {"type": "input_image", "image_url": link, "detail": "auto"}]}]
-        result = await Runner.run(clerk, given, run_config=kept.run_config(RunConfig(tracing_disabled=True)), hooks=kept.hooks())
+        given: Any = [
+            {
+                "role": "user",
+                "content": [question, {"type": "input_image", "image_url": link, "detail": "auto"}],
+            }
+        ]
+        result = await Runner.run(
+            clerk,
+            given,
+            run_config=kept.run_config(RunConfig(tracing_disabled=True)),
+            hooks=kept.hooks(),
+        )
         await client_of(clerk).close()
 
     assert result.final_output == "A ship."
@@ -296,36 +396,56 @@ async def test_pictures_go_through(tmp_path: Path, project: Path, wire: str) -> 
 
 
 async def test_the_fetch_tool_answers_whatever_it_is_asked(tmp_path: Path) -> None:
-    """A known call's result, an unknown id, arguments that are no JSON; and a memorist that cannot work stops no agent."""
+    """A known call's result, an unknown id, arguments that are no JSON; and a memorist that cannot
+    work stops no agent.
+    """
     steps: list[Step] = [
-        Call(name="read_page", input={"number": 1}, id="call-1"),
-        Call(name=FETCH_NAME, input={"id": "call-1"}),
-        Call(name=FETCH_NAME, input={"id": "unknown"}),
-        Call(name=FETCH_NAME, arguments="{"),
+        CallTool(name="read_page", input={"number": 1}, id="call-1"),
+        CallTool(name=FETCH_TOOL_NAME, input={"id": "call-1"}),
+        CallTool(name=FETCH_TOOL_NAME, input={"id": "unknown"}),
+        CallTool(name=FETCH_TOOL_NAME, arguments="{"),
         Say(text="Thank you."),
     ]
     (tmp_path / "file").write_text("no folder")
-    for home, first in ((tmp_path / "home", read_page(1)), (tmp_path / "file", "Nothing has this id.")):
-        with ScriptedServer(list(steps)) as server, Attached(home=home) as engine:
+    for home, first in (
+        (tmp_path / "home", read_page(1)),
+        (tmp_path / "file", "Nothing has this id."),
+    ):
+        with ScriptedServer(list(steps)) as server, EngineThread(home=home) as engine:
             kept = MemoristSession("s", attached=engine)
             clerk = agent(server, "responses", function_tool(read_page), kept.fetch_tool)
             assert await run(clerk, "Fetch things.", kept) == "Thank you."
             await client_of(clerk).close()
-        outputs = [item["output"] for item in server.received[-1].body["input"] if item.get("type") == "function_call_output"]
+        outputs = [
+            item["output"]
+            for item in server.received[-1].body["input"]
+            if item.get("type") == "function_call_output"
+        ]
         assert outputs[0] == read_page(1)
         assert outputs[1:] == [first, "Nothing has this id.", "Nothing has this id."]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the SDK shuts a loop's generators down after each run
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # the SDK shuts a loop's generators down after each run
 def test_run_sync(tmp_path: Path) -> None:
     """A program without a loop."""
-    with ScriptedServer(lambda request: Say(text="Yes.")) as server, Attached(home=tmp_path) as engine:
+    with (
+        ScriptedServer(lambda request: Say(text="Yes.")) as server,
+        EngineThread(home=tmp_path) as engine,
+    ):
         kept = MemoristSession("s", attached=engine)
         clerk = agent(server, "responses")
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         for text in ("one thing", "another thing"):
-            Runner.run_sync(clerk, text, session=kept, run_config=kept.run_config(RunConfig(tracing_disabled=True)), hooks=kept.hooks())
+            Runner.run_sync(
+                clerk,
+                text,
+                session=kept,
+                run_config=kept.run_config(RunConfig(tracing_disabled=True)),
+                hooks=kept.hooks(),
+            )
         loop.run_until_complete(client_of(clerk).close())
         asyncio.set_event_loop(None)
         loop.close()

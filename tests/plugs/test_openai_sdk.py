@@ -1,4 +1,6 @@
-"""The OpenAI SDK: the story through Responses and Chat Completions, blocking, streamed and async; and what is its own."""
+"""The OpenAI SDK: the story through Responses and Chat Completions, blocking, streamed and async;
+and what is its own.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,18 @@ import pytest
 
 from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
 
-pytest.importorskip("openai", reason="openai is not installed; `make test-plugs PLUGS=openai-sdk` brings it")
+pytest.importorskip(
+    "openai", reason="openai is not installed; `make test-plugs PLUGS=openai-sdk` brings it"
+)
 
 import openai
 from openai import DefaultHttpxClient
 
-from memorist.adapters.openai_sdk import REACHES, MemoristOpenAI
-from memorist.compaction.settings import CompactionSettings
+from memorist.adapters.openai_sdk import FEATURES, MemoristOpenAI
 from memorist.errors import ContextTooLong
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
-from memorist.settings import Settings
-from memorist.testing import Cut, Fail, Say, ScriptedServer, Status
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing import CutReply, Fail, HttpError, Say, ScriptedServer
 
 QUESTION = {"role": "user", "content": "Fix the importer, please."}
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}}
@@ -33,21 +35,29 @@ SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}}
 class OpenAISDK:
     """A loop of one's own over the client."""
 
-    reaches = REACHES
+    reaches = FEATURES
 
     def __init__(self, wire: str, how: str) -> None:
         self.wire = wire
         self.how = how
 
     def begin(self, world: World, session: str) -> Talk:
-        given: dict[str, Any] = {"base_url": world.server.openai_url, "api_key": "none", "max_retries": 0}
+        given: dict[str, Any] = {
+            "base_url": world.server.openai_url,
+            "api_key": "none",
+            "max_retries": 0,
+        }
         plug = None
         if world.attached is not None:
             plug = MemoristOpenAI(project=world.project, attached=world.attached, session=session)
         if self.how == "async":
-            client: Any = openai.AsyncOpenAI(**given, http_client=None if plug is None else plug.async_http_client())
+            client: Any = openai.AsyncOpenAI(
+                **given, http_client=None if plug is None else plug.async_http_client()
+            )
         else:
-            client = openai.OpenAI(**given, http_client=None if plug is None else plug.http_client())
+            client = openai.OpenAI(
+                **given, http_client=None if plug is None else plug.http_client()
+            )
         return (Responses if self.wire == "responses" else Chat)(client, world, self.how)
 
 
@@ -81,8 +91,16 @@ class Chat(Conversation):
 
     @property
     def given(self) -> dict[str, Any]:
-        tool = {"type": "function", "function": {"name": TOOL, "description": self.tool.__doc__, "parameters": SCHEMA}}
-        return {"model": MODEL, "max_completion_tokens": MAX_OUTPUT, "tools": [tool], "messages": self.history}
+        tool = {
+            "type": "function",
+            "function": {"name": TOOL, "description": self.tool.__doc__, "parameters": SCHEMA},
+        }
+        return {
+            "model": MODEL,
+            "max_completion_tokens": MAX_OUTPUT,
+            "tools": [tool],
+            "messages": self.history,
+        }
 
     def _now(self) -> Any:
         if self.how == "stream":
@@ -106,12 +124,25 @@ class Responses(Conversation):
                 return str(reply.output_text)
             for call in calls:
                 result = self.tool(json.loads(call.arguments)["number"])
-                self.history.append({"type": "function_call_output", "call_id": call.call_id, "output": result})
+                self.history.append(
+                    {"type": "function_call_output", "call_id": call.call_id, "output": result}
+                )
 
     @property
     def given(self) -> dict[str, Any]:
-        tool = {"type": "function", "name": TOOL, "description": self.tool.__doc__, "parameters": SCHEMA, "strict": False}
-        return {"model": MODEL, "max_output_tokens": MAX_OUTPUT, "tools": [tool], "input": self.history}
+        tool = {
+            "type": "function",
+            "name": TOOL,
+            "description": self.tool.__doc__,
+            "parameters": SCHEMA,
+            "strict": False,
+        }
+        return {
+            "model": MODEL,
+            "max_output_tokens": MAX_OUTPUT,
+            "tools": [tool],
+            "input": self.history,
+        }
 
     def _now(self) -> Any:
         if self.how == "stream":
@@ -128,19 +159,31 @@ class Responses(Conversation):
 @pytest.mark.parametrize("wire", ["responses", "chat"])
 @pytest.mark.parametrize("how", ["create", "stream", "async"])
 def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
-    """A long task past its window, a correction, a second session that remembers; and a broken memorist changes nothing."""
+    """A long task past its window, a correction, a second session that remembers; and a broken
+    memorist changes nothing.
+    """
     run_story(OpenAISDK(wire, how), tmp_path)
 
 
 @pytest.fixture
 def plug(tmp_path: Path) -> Iterator[MemoristOpenAI]:
-    known = ModelSettings(prices={MODEL: Price(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)})
-    with MemoristOpenAI(home=tmp_path / "home", settings=Settings(models=known, compaction=CompactionSettings(by_price=False))) as made:
+    known = ModelSettings(
+        prices={MODEL: ModelPrice(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
+    )
+    with MemoristOpenAI(
+        home=tmp_path / "home",
+        settings=Settings(models=known, compaction=CompactionSettings(by_price=False)),
+    ) as made:
         yield made
 
 
 def client_of(server: ScriptedServer, plug: MemoristOpenAI, retries: int = 0) -> Any:
-    return openai.OpenAI(base_url=server.openai_url, api_key="none", max_retries=retries, http_client=plug.http_client())
+    return openai.OpenAI(
+        base_url=server.openai_url,
+        api_key="none",
+        max_retries=retries,
+        http_client=plug.http_client(),
+    )
 
 
 def ask(client: Any, wire: str, *history: Any, **given: Any) -> Any:
@@ -150,13 +193,17 @@ def ask(client: Any, wire: str, *history: Any, **given: Any) -> Any:
 
 
 def text_of(reply: Any) -> str:
-    return str(reply.output_text if hasattr(reply, "output_text") else reply.choices[0].message.content)
+    return str(
+        reply.output_text if hasattr(reply, "output_text") else reply.choices[0].message.content
+    )
 
 
 def messages(plug: MemoristOpenAI, wire: str, session: str | None = None) -> int:
-    talk = plug.conversation(session or "", {"chat": "openai_chat", "responses": "openai_responses"}[wire])
+    talk = plug.conversation(
+        session or "", {"chat": "openai_chat", "responses": "openai_responses"}[wire]
+    )
     assert talk.session is not None
-    return talk.session.following.messages
+    return talk.session.tracker.messages
 
 
 both = pytest.mark.parametrize("wire", ["responses", "chat"])
@@ -164,12 +211,17 @@ both = pytest.mark.parametrize("wire", ["responses", "chat"])
 
 @pytest.mark.covers("IN-1")
 @both
-def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: MemoristOpenAI, wire: str) -> None:
+def test_a_request_that_is_refused_as_too_long_goes_out_once_more(
+    plug: MemoristOpenAI, wire: str
+) -> None:
     """The host gets the reply to the smaller one, and hears nothing of the refusal."""
     history: list[Any] = [QUESTION]
     for number in range(30):
         step = f"Step {number} looked at the table of tides and found nothing. " * 30
-        history += [{"role": "assistant", "content": step}, {"role": "user", "content": f"Go on with {number}."}]
+        history += [
+            {"role": "assistant", "content": step},
+            {"role": "user", "content": f"Go on with {number}."},
+        ]
     with ScriptedServer([Fail(error=ContextTooLong("too long")), Say(text="done")]) as server:
         reply = ask(client_of(server, plug), wire, *history)
 
@@ -182,7 +234,10 @@ def test_a_request_that_is_refused_as_too_long_goes_out_once_more(plug: Memorist
 @both
 def test_a_refusal_for_another_reason_is_the_hosts(plug: MemoristOpenAI, wire: str) -> None:
     """It is raised as the SDK raises it, and nothing is sent again."""
-    with ScriptedServer([Status(code=400, message="no such tool")]) as server, pytest.raises(openai.BadRequestError, match="no such tool"):
+    with (
+        ScriptedServer([HttpError(code=400, message="no such tool")]) as server,
+        pytest.raises(openai.BadRequestError, match="no such tool"),
+    ):
         ask(client_of(server, plug), wire, QUESTION)
 
     assert len(server.received) == 1
@@ -192,7 +247,7 @@ def test_a_refusal_for_another_reason_is_the_hosts(plug: MemoristOpenAI, wire: s
 @both
 def test_the_sdks_own_retries_are_one_call(plug: MemoristOpenAI, wire: str) -> None:
     """The request that is tried again is the same, and the conversation holds each message once."""
-    with ScriptedServer([Status(code=503, retry_after="0"), Say(text="done")]) as server:
+    with ScriptedServer([HttpError(code=503, retry_after="0"), Say(text="done")]) as server:
         ask(client_of(server, plug, retries=1), wire, QUESTION)
 
     assert server.received[0].body == server.received[1].body
@@ -202,8 +257,12 @@ def test_the_sdks_own_retries_are_one_call(plug: MemoristOpenAI, wire: str) -> N
 @pytest.mark.covers("IN-1")
 @both
 def test_a_stream_that_breaks_off_is_the_hosts_affair(plug: MemoristOpenAI, wire: str) -> None:
-    """The host gets the error that it gets without memorist; what there was of a reply is not taken for one, and the next call works."""
-    with ScriptedServer([Cut(step=Say(text="a long reply that ends early"), then="close"), Say(text="done")]) as server:
+    """The host gets the error that it gets without memorist; what there was of a reply is not taken
+    for one, and the next call works.
+    """
+    with ScriptedServer(
+        [CutReply(step=Say(text="a long reply that ends early"), then="close"), Say(text="done")]
+    ) as server:
         client = client_of(server, plug)
         with pytest.raises(openai.APIConnectionError):
             list(ask(client, wire, QUESTION, stream=True))
@@ -220,14 +279,22 @@ def test_a_history_that_the_provider_keeps_passes_as_it_is(
     plug: MemoristOpenAI, field: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Memorist sees what is new alone: it says so once, and keeps out."""
-    with ScriptedServer(lambda request: Say(text="done"), strict=False) as server, caplog.at_level(logging.WARNING):
+    with (
+        ScriptedServer(lambda request: Say(text="done"), strict=False) as server,
+        caplog.at_level(logging.WARNING),
+    ):
         client = client_of(server, plug)
         for _ in range(2):
             ask(client, "responses", QUESTION, **field)
 
     assert [request.body["input"] for request in server.received] == [[QUESTION]] * 2
     assert plug.attached.conversation(plug.session, format="openai_responses").session is None
-    assert len([record for record in caplog.records if f"`{next(iter(field))}`" in record.getMessage()]) == 1
+    assert (
+        len(
+            [record for record in caplog.records if f"`{next(iter(field))}`" in record.getMessage()]
+        )
+        == 1
+    )
 
 
 @pytest.mark.covers("IN-1")
@@ -241,11 +308,15 @@ def test_calls_belong_to_the_conversation_that_they_are_made_in(plug: MemoristOp
                 history.append({"role": "user", "content": f"{name} {number}"})
                 reply = await client.responses.create(model=MODEL, input=history)
                 history += reply.output
-                with plug.apart():
+                with plug.bypass():
                     await client.responses.create(model=MODEL, input="A title.")
 
     async def main(server: ScriptedServer) -> None:
-        given: dict[str, Any] = {"base_url": server.openai_url, "api_key": "none", "http_client": plug.async_http_client()}
+        given: dict[str, Any] = {
+            "base_url": server.openai_url,
+            "api_key": "none",
+            "http_client": plug.async_http_client(),
+        }
         async with openai.AsyncOpenAI(**given) as client:
             await asyncio.gather(*(talk(client, f"talk-{number}") for number in range(5)))
 
@@ -263,7 +334,9 @@ def test_raw_answers_and_other_paths_stay_what_they_are(plug: MemoristOpenAI, wi
         client = client_of(server, plug)
         assert [model.id for model in client.models.list()] == ["scripted-model"]
         if wire == "chat":
-            raw: Any = client.chat.completions.with_raw_response.create(model=MODEL, messages=[{"role": "user", "content": "Fix it."}])
+            raw: Any = client.chat.completions.with_raw_response.create(
+                model=MODEL, messages=[{"role": "user", "content": "Fix it."}]
+            )
         else:
             raw = client.responses.with_raw_response.create(model=MODEL, input="Fix it.")
 
@@ -274,19 +347,27 @@ def test_raw_answers_and_other_paths_stay_what_they_are(plug: MemoristOpenAI, wi
 
 @pytest.mark.covers("IN-1")
 @both
-def test_a_request_with_nothing_to_add_goes_out_byte_for_byte(plug: MemoristOpenAI, wire: str) -> None:
+def test_a_request_with_nothing_to_add_goes_out_byte_for_byte(
+    plug: MemoristOpenAI, wire: str
+) -> None:
     """Pictures, unknown fields, the order of keys and blanks are the host's."""
     sent: list[bytes] = []
-    watched = plug.http_client(event_hooks={"request": [lambda request: sent.append(request.content)]})
+    watched = plug.http_client(
+        event_hooks={"request": [lambda request: sent.append(request.content)]}
+    )
     bare: list[bytes] = []
-    other = DefaultHttpxClient(event_hooks={"request": [lambda request: bare.append(request.content)]})
+    other = DefaultHttpxClient(
+        event_hooks={"request": [lambda request: bare.append(request.content)]}
+    )
     picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
     if wire == "responses":
         picture = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}
     question = {"role": "user", "content": [picture], "depth": 3}
     with ScriptedServer(lambda request: Say(text="A ship."), strict=False) as server:
         for http_client in (watched, other):
-            with openai.OpenAI(base_url=server.openai_url, api_key="none", http_client=http_client) as client:
+            with openai.OpenAI(
+                base_url=server.openai_url, api_key="none", http_client=http_client
+            ) as client:
                 ask(client, wire, question, extra_body={"x": 1})
 
     assert sent == bare
@@ -299,8 +380,11 @@ def test_a_reply_that_is_made_in_the_background_is_no_reply_yet(plug: MemoristOp
         client = client_of(server, plug)
         reply = ask(client, "responses", QUESTION)
 
-    exchange = plug.exchange("openai_responses", "queued")
+    exchange = plug.begin_call("openai_responses", "queued")
     assert exchange is not None
-    exchange.request({"model": MODEL, "input": [QUESTION]})
-    exchange.heard("application/json", json.dumps({**reply.model_dump(mode="json"), "status": "queued"}).encode())
+    exchange.prepare({"model": MODEL, "input": [QUESTION]})
+    exchange.observe_body(
+        "application/json",
+        json.dumps({**reply.model_dump(mode="json"), "status": "queued"}).encode(),
+    )
     assert messages(plug, "responses", "queued") == 1

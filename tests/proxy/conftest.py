@@ -16,12 +16,11 @@ from typing import Any, Self
 import pytest
 from msgspec.structs import replace
 
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
-from memorist.proxy.server.run import listen, serve
-from memorist.proxy.tenancy import Tenancy
-from memorist.proxy_settings import ProxySettings
-from memorist.settings import Settings
+from memorist.proxy.routing import Tenancy
+from memorist.proxy.server import listen, serve
+from memorist.settings import ProxySettings, Settings
 from memorist.testing import ScriptedServer
 
 KEY = "sk-" + "ant-made-" + "up-0123456789abcdef"
@@ -70,7 +69,9 @@ class RunningProxy:
         self._tenancy = tenancy or Tenancy()
         self._listening = listen(settings, token, self._tenancy)
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), name="proxy", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._main()), name="proxy", daemon=True
+        )
         self.port: int = self._listening.getsockname()[1]
         self.engine: Memorist | Tenants
         self._loop: asyncio.AbstractEventLoop
@@ -84,14 +85,26 @@ class RunningProxy:
         self._loop, self._until = asyncio.get_running_loop(), asyncio.Event()
         async with self._engine(self.home) as self.engine:
             self._ready.set()
-            await serve(self.engine, self._listening, self._settings, token=self._token, until=self._until, tenancy=self._tenancy)
+            await serve(
+                self.engine,
+                self._listening,
+                self._settings,
+                token=self._token,
+                until=self._until,
+                tenancy=self._tenancy,
+            )
 
     def __enter__(self) -> Self:
         self._thread.start()
         assert self._ready.wait(20)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -101,12 +114,21 @@ class RunningProxy:
             self._thread.join(60)
             assert not self._thread.is_alive()
 
-    def ask(self, path: str, body: object = None, *, method: str = "POST", headers: Mapping[str, str] | None = None) -> Answer:
+    def ask(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        method: str = "POST",
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
         """One request over a connection of its own; a body that is not bytes is written as JSON."""
         data = body if isinstance(body, bytes | type(None)) else json.dumps(body).encode()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
-            connection.request(method, path, data, {"content-type": "application/json", **(headers or {})})
+            connection.request(
+                method, path, data, {"content-type": "application/json", **(headers or {})}
+            )
             answer = connection.getresponse()
             return Answer(answer.status, dict(answer.getheaders()), answer.read())
         finally:
@@ -114,11 +136,19 @@ class RunningProxy:
 
     def files(self) -> dict[str, bytes]:
         """Everything below the home folder."""
-        return {path.relative_to(self.home).as_posix(): path.read_bytes() for path in self.home.rglob("*") if path.is_file()}
+        return {
+            path.relative_to(self.home).as_posix(): path.read_bytes()
+            for path in self.home.rglob("*")
+            if path.is_file()
+        }
 
     def transcript(self, session: str) -> str:
         """The transcript of a session; the proxy must be closed."""
-        (found,) = [data for name, data in self.files().items() if name.endswith(f"/{session}/transcript.jsonl")]
+        (found,) = [
+            data
+            for name, data in self.files().items()
+            if name.endswith(f"/{session}/transcript.jsonl")
+        ]
         return found.decode()
 
 
@@ -143,13 +173,17 @@ def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxie
         url = provider.url if isinstance(provider, ScriptedServer) else provider
         upstreams = {"anthropic": url, "openai": url} if isinstance(url, str) else dict(url)
         chosen = ProxySettings(port=0, upstreams=upstreams, **more)
-        many = tenancy is not None and tenancy.many
+        many = tenancy is not None and tenancy.has_tenants
 
         def opens(home: Path) -> Memorist | Tenants:
             made = replace(settings or Settings(), proxy=chosen)
             return Tenants(home, settings=made) if many else Memorist(home=home, settings=made)
 
-        running.append(RunningProxy(tmp_path / "home", chosen, engine=engine or opens, token=token, tenancy=tenancy).__enter__())
+        running.append(
+            RunningProxy(
+                tmp_path / "home", chosen, engine=engine or opens, token=token, tenancy=tenancy
+            ).__enter__()
+        )
         return running[-1]
 
     yield make
@@ -159,7 +193,9 @@ def proxied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[Proxie
 
 @contextmanager
 def raw_provider(answer: Callable[[Any], None], bodies: list[bytes] | None = None) -> Iterator[str]:
-    """A provider that does with each connection's socket what it is told to, after it has read a request, whose body goes to `bodies`."""
+    """A provider that does with each connection's socket what it is told to, after it has read a
+    request, whose body goes to `bodies`.
+    """
     import socket
 
     listening = socket.create_server(("127.0.0.1", 0))

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import FormatError
-from memorist.proxy.bodies import read, whole_pairs
-from memorist.proxy.rewrite import rewritten
+from memorist.proxy.body import parse_request_body, replace_lone_surrogate_escapes, rewrite_body
 
 BUSY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """Also where the machine has much else to do."""
@@ -21,16 +20,33 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=4,
 )
-ENTRIES = st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]), "content": TEXTS | st.lists(VALUES, max_size=3)})
+ENTRIES = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant"]),
+        "content": TEXTS | st.lists(VALUES, max_size=3),
+    }
+)
 OURS = ENTRIES.map(lambda entry: {**entry, "ours": True})
 REQUESTS = st.builds(
-    lambda before, history, after: {**before, "messages": history, **{key: value for key, value in after.items() if key not in before}},
+    lambda before, history, after: {
+        **before,
+        "messages": history,
+        **{key: value for key, value in after.items() if key not in before},
+    },
     st.dictionaries(TEXTS.filter(lambda key: key != "messages"), VALUES, max_size=3),
     st.lists(ENTRIES, max_size=6),
     st.dictionaries(TEXTS.filter(lambda key: key != "messages"), VALUES, max_size=3),
 )
 SPOKEN = REQUESTS.filter(lambda request: bool(request["messages"]))
-STYLES = st.sampled_from([{}, {"separators": (",", ":")}, {"indent": 2}, {"ensure_ascii": False}, {"ensure_ascii": False, "indent": 1}])
+STYLES = st.sampled_from(
+    [
+        {},
+        {"separators": (",", ":")},
+        {"indent": 2},
+        {"ensure_ascii": False},
+        {"ensure_ascii": False, "indent": 1},
+    ]
+)
 
 
 def wire(request: object, style: dict[str, Any]) -> bytes:
@@ -40,14 +56,19 @@ def wire(request: object, style: dict[str, Any]) -> bytes:
 @pytest.mark.covers("IN-3")
 @BUSY
 @given(REQUESTS, STYLES)
-def test_a_body_says_what_its_json_says_and_each_place_holds_its_value(request: dict[str, Any], style: dict[str, Any]) -> None:
+def test_a_body_says_what_its_json_says_and_each_place_holds_its_value(
+    request: dict[str, Any], style: dict[str, Any]
+) -> None:
     """However it is written: spaces, escapes, order of keys."""
     raw = wire(request, style)
-    body = read(raw, "messages")
+    body = parse_request_body(raw, "messages")
 
     assert body.values == request
-    assert all(json.loads(raw[place.start : place.end]) == request[name] for name, place in body.places.items())
-    assert [json.loads(raw[start:end]) for start, end in body.spans] == request["messages"]
+    assert all(
+        json.loads(raw[place.start : place.end]) == request[name]
+        for name, place in body.key_spans.items()
+    )
+    assert [json.loads(raw[start:end]) for start, end in body.entry_spans] == request["messages"]
 
 
 @pytest.mark.covers("IN-3")
@@ -56,51 +77,84 @@ def test_a_body_says_what_its_json_says_and_each_place_holds_its_value(request: 
 def test_a_body_that_goes_on_from_another_is_read_as_if_it_stood_alone(
     request: dict[str, Any], style: dict[str, Any], more: list[Any], gone: int
 ) -> None:
-    """What was read before is used again only where it is the same, byte for byte; also when entries at the end changed."""
-    before = read(wire(request, style), "messages")
+    """What was read before is used again only where it is the same, byte for byte; also when
+    entries at the end changed.
+    """
+    before = parse_request_body(wire(request, style), "messages")
     kept = request["messages"][: len(request["messages"]) - gone] if gone else request["messages"]
     raw = wire({**request, "messages": [*kept, *more]}, style)
 
-    grown, alone = read(raw, "messages", before), read(raw, "messages")
+    grown, alone = parse_request_body(raw, "messages", before), parse_request_body(raw, "messages")
 
-    assert (grown.values, grown.places, grown.spans) == (alone.values, alone.places, alone.spans)
-    assert all(mine is theirs for mine, theirs in zip(grown.items[: grown.shared], before.items, strict=False))
+    assert (grown.values, grown.key_spans, grown.entry_spans) == (
+        alone.values,
+        alone.key_spans,
+        alone.entry_spans,
+    )
+    assert all(
+        mine is theirs
+        for mine, theirs in zip(grown.items[: grown.shared_entries], before.items, strict=False)
+    )
 
 
 @pytest.mark.covers("IN-3")
 @BUSY
 @given(REQUESTS, STYLES)
-def test_a_request_that_was_not_changed_is_not_written(request: dict[str, Any], style: dict[str, Any]) -> None:
+def test_a_request_that_was_not_changed_is_not_written(
+    request: dict[str, Any], style: dict[str, Any]
+) -> None:
     """Equal values, even in other objects, leave the client's bytes as they are."""
-    body = read(wire(request, style), "messages")
+    body = parse_request_body(wire(request, style), "messages")
 
-    assert rewritten(body, body.values) is None
-    assert rewritten(body, json.loads(json.dumps(request))) is None
+    assert rewrite_body(body, body.values) is None
+    assert rewrite_body(body, json.loads(json.dumps(request))) is None
 
 
 @pytest.mark.covers("IN-3")
 @BUSY
-@given(REQUESTS.filter(lambda request: len(request) > 1), STYLES, st.lists(OURS, min_size=1, max_size=3), st.data())
+@given(
+    REQUESTS.filter(lambda request: len(request) > 1),
+    STYLES,
+    st.lists(OURS, min_size=1, max_size=3),
+    st.data(),
+)
 def test_what_is_written_says_what_was_asked_and_keeps_all_bytes_before_the_first_change(
     request: dict[str, Any], style: dict[str, Any], ours: list[Any], data: st.DataObject
 ) -> None:
-    """Entries taken out, others put in anywhere, keys changed and added: the JSON is right, and the entries before the change stand as they stood."""
+    """Entries taken out, others put in anywhere, keys changed and added: the JSON is right, and the
+    entries before the change stand as they stood.
+    """
     raw = wire(request, style)
-    body = read(raw, "messages")
+    body = parse_request_body(raw, "messages")
     history = request["messages"]
     at = data.draw(st.integers(0, len(history)))
     dropped = data.draw(st.integers(0, len(history) - at))
-    sent = {**json.loads(json.dumps(request)), "messages": [*history[:at], *ours, *history[at + dropped :]], "added by us": {"a": 1}}
+    sent = {
+        **json.loads(json.dumps(request)),
+        "messages": [*history[:at], *ours, *history[at + dropped :]],
+        "added by us": {"a": 1},
+    }
 
-    new = rewritten(body, sent)
+    new = rewrite_body(body, sent)
 
     assert new is not None
     assert json.loads(new) == sent
-    same = next((index for index, (mine, theirs) in enumerate(zip(sent["messages"], history, strict=False)) if mine != theirs), at)
-    end = body.spans[same - 1][1] if same else body.places["messages"].start
+    same = next(
+        (
+            index
+            for index, (mine, theirs) in enumerate(zip(sent["messages"], history, strict=False))
+            if mine != theirs
+        ),
+        at,
+    )
+    end = body.entry_spans[same - 1][1] if same else body.key_spans["messages"].start
     assert new[:end] == raw[:end]
     for kept in history[at + dropped :]:
-        spellings = [raw[slice(*place)] for place, entry in zip(body.spans, history, strict=True) if entry == kept]
+        spellings = [
+            raw[slice(*place)]
+            for place, entry in zip(body.entry_spans, history, strict=True)
+            if entry == kept
+        ]
         assert any(spelling in new for spelling in spellings)
 
 
@@ -115,14 +169,18 @@ def test_what_is_written_says_what_was_asked_and_keeps_all_bytes_before_the_firs
 def test_entries_of_ours_are_the_same_bytes_in_each_later_request(
     request: dict[str, Any], style: dict[str, Any], ours: list[Any], turns: list[list[Any]]
 ) -> None:
-    """A conversation that memorist changed once goes on: each request begins with the bytes of the one before, and says what it shall."""
+    """A conversation that memorist changed once goes on: each request begins with the bytes of the
+    one before, and says what it shall.
+    """
     before, start = None, b""
     history = list(request["messages"])
     for more in [[], *turns]:
         history = [*history, *more]
-        body = read(wire({"model": "m", "messages": history}, style), "messages", before)
+        body = parse_request_body(
+            wire({"model": "m", "messages": history}, style), "messages", before
+        )
         shown = [*ours, *history]
-        new = rewritten(body, {**body.values, "messages": shown})
+        new = rewrite_body(body, {**body.values, "messages": shown})
         assert new is not None
         assert json.loads(new)["messages"] == shown
         assert new.startswith(start)
@@ -132,20 +190,27 @@ def test_entries_of_ours_are_the_same_bytes_in_each_later_request(
 
 @pytest.mark.covers("IN-3")
 def test_half_a_surrogate_pair_is_read_and_goes_out_as_it_came() -> None:
-    """Half an emoji stands for no character; the entry is read with the sign for that, and the client's bytes stay."""
-    raw = rb'{"messages": [{"role": "user", "content": "\ud83d and \ud83d\ude00 and \\ud83d"}, {"role": "user", "content": "b"}]}'
-    body = read(raw, "messages")
+    """Half an emoji stands for no character; the entry is read with the sign for that, and the
+    client's bytes stay.
+    """
+    raw = (
+        rb'{"messages": '
+        rb'[{"role": "user", "content": "\ud83d and \ud83d\ude00 and \\ud83d"}, {"role": "user", "content": "b"}]}'
+    )
+    body = parse_request_body(raw, "messages")
 
     assert body.items[0]["content"] == "\ufffd and 😀 and \\ud83d"
-    assert rewritten(body, body.values) is None
-    assert rewritten(body, {"messages": body.items[:1]}) == raw.replace(rb', {"role": "user", "content": "b"}', b"")
+    assert rewrite_body(body, body.values) is None
+    assert rewrite_body(body, {"messages": body.items[:1]}) == raw.replace(
+        rb', {"role": "user", "content": "b"}', b""
+    )
 
 
 @given(st.binary(max_size=60))
 def test_mending_half_pairs_moves_nothing(data: bytes) -> None:
     """The bytes are as many as before, and what has no half pair is not touched."""
-    assert len(whole_pairs(data)) == len(data)
-    assert whole_pairs(b'"\\ud83d\\ude00"') == b'"\\ud83d\\ude00"'
+    assert len(replace_lone_surrogate_escapes(data)) == len(data)
+    assert replace_lone_surrogate_escapes(b'"\\ud83d\\ude00"') == b'"\\ud83d\\ude00"'
 
 
 @pytest.mark.parametrize(
@@ -165,17 +230,19 @@ def test_mending_half_pairs_moves_nothing(data: bytes) -> None:
 def test_what_is_no_request_is_refused(raw: bytes) -> None:
     """No JSON, no object, or a thing said twice: FormatError, and the caller passes it on unread."""
     with pytest.raises(FormatError):
-        read(raw, "messages")
+        parse_request_body(raw, "messages")
 
 
 @pytest.mark.covers("IN-3")
 @given(st.binary(max_size=80), st.binary(max_size=80))
 def test_reading_hostile_bytes_raises_nothing_else(one: bytes, other: bytes) -> None:
     """Whatever a client sends, before and after a request that was fine."""
-    before = read(b'{"messages": [{"role": "user", "content": "a"}], "x": 1}', "messages")
+    before = parse_request_body(
+        b'{"messages": [{"role": "user", "content": "a"}], "x": 1}', "messages"
+    )
     for raw in (one, b'{"messages": [{"role": "user", "content": "a"}' + other):
         try:
-            body = read(raw, "messages", before)
+            body = parse_request_body(raw, "messages", before)
         except FormatError:
             continue
         assert body.raw == raw

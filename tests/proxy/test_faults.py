@@ -1,4 +1,6 @@
-"""Whatever goes wrong with a client, a provider, or memorist itself: what was said goes through as it came."""
+"""Whatever goes wrong with a client, a provider, or memorist itself: what was said goes through as
+it came.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,27 @@ import pytest
 import zstandard
 from msgspec.structs import replace
 
-from memorist.compaction.settings import CompactionSettings
 from memorist.core.messages import Usage
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import StoreError
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
-from memorist.ports import Files
-from memorist.proxy.server.run import listen
-from memorist.proxy_settings import ProxySettings
-from memorist.settings import Settings
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.ports import FileSystem
+from memorist.proxy.server import listen
+from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.files import DiskFiles
-from memorist.testing import Call, Say, ScriptedServer, Step
-from memorist.testing.steps import Cut, Delay, Garbage, Hang, Raw, Status
+from memorist.testing import CallTool, Say, ScriptedServer, Step
+from memorist.testing.steps import CutReply, DelayReply, Garbage, Hang, HttpError, RawReply
 from proxy.conftest import KEY, Answer, Proxied, anthropic, assistant, raw_provider, user
 
 HELLO = anthropic([user("Say hello.")])
 NAMED = {"x-memorist-session": "s"}
 MODEL = "claude-made-up"
 EVERYWHERE = ".".join(["0"] * 4)
-PAGE = "The importer reads rows from orders.csv and writes them to the table orders_2024; each row has a price in cents. "
+PAGE = (
+    "The importer reads rows from orders.csv and writes them to the table orders_2024; each "
+    "row has a price in cents. "
+)
 
 
 # --- the provider
@@ -47,18 +49,34 @@ PAGE = "The importer reads rows from orders.csv and writes them to the table ord
 
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize(
-    ("status", "kind"), [(400, "invalid_request_error"), (401, None), (404, None), (429, None), (500, None), (529, None)]
+    ("status", "kind"),
+    [
+        (400, "invalid_request_error"),
+        (401, None),
+        (404, None),
+        (429, None),
+        (500, None),
+        (529, None),
+    ],
 )
 def test_an_error_comes_as_it_is(proxied: Proxied, status: int, kind: str | None) -> None:
-    """Status, retry-after, request id and the very body; the conversation goes on with the retry, as the same session."""
-    with ScriptedServer([Status(code=status, message="not now", kind=kind, retry_after="17"), Say(text="Hello.")]) as server:
+    """Status, retry-after, request id and the very body; the conversation goes on with the retry,
+    as the same session.
+    """
+    with ScriptedServer(
+        [HttpError(code=status, message="not now", kind=kind, retry_after="17"), Say(text="Hello.")]
+    ) as server:
         proxy = proxied(server)
         answer = proxy.ask("/v1/messages", HELLO, headers=NAMED)
         direct = json.loads(answer.data)
         again = proxy.ask("/v1/messages", HELLO, headers=NAMED)
         proxy.close()
 
-    assert (answer.status, answer.headers["retry-after"], answer.headers["request-id"]) == (status, "17", "req_000001")
+    assert (answer.status, answer.headers["retry-after"], answer.headers["request-id"]) == (
+        status,
+        "17",
+        "req_000001",
+    )
     assert direct["error"]["message"] == "not now"
     assert (again.status, again.word) == (200, "unchanged")
     assert proxy.transcript("s").count("Say hello.") == 1
@@ -66,13 +84,17 @@ def test_an_error_comes_as_it_is(proxied: Proxied, status: int, kind: str | None
 
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize("status", [429, 529])
-def test_the_sdk_retries_through_the_proxy_as_the_provider_asks(proxied: Proxied, status: int) -> None:
+def test_the_sdk_retries_through_the_proxy_as_the_provider_asks(
+    proxied: Proxied, status: int
+) -> None:
     """An overloaded provider is waited for by the client, as without the proxy."""
     with (
-        ScriptedServer([Status(code=status, retry_after="0"), Say(text="Hello.")]) as server,
+        ScriptedServer([HttpError(code=status, retry_after="0"), Say(text="Hello.")]) as server,
         anthropic_sdk.Anthropic(base_url=proxied(server).url, api_key=KEY, max_retries=1) as client,
     ):
-        reply = client.messages.create(model="m", max_tokens=10, messages=[{"role": "user", "content": "Say hello."}])
+        reply = client.messages.create(
+            model="m", max_tokens=10, messages=[{"role": "user", "content": "Say hello."}]
+        )
 
     assert reply.content[0].type == "text"
     assert len(server.received) == 2
@@ -80,14 +102,24 @@ def test_the_sdk_retries_through_the_proxy_as_the_provider_asks(proxied: Proxied
 
 @pytest.mark.covers("IN-3", "CP-15")
 @pytest.mark.parametrize("streams", [False, True])
-def test_a_request_that_the_provider_refuses_as_too_long_is_sent_once_more_smaller(proxied: Proxied, streams: bool) -> None:
-    """The client sees only the answer to the smaller one; when that is refused as well, it sees the refusal, and there is no third."""
-    long = Status(code=400, message="prompt is too long: 210000 tokens > 200000 maximum", kind="invalid_request_error")
+def test_a_request_that_the_provider_refuses_as_too_long_is_sent_once_more_smaller(
+    proxied: Proxied, streams: bool
+) -> None:
+    """The client sees only the answer to the smaller one; when that is refused as well, it sees the
+    refusal, and there is no third.
+    """
+    long = HttpError(
+        code=400,
+        message="prompt is too long: 210000 tokens > 200000 maximum",
+        kind="invalid_request_error",
+    )
     history: list[Any] = []
     for number in range(8):
         history += [user(f"Request {number}."), assistant(PAGE * 60)]
     chosen = Settings(
-        models=ModelSettings(prices={MODEL: Price(window=100_000, max_output=1_000, input=3.0, output=15.0)}),
+        models=ModelSettings(
+            prices={MODEL: ModelPrice(window=100_000, max_output=1_000, input=3.0, output=15.0)}
+        ),
         compaction=CompactionSettings(by_price=False),
     )
     body = {**anthropic([*history, user("And now?")]), "model": MODEL, "stream": streams}
@@ -95,7 +127,12 @@ def test_a_request_that_the_provider_refuses_as_too_long_is_sent_once_more_small
         proxy = proxied(server, settings=chosen)
         first = proxy.ask("/v1/messages", body, headers=NAMED)
         second = proxy.ask(
-            "/v1/messages", {**body, "messages": [*history, user("And now?"), assistant("Now this."), user("Then?")]}, headers=NAMED
+            "/v1/messages",
+            {
+                **body,
+                "messages": [*history, user("And now?"), assistant("Now this."), user("Then?")],
+            },
+            headers=NAMED,
         )
 
         third = proxy.ask("/v1/messages", body, headers={"x-memorist-session": "another"})
@@ -105,26 +142,46 @@ def test_a_request_that_the_provider_refuses_as_too_long_is_sent_once_more_small
     assert len(server.received[1].raw) < len(server.received[0].raw) / 2
     assert "And now?" in server.received[1].raw.decode()
     assert (second.status, third.status) == (400, 400)
-    assert all(answer.body["error"]["message"].startswith("prompt is too long") for answer in (second, third))
+    assert all(
+        answer.body["error"]["message"].startswith("prompt is too long")
+        for answer in (second, third)
+    )
     assert len(server.received) == 5
 
 
 @pytest.mark.covers("IN-3", "CP-15")
 def test_a_refusal_inside_a_responses_stream_is_made_good_as_well(proxied: Proxied) -> None:
     """The Responses API answers 200 and says in the stream that the window is exceeded."""
-    failed = {"type": "response.failed", "response": {"id": "resp_1", "error": {"code": "context_length_exceeded", "message": "too long"}}}
-    whole = {"type": "response.completed", "response": {"id": "resp_2", "status": "completed", "output": [_said("Now this.")]}}
+    failed = {
+        "type": "response.failed",
+        "response": {
+            "id": "resp_1",
+            "error": {"code": "context_length_exceeded", "message": "too long"},
+        },
+    }
+    whole = {
+        "type": "response.completed",
+        "response": {"id": "resp_2", "status": "completed", "output": [_said("Now this.")]},
+    }
     sent: list[int] = []
 
     def answer(connection: socket.socket) -> None:
         event = whole if sent else failed
         sent.append(1)
         data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
-        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + data)
+        connection.sendall(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+            + data
+        )
 
-    items = [{"role": "user" if number % 2 == 0 else "assistant", "content": f"{number} {PAGE * 60}"} for number in range(17)]
+    items = [
+        {"role": "user" if number % 2 == 0 else "assistant", "content": f"{number} {PAGE * 60}"}
+        for number in range(17)
+    ]
     with raw_provider(answer) as url:
-        found = proxied(url).ask("/v1/responses", {"model": "m", "stream": True, "input": items}, headers=NAMED)
+        found = proxied(url).ask(
+            "/v1/responses", {"model": "m", "stream": True, "input": items}, headers=NAMED
+        )
 
     assert found.word.startswith("recovered")
     assert b"Now this." in found.data
@@ -143,10 +200,16 @@ def _said(text: str) -> dict[str, Any]:
 
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize("then", ["close", "end", "error"])
-def test_a_stream_that_is_cut_is_cut_for_the_client_too_and_nothing_is_taken_of_it(proxied: Proxied, then: Any) -> None:
-    """What came is passed on; half a reply is no reply; the retry is the same conversation and is taken once."""
+def test_a_stream_that_is_cut_is_cut_for_the_client_too_and_nothing_is_taken_of_it(
+    proxied: Proxied, then: Any
+) -> None:
+    """What came is passed on; half a reply is no reply; the retry is the same conversation and is
+    taken once.
+    """
     body = {**HELLO, "stream": True}
-    with ScriptedServer([Cut(step=Say(text="Hello. " * 50), at=0.5, then=then), Say(text="Hello at last.")]) as server:
+    with ScriptedServer(
+        [CutReply(step=Say(text="Hello. " * 50), at=0.5, then=then), Say(text="Hello at last.")]
+    ) as server:
         proxy = proxied(server)
         try:
             first: bytes = proxy.ask("/v1/messages", body).data
@@ -158,13 +221,19 @@ def test_a_stream_that_is_cut_is_cut_for_the_client_too_and_nothing_is_taken_of_
     assert b"message_stop" not in first
     assert b"at last" in second.data
     transcript = proxy.transcript(second.session)
-    assert [transcript.count(words) for words in ("Say hello.", "Hello at last.", "Hello. Hello.")] == [1, 1, 0]
+    assert [
+        transcript.count(words) for words in ("Say hello.", "Hello at last.", "Hello. Hello.")
+    ] == [1, 1, 0]
 
 
 @pytest.mark.covers("IN-3")
 def test_a_stream_is_passed_on_as_it_comes(proxied: Proxied) -> None:
-    """The first half of a reply reaches the client while the provider still keeps the other half back."""
-    with ScriptedServer([Cut(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]) as server:
+    """The first half of a reply reaches the client while the provider still keeps the other half
+    back.
+    """
+    with ScriptedServer(
+        [CutReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]
+    ) as server:
         proxy = proxied(server)
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
             _send(client, proxy.port, {**HELLO, "stream": True})
@@ -179,7 +248,9 @@ def test_a_stream_is_passed_on_as_it_comes(proxied: Proxied) -> None:
 @pytest.mark.covers("IN-3")
 def test_a_client_that_hangs_up_leaves_the_conversation_whole(proxied: Proxied) -> None:
     """In mid-stream; then it asks again, with the part of the reply that it had."""
-    with ScriptedServer([Cut(step=Say(text="Hello there. " * 50), at=0.5, then="hang"), Say(text="Gladly.")]) as server:
+    with ScriptedServer(
+        [CutReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang"), Say(text="Gladly.")]
+    ) as server:
         proxy = proxied(server)
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
             _send(client, proxy.port, {**HELLO, "stream": True}, NAMED)
@@ -192,7 +263,10 @@ def test_a_client_that_hangs_up_leaves_the_conversation_whole(proxied: Proxied) 
 
     transcript = proxy.transcript("s")
     assert (answer.status, answer.word) == (200, "unchanged")
-    assert [transcript.count(words) for words in ("Say hello.", "Hello there. Hello", "Go on.", "Gladly.")] == [1, 1, 1, 1]
+    assert [
+        transcript.count(words)
+        for words in ("Say hello.", "Hello there. Hello", "Go on.", "Gladly.")
+    ] == [1, 1, 1, 1]
 
 
 @pytest.mark.covers("IN-3")
@@ -207,16 +281,30 @@ def test_a_client_that_hangs_up_in_mid_request_does_no_harm(proxied: Proxied) ->
     assert len(server.requests) == 1
 
 
-def _send(client: socket.socket, port: int, body: object, headers: dict[str, str] | None = None, length: int | None = None) -> None:
+def _send(
+    client: socket.socket,
+    port: int,
+    body: object,
+    headers: dict[str, str] | None = None,
+    length: int | None = None,
+) -> None:
     data = json.dumps(body).encode()
-    lines = [f"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json"]
+    lines = [
+        f"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json"
+    ]
     lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-    client.sendall("\r\n".join([*lines, f"content-length: {length or len(data)}", "", ""]).encode() + data)
+    client.sendall(
+        "\r\n".join([*lines, f"content-length: {length or len(data)}", "", ""]).encode() + data
+    )
 
 
 @pytest.mark.covers("IN-3")
-def test_a_provider_that_says_nothing_is_given_up_and_one_that_is_not_there_is_told(proxied: Proxied) -> None:
-    """504 after the silence that is allowed, 502 at once; both in a form that the SDKs read, with the reason and no address's secrets."""
+def test_a_provider_that_says_nothing_is_given_up_and_one_that_is_not_there_is_told(
+    proxied: Proxied,
+) -> None:
+    """504 after the silence that is allowed, 502 at once; both in a form that the SDKs read, with
+    the reason and no address's secrets.
+    """
     with ScriptedServer([Hang()]) as server:
         silent = proxied(server, silent_seconds=0.5).ask("/v1/messages", HELLO)
     with socket.create_server(("127.0.0.1", 0)) as closed:
@@ -231,8 +319,12 @@ def test_a_provider_that_says_nothing_is_given_up_and_one_that_is_not_there_is_t
 @pytest.mark.covers("IN-3")
 def test_a_provider_that_stalls_in_mid_stream_is_given_up(proxied: Proxied) -> None:
     """The client has what came, and a broken connection."""
-    with ScriptedServer([Cut(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]) as server:
-        proxy = proxied(server, silent_seconds=4.0)  # a busy machine must have sent the first half by then
+    with ScriptedServer(
+        [CutReply(step=Say(text="Hello there. " * 50), at=0.5, then="hang")]
+    ) as server:
+        proxy = proxied(
+            server, silent_seconds=4.0
+        )  # a busy machine must have sent the first half by then
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
             _send(client, proxy.port, {**HELLO, "stream": True})
             got = _all(client)
@@ -253,10 +345,20 @@ def _all(client: socket.socket) -> bytes:
 
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize(
-    "step", [Garbage(), Garbage(text="[1, 2]"), Raw(body={"type": "message", "content": 7}), Delay(seconds=0.2, step=Say(text="x"))]
+    "step",
+    [
+        Garbage(),
+        Garbage(text="[1, 2]"),
+        RawReply(body={"type": "message", "content": 7}),
+        DelayReply(seconds=0.2, step=Say(text="x")),
+    ],
 )
-def test_an_answer_that_is_no_answer_goes_to_the_client_as_it_is(proxied: Proxied, step: Any) -> None:
-    """Broken JSON, JSON of another shape, a slow one: 200 as the provider said, and the next request is answered."""
+def test_an_answer_that_is_no_answer_goes_to_the_client_as_it_is(
+    proxied: Proxied, step: Any
+) -> None:
+    """Broken JSON, JSON of another shape, a slow one: 200 as the provider said, and the next
+    request is answered.
+    """
     with ScriptedServer([step, Say(text="Hello.")]) as server:
         proxy = proxied(server)
         odd = proxy.ask("/v1/messages", HELLO, headers=NAMED)
@@ -271,8 +373,12 @@ def test_an_answer_that_is_no_answer_goes_to_the_client_as_it_is(proxied: Proxie
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_packed_request_is_read_and_goes_on_packed(proxied: Proxied, encoding: str) -> None:
-    """Unpacked only for reading: the provider gets the very bytes; where memorist changes something it gets plain ones."""
-    pack: Callable[[bytes], bytes] = gzip.compress if encoding == "gzip" else zstandard.ZstdCompressor().compress
+    """Unpacked only for reading: the provider gets the very bytes; where memorist changes something
+    it gets plain ones.
+    """
+    pack: Callable[[bytes], bytes] = (
+        gzip.compress if encoding == "gzip" else zstandard.ZstdCompressor().compress
+    )
     data = pack(json.dumps(HELLO).encode())
     with ScriptedServer([Say(text="Hello.")]) as server:
         proxy = proxied(server)
@@ -300,40 +406,81 @@ def test_a_packed_request_is_read_and_goes_on_packed(proxied: Proxied, encoding:
         (b"[" * 100_000, ""),
         (b"", ""),
     ],
-    ids=["no gzip", "no zstd", "another way", "zstd bomb", "gzip bomb", "cut", "no list", "no entries", "deep", "empty"],
+    ids=[
+        "no gzip",
+        "no zstd",
+        "another way",
+        "zstd bomb",
+        "gzip bomb",
+        "cut",
+        "no list",
+        "no entries",
+        "deep",
+        "empty",
+    ],
 )
-def test_a_request_that_cannot_be_read_is_the_providers_to_judge(proxied: Proxied, data: bytes, encoding: str) -> None:
+def test_a_request_that_cannot_be_read_is_the_providers_to_judge(
+    proxied: Proxied, data: bytes, encoding: str
+) -> None:
     """It goes on as it came, and the provider's refusal comes back."""
     got: list[int] = []
 
     def answer(connection: socket.socket) -> None:
         got.append(1)
-        connection.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 5\r\nconnection: close\r\n\r\nnever")
+        connection.sendall(
+            b"HTTP/1.1 400 Bad Request\r\ncontent-length: 5\r\nconnection: close\r\n\r\nnever"
+        )
 
     with raw_provider(answer) as url:
-        found = proxied(url).ask("/v1/messages", data, headers={"content-encoding": encoding} if encoding else {})
+        found = proxied(url).ask(
+            "/v1/messages", data, headers={"content-encoding": encoding} if encoding else {}
+        )
 
-    assert (found.status, found.data, found.word.partition(":")[0] in ("passed", "unchanged")) == (400, b"never", True)
+    assert (found.status, found.data, found.word.partition(":")[0] in ("passed", "unchanged")) == (
+        400,
+        b"never",
+        True,
+    )
     assert got == [1]
 
 
 @pytest.mark.covers("IN-3")
 def test_half_of_a_pair_and_half_an_emoji_do_no_harm(proxied: Proxied) -> None:
-    """A tool call without its result is the provider's to refuse; half a surrogate pair goes out as it came, and the session goes on."""
-    half = b'{"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "\\ud83d half"}]}'
+    """A tool call without its result is the provider's to refuse; half a surrogate pair goes out as
+    it came, and the session goes on.
+    """
+    half = (
+        b'{"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": '
+        b'"\\ud83d half"}]}'
+    )
     got: list[bytes] = []
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
 
-    open_call = [user("Read it."), {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}]}]
+    open_call = [
+        user("Read it."),
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}],
+        },
+    ]
     with raw_provider(answer, got) as url:
         first = proxied(url).ask("/v1/messages", half, headers=NAMED)
     with ScriptedServer([Say(text="Whole.")]) as server:
         proxy = proxied(server)
-        refused = proxy.ask("/v1/messages", anthropic([*open_call, user("And?")]), headers={"x-memorist-session": "pair"})
-        result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}]}
-        mended = proxy.ask("/v1/messages", anthropic([*open_call, result]), headers={"x-memorist-session": "pair"})
+        refused = proxy.ask(
+            "/v1/messages",
+            anthropic([*open_call, user("And?")]),
+            headers={"x-memorist-session": "pair"},
+        )
+        result = {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}],
+        }
+        mended = proxy.ask(
+            "/v1/messages", anthropic([*open_call, result]), headers={"x-memorist-session": "pair"}
+        )
 
     assert (first.status, first.word) == (200, "unchanged")
     assert got == [half]
@@ -341,16 +488,26 @@ def test_half_of_a_pair_and_half_an_emoji_do_no_harm(proxied: Proxied) -> None:
 
 
 @pytest.mark.covers("IN-3")
-def test_tools_that_change_in_mid_session_and_an_id_that_is_used_again_keep_to_their_session(proxied: Proxied) -> None:
-    """Other tools, another model, another system prompt under the same name: the same session. The name in another format is another one."""
+def test_tools_that_change_in_mid_session_and_an_id_that_is_used_again_keep_to_their_session(
+    proxied: Proxied,
+) -> None:
+    """Other tools, another model, another system prompt under the same name: the same session. The
+    name in another format is another one.
+    """
     tool = {"name": "Read", "description": "Read.", "input_schema": {"type": "object"}}
     with ScriptedServer(lambda request: Say(text="Done.")) as server:
         proxy = proxied(server)
         first = proxy.ask("/v1/messages", anthropic([user("One.")], tools=[tool]), headers=NAMED)
         history = [user("One."), assistant("Done."), user("Two.")]
-        second = proxy.ask("/v1/messages", anthropic(history, tools=[{**tool, "name": "Write"}], system="Other."), headers=NAMED)
+        second = proxy.ask(
+            "/v1/messages",
+            anthropic(history, tools=[{**tool, "name": "Write"}], system="Other."),
+            headers=NAMED,
+        )
         anew = proxy.ask("/v1/messages", anthropic([user("Something else.")]), headers=NAMED)
-        other = proxy.ask("/v1/chat/completions", {"model": "m", "messages": [user("Hello.")]}, headers=NAMED)
+        other = proxy.ask(
+            "/v1/chat/completions", {"model": "m", "messages": [user("Hello.")]}, headers=NAMED
+        )
         proxy.close()
 
     assert [answer.session for answer in (first, second, anew)] == ["s", "s", "s"]
@@ -361,16 +518,30 @@ def test_tools_that_change_in_mid_session_and_an_id_that_is_used_again_keep_to_t
 
 @pytest.mark.covers("IN-3")
 def test_a_name_that_no_header_can_hold_does_no_harm(proxied: Proxied) -> None:
-    """Line ends, a null character and letters of another script in what names a conversation: answered, and the header holds signs that it may."""
+    """Line ends, a null character and letters of another script in what names a conversation:
+    answered, and the header holds signs that it may.
+    """
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
         proxy = proxied(server)
-        found = proxy.ask("/v1/responses", {"model": "m", "input": "Hello.", "prompt_cache_key": "a\r\nset-cookie: b\0Ж/../.."})
+        found = proxy.ask(
+            "/v1/responses",
+            {"model": "m", "input": "Hello.", "prompt_cache_key": "a\r\nset-cookie: b\0Ж/../.."},
+        )
         proxy.close()
 
     assert (found.status, found.word) == (200, "unchanged")
     assert found.session.startswith("a??set-cookie: b??/../..-proxy-")
     assert "set-cookie" not in found.headers
-    assert len([name for name in proxy.files() if name.startswith("projects/no-project/") and name.endswith("/transcript.jsonl")]) == 1
+    assert (
+        len(
+            [
+                name
+                for name in proxy.files()
+                if name.startswith("projects/no-project/") and name.endswith("/transcript.jsonl")
+            ]
+        )
+        == 1
+    )
 
 
 @pytest.mark.covers("IN-3")
@@ -380,7 +551,10 @@ def test_a_client_that_asks_first_whether_it_may_send_is_told_so(proxied: Proxie
         proxy = proxied(server)
         with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as client:
             data = json.dumps(HELLO).encode()
-            head = f"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: {len(data)}\r\n\r\n"
+            head = (
+                f"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nexpect: "
+                f"100-continue\r\nconnection: close\r\ncontent-length: {len(data)}\r\n\r\n"
+            )
             client.sendall(head.encode())
             told = client.recv(65_536)
             client.sendall(data)
@@ -396,19 +570,27 @@ def _odd(*_: object) -> Any:
 
 
 @pytest.mark.covers("IN-3")
-def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading a request, writing one, or reading an answer fails in a way of its own: the bytes go on."""
+def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading a request, writing one, or reading an answer fails in a way of its own: the bytes go
+    on.
+    """
     raw = json.dumps(anthropic([user("Hello.")])).encode()
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
         proxy = proxied(server)
         words = []
-        for name in ("identify", "written", "reply_of"):
+        for name in ("identify_client", "encode_request", "parse_upstream_reply"):
             with monkeypatch.context() as broken:
-                broken.setattr(f"memorist.proxy.taking.run.{name}", _odd)
+                broken.setattr(f"memorist.proxy.sessions.{name}", _odd)
                 words.append(proxy.ask("/v1/messages", raw).word)
 
     assert [request.raw for request in server.received] == [raw] * 3
-    assert [word.partition(" in ")[0] for word in words] == ["passed: KeyError", "passed: KeyError", "unchanged"]
+    assert [word.partition(" in ")[0] for word in words] == [
+        "passed: KeyError",
+        "passed: KeyError",
+        "unchanged",
+    ]
 
 
 @pytest.mark.covers("IN-3")
@@ -448,13 +630,25 @@ def _raises(error: Exception) -> Callable[[], Any]:
 
 @pytest.mark.covers("IN-3")
 @pytest.mark.parametrize(
-    "error", [ValueError(f"a text with {KEY}"), StoreError("the disk is full"), OSError(28, "No space left on device"), RecursionError()]
+    "error",
+    [
+        ValueError(f"a text with {KEY}"),
+        StoreError("the disk is full"),
+        OSError(28, "No space left on device"),
+        RecursionError(),
+    ],
 )
 @pytest.mark.parametrize("point", ["prepare", "observe", "end_turn"])
 def test_an_error_of_memorist_is_none_of_the_clients(
-    proxied: Proxied, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception, point: str
+    proxied: Proxied,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    point: str,
 ) -> None:
-    """The request goes out as it came and the answer comes back; the log says so, without what the error holds of the conversation."""
+    """The request goes out as it came and the answer comes back; the log says so, without what the
+    error holds of the conversation.
+    """
     Broken(monkeypatch, point, _raises(error))
     raw = json.dumps(HELLO, indent=2).encode()
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
@@ -472,7 +666,9 @@ def test_an_error_of_memorist_is_none_of_the_clients(
 
 
 @pytest.mark.covers("IN-3")
-def test_a_memorist_that_hangs_is_left_behind(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memorist_that_hangs_is_left_behind(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After its time limit the request goes out as it came."""
     Broken(monkeypatch, "prepare", lambda: asyncio.sleep(60))
     with ScriptedServer([Say(text="Hello.")]) as server:
@@ -501,16 +697,28 @@ class FullDisk(DiskFiles):
 
 @pytest.mark.covers("IN-3")
 def test_a_full_disk_stops_no_client(proxied: Proxied) -> None:
-    """A huge result that cannot be put to disk, and a home folder that cannot be made: the client's work goes on."""
-    files: Files = FullDisk(durable=False)
-    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "row\n" * 40_000}]}
-    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}]}
+    """A huge result that cannot be put to disk, and a home folder that cannot be made: the client's
+    work goes on.
+    """
+    files: FileSystem = FullDisk(durable=False)
+    result = {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "row\n" * 40_000}],
+    }
+    call = {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}}],
+    }
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
-        proxy = proxied(server, engine=lambda home: Memorist(home=home, settings=Settings(), files=files))
+        proxy = proxied(
+            server, engine=lambda home: Memorist(home=home, settings=Settings(), files=files)
+        )
         first = proxy.ask("/v1/messages", HELLO, headers=NAMED)
         FullDisk.full = True
         try:
-            second = proxy.ask("/v1/messages", anthropic([user("Read it."), call, result]), headers=NAMED)
+            second = proxy.ask(
+                "/v1/messages", anthropic([user("Read it."), call, result]), headers=NAMED
+            )
         finally:
             FullDisk.full = False
         proxy.close()
@@ -524,15 +732,27 @@ def test_a_full_disk_stops_no_client(proxied: Proxied) -> None:
 
 
 @pytest.mark.covers("IN-3")
-def test_a_conversation_that_failed_goes_on_when_memorist_is_well_again(proxied: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversation_that_failed_goes_on_when_memorist_is_well_again(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The session is opened anew from disk, and takes in what it missed."""
     with ScriptedServer(lambda request: Say(text="Done.")) as server:
         proxy = proxied(server)
         proxy.ask("/v1/messages", anthropic([user("One.")]), headers=NAMED)
         with monkeypatch.context() as broken:
             Broken(broken, "prepare", _raises(RuntimeError()))
-            missed = proxy.ask("/v1/messages", anthropic([user("One."), assistant("Done."), user("Two.")]), headers=NAMED)
-        history = [user("One."), assistant("Done."), user("Two."), assistant("Done."), user("Three.")]
+            missed = proxy.ask(
+                "/v1/messages",
+                anthropic([user("One."), assistant("Done."), user("Two.")]),
+                headers=NAMED,
+            )
+        history = [
+            user("One."),
+            assistant("Done."),
+            user("Two."),
+            assistant("Done."),
+            user("Three."),
+        ]
         well = proxy.ask("/v1/messages", anthropic(history), headers=NAMED)
         proxy.close()
 
@@ -543,14 +763,18 @@ def test_a_conversation_that_failed_goes_on_when_memorist_is_well_again(proxied:
 
 @pytest.mark.covers("IN-3", "SF-1")
 @pytest.mark.parametrize("header", ["x-api-key", "authorization", "api-key", "x-memorist-token"])
-def test_keys_are_in_no_file_and_no_log(proxied: Proxied, caplog: pytest.LogCaptureFixture, header: str) -> None:
-    """After requests that succeed, fail and are passed on, with the key in a header and a query: it is nowhere below the home folder, nor in the log."""
+def test_keys_are_in_no_file_and_no_log(
+    proxied: Proxied, caplog: pytest.LogCaptureFixture, header: str
+) -> None:
+    """After requests that succeed, fail and are passed on, with the key in a header and a query: it
+    is nowhere below the home folder, nor in the log.
+    """
     caplog.set_level(logging.DEBUG)
     value = f"Bearer {KEY}" if header == "authorization" else KEY
     steps: list[Step] = [
         Say(text="Hello."),
-        Status(code=401, message="no such key"),
-        Call(name="Read", input={}, usage=Usage(input=5, output=5)),
+        HttpError(code=401, message="no such key"),
+        CallTool(name="Read", input={}, usage=Usage(input=5, output=5)),
     ]
     with ScriptedServer(steps) as server:
         proxy = proxied(server, token=KEY if header == "x-memorist-token" else "")
@@ -561,18 +785,25 @@ def test_keys_are_in_no_file_and_no_log(proxied: Proxied, caplog: pytest.LogCapt
 
     assert len(server.requests) == len(steps) + 1
     assert not [name for name, data in proxy.files().items() if KEY.encode() in data]
-    ours = [record for record in caplog.records if record.name.startswith(("memorist", "aiohttp", "asyncio"))]
+    ours = [
+        record
+        for record in caplog.records
+        if record.name.startswith(("memorist", "aiohttp", "asyncio"))
+    ]
     assert ours
     assert not [record for record in ours if KEY in record.getMessage()]
 
 
 @pytest.mark.covers("IN-3")
 def test_a_keys_header_reaches_its_provider_and_ours_do_not(proxied: Proxied) -> None:
-    """The client's headers go on, but for those of the one connection and those that speak to memorist."""
+    """The client's headers go on, but for those of the one connection and those that speak to
+    memorist.
+    """
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(
-            b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-upstream: yes\r\nset-cookie: a=1\r\nset-cookie: b=2\r\nconnection: close\r\n\r\n{}"
+            b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-upstream: yes\r\nset-cookie: "
+            b"a=1\r\nset-cookie: b=2\r\nconnection: close\r\n\r\n{}"
         )
 
     with ScriptedServer([Say(text="Hello.")]) as server:
@@ -590,7 +821,9 @@ def test_a_keys_header_reaches_its_provider_and_ours_do_not(proxied: Proxied) ->
     got = server.received[0].headers
     assert got["x-own"] == "1"
     assert got["accept-encoding"] == "gzip;q=0.5"
-    assert not {name for name in got if name.startswith("x-memorist") or name in ("x-hop", "connection")}
+    assert not {
+        name for name in got if name.startswith("x-memorist") or name in ("x-hop", "connection")
+    }
     assert got["host"] == server.url.removeprefix("http://")
     assert found.headers["x-upstream"] == "yes"
 
@@ -616,11 +849,15 @@ def test_it_listens_beyond_this_machine_only_with_a_token() -> None:
         ({"x-memorist-token": "wrong"}, 401),
     ],
 )
-def test_a_page_in_a_browser_and_a_client_without_the_token_stay_outside(proxied: Proxied, headers: dict[str, str], status: int) -> None:
+def test_a_page_in_a_browser_and_a_client_without_the_token_stay_outside(
+    proxied: Proxied, headers: dict[str, str], status: int
+) -> None:
     """By the Host header, by the page's origin, and by the token; none of it reaches the provider."""
     with ScriptedServer([Say(text="Hello.")]) as server:
         proxy = proxied(server, token="secret-word", hosts=("proxy.lan",))
-        found = proxy.ask("/v1/messages", HELLO, headers={"x-memorist-token": "secret-word", **headers})
+        found = proxy.ask(
+            "/v1/messages", HELLO, headers={"x-memorist-token": "secret-word", **headers}
+        )
 
     assert found.status == status
     assert len(server.requests) == (status == 200)
@@ -629,7 +866,10 @@ def test_a_page_in_a_browser_and_a_client_without_the_token_stay_outside(proxied
 @pytest.mark.covers("IN-3")
 def test_several_providers_are_told_apart_by_the_path(proxied: Proxied) -> None:
     """A name first in the path chooses; else the format does; an unknown one is told."""
-    with ScriptedServer(lambda request: Say(text="One.")) as one, ScriptedServer(lambda request: Say(text="Two.")) as two:
+    with (
+        ScriptedServer(lambda request: Say(text="One.")) as one,
+        ScriptedServer(lambda request: Say(text="Two.")) as two,
+    ):
         proxy = proxied({"anthropic": one.url, "openrouter": f"{two.url}/v1"})
         proxy.ask("/v1/messages", HELLO)
         proxy.ask("/openrouter/v1/chat/completions", {"model": "m", "messages": [user("Hello.")]})
@@ -637,14 +877,19 @@ def test_several_providers_are_told_apart_by_the_path(proxied: Proxied) -> None:
         unknown = proxy.ask("/v1/responses", {"model": "m", "input": "Hello."})
 
     assert [request.path for request in one.requests] == ["/v1/messages"]
-    assert [request.path for request in two.requests] == ["/v1/chat/completions", "/v1/models?limit=3"]
+    assert [request.path for request in two.requests] == [
+        "/v1/chat/completions",
+        "/v1/models?limit=3",
+    ]
     assert unknown.status == 404
     assert "no upstream" in unknown.body["error"]["message"]
 
 
 def test_the_time_that_a_slow_conversation_takes_is_no_others(proxied: Proxied) -> None:
     """Two conversations at once: a provider that hangs for one answers the other."""
-    with ScriptedServer(lambda request: Hang() if "wait" in str(request.body) else Say(text="Hello.")) as server:
+    with ScriptedServer(
+        lambda request: Hang() if "wait" in str(request.body) else Say(text="Hello.")
+    ) as server:
         proxy = proxied(server)
         with socket.create_connection(("127.0.0.1", proxy.port)) as client:
             _send(client, proxy.port, anthropic([user("Please wait.")]))

@@ -10,12 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorist.formats.registry import codec
-from memorist.proxy.bodies import Body, read
-from memorist.proxy.folder import folder_of
-from memorist.proxy.identify import identify
-from memorist.proxy.lanes import Aside, Asked, Call, Lanes, links_of
-from memorist.proxy.route import address, route
+from memorist.formats.registry import find_codec
+from memorist.proxy.body import RequestBody, parse_request_body
+from memorist.proxy.conversations import (
+    ConversationCall,
+    ConversationMatcher,
+    IncomingCall,
+    UnrelatedCall,
+    link_history,
+)
+from memorist.proxy.identity import find_working_folder, identify_client
+from memorist.proxy.routing import find_route, join_url
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, assistant, user
 
@@ -24,32 +29,53 @@ CLAUDE = {"x-claude-code-session-id": "c"}
 TOOLS = [{"name": "Bash"}]
 
 
-def body(request: dict[str, Any], key: str = "messages") -> Body:
-    return read(json.dumps(request).encode(), key)
+def body(request: dict[str, Any], key: str = "messages") -> RequestBody:
+    return parse_request_body(json.dumps(request).encode(), key)
 
 
-def made() -> Lanes:
+def made() -> ConversationMatcher:
     numbers = itertools.count(1)
-    return Lanes(lambda: f"fresh-{next(numbers)}")
+    return ConversationMatcher(lambda: f"fresh-{next(numbers)}")
 
 
 class Client:
     """A client of one proxy that says nothing of itself but by its key."""
 
-    def __init__(self, lanes: Lanes, caller: str = "one") -> None:
+    def __init__(self, lanes: ConversationMatcher, caller: str = "one") -> None:
         self._lanes = lanes
         self._caller = caller
 
-    def ask(self, messages: list[Any], answer: str | None = None, headers: dict[str, str] | None = None, **more: Any) -> str:
-        """The session that a request is found to be of, or why it is of none; the reply to it, if any, is told."""
+    def ask(
+        self,
+        messages: list[Any],
+        answer: str | None = None,
+        headers: dict[str, str] | None = None,
+        **more: Any,
+    ) -> str:
+        """The session that a request is found to be of, or why it is of none; the reply to it, if
+        any, is told.
+        """
         asked = body(anthropic(messages, **more))
-        found = self._lanes.call(Asked(format="anthropic", who=identify(headers or {}, asked), caller=self._caller, body=asked))
-        if isinstance(found, Aside):
+        found = self._lanes.match(
+            IncomingCall(
+                format="anthropic",
+                identity=identify_client(headers or {}, asked),
+                caller=self._caller,
+                body=asked,
+            )
+        )
+        if isinstance(found, UnrelatedCall):
             return found.why
         if answer is not None:
-            reply = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": answer}]}
-            self._lanes.replied(found, reply, codec("anthropic").decode_reply(reply).messages)
-        return found.lane.id
+            reply = {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [{"type": "text", "text": answer}],
+            }
+            self._lanes.on_reply(found, reply, find_codec("anthropic").decode_reply(reply).messages)
+        return found.conversation.id
 
 
 @pytest.mark.covers("IN-3")
@@ -59,74 +85,141 @@ class Client:
         ({"x-memorist-session": "mine", **CLAUDE}, {}, ("mine", "named", True, False)),
         ({"x-memorist": "off", **CLAUDE}, {"tools": TOOLS}, ("", "unknown", True, True)),
         (CLAUDE, {"tools": TOOLS}, ("c", "likely", True, False)),
-        ({**CLAUDE, "x-claude-code-agent-id": "a1"}, {"tools": TOOLS}, ("c/a1", "named", False, False)),
+        (
+            {**CLAUDE, "x-claude-code-agent-id": "a1"},
+            {"tools": TOOLS},
+            ("c/a1", "named", False, False),
+        ),
         (CLAUDE, {}, ("c", "named", True, True)),
-        (CLAUDE, {"tools": TOOLS, "messages": [user("CRITICAL: Respond with TEXT ONLY. Do so.")]}, ("c", "named", True, True)),
-        (CLAUDE, {"tools": TOOLS, "system": [{"type": "text", "text": "x: cc_is_subagent=true;"}]}, ("c/agents", "grouped", False, False)),
-        ({}, {"tools": TOOLS, "metadata": {"user_id": '{"session_id": "j"}'}}, ("j", "likely", True, False)),
-        ({}, {"tools": TOOLS, "metadata": {"user_id": "user_1_account_2_session_k"}}, ("k", "likely", True, False)),
+        (
+            CLAUDE,
+            {"tools": TOOLS, "messages": [user("CRITICAL: Respond with TEXT ONLY. Do so.")]},
+            ("c", "named", True, True),
+        ),
+        (
+            CLAUDE,
+            {"tools": TOOLS, "system": [{"type": "text", "text": "x: cc_is_subagent=true;"}]},
+            ("c/agents", "grouped", False, False),
+        ),
+        (
+            {},
+            {"tools": TOOLS, "metadata": {"user_id": '{"session_id": "j"}'}},
+            ("j", "likely", True, False),
+        ),
+        (
+            {},
+            {"tools": TOOLS, "metadata": {"user_id": "user_1_account_2_session_k"}},
+            ("k", "likely", True, False),
+        ),
         ({}, {"metadata": {"user_id": "somebody"}}, ("", "unknown", True, False)),
         ({"x-codex-turn-metadata": json.dumps(CODEX)}, {}, ("s", "named", True, False)),
-        ({"x-codex-turn-metadata": json.dumps({**CODEX, "thread_id": "t"})}, {}, ("t", "named", False, False)),
-        ({"x-codex-turn-metadata": json.dumps({**CODEX, "request_kind": "compaction"})}, {}, ("s", "named", True, True)),
+        (
+            {"x-codex-turn-metadata": json.dumps({**CODEX, "thread_id": "t"})},
+            {},
+            ("t", "named", False, False),
+        ),
+        (
+            {"x-codex-turn-metadata": json.dumps({**CODEX, "request_kind": "compaction"})},
+            {},
+            ("s", "named", True, True),
+        ),
         ({"x-codex-turn-metadata": "{broken", "session-id": "h"}, {}, ("h", "named", True, False)),
         ({"originator": "codex_exec", "thread-id": "h"}, {}, ("h", "named", False, False)),
         ({}, {"prompt_cache_key": "group"}, ("group", "grouped", True, False)),
         ({}, {}, ("", "unknown", True, False)),
     ],
 )
-def test_clients_are_known_by_what_they_say(headers: dict[str, str], request_body: dict[str, Any], expected: tuple[Any, ...]) -> None:
-    """Name, how sure that is, whether it is the main agent, and whether the request is a turn at all."""
-    who = identify(headers, body({"messages": [user("Hello.")], **request_body}))
+def test_clients_are_known_by_what_they_say(
+    headers: dict[str, str], request_body: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    """Name, how sure that is, whether it is the main agent, and whether the request is a turn at
+    all.
+    """
+    who = identify_client(headers, body({"messages": [user("Hello.")], **request_body}))
 
-    assert (who.name, who.certainty, who.main, bool(who.aside)) == expected
+    assert (who.name, who.certainty, who.main, bool(who.unrelated_reason)) == expected
 
 
 @pytest.mark.covers("IN-3")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(
-        st.sampled_from(["x-codex-turn-metadata", "originator", "session-id", "x-claude-code-session-id"]), st.text(max_size=30)
+        st.sampled_from(
+            ["x-codex-turn-metadata", "originator", "session-id", "x-claude-code-session-id"]
+        ),
+        st.text(max_size=30),
     ),
-    st.recursive(st.none() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3), max_leaves=5),
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3),
+        max_leaves=5,
+    ),
 )
 def test_no_header_and_no_body_breaks_the_reading(headers: dict[str, str], value: Any) -> None:
     """Whatever stands where something else is looked for."""
     keys = ["metadata", "tools", "system", "prompt_cache_key", "messages"]
     for key in keys:
         found = body({**dict.fromkeys(keys), key: value})
-        identify(headers, found)
-        folder_of("anthropic", found.values)
+        identify_client(headers, found)
+        find_working_folder("anthropic", found.values)
 
 
 @pytest.mark.covers("IN-3")
 def test_a_history_is_known_again_by_the_reply_that_it_holds() -> None:
-    """Two conversations that begin alike are two as soon as their replies differ; each goes on as itself, in whatever order."""
+    """Two conversations that begin alike are two as soon as their replies differ; each goes on as
+    itself, in whatever order.
+    """
     client = Client(made())
     one, two = client.ask([user("Hi.")], "Hello, Ada."), client.ask([user("Hi.")], "Hello, Bob.")
 
     assert one != two
-    assert client.ask([user("Hi."), assistant("Hello, Bob."), user("What is new?")], "Little.") == two
+    assert (
+        client.ask([user("Hi."), assistant("Hello, Bob."), user("What is new?")], "Little.") == two
+    )
     assert client.ask([user("Hi."), assistant("Hello, Ada."), user("What is new?")], "Much.") == one
-    assert client.ask([user("Hi."), assistant("Hello, Ada."), user("What is new?"), assistant("Much."), user("Tell.")]) == one
+    assert (
+        client.ask(
+            [
+                user("Hi."),
+                assistant("Hello, Ada."),
+                user("What is new?"),
+                assistant("Much."),
+                user("Tell."),
+            ]
+        )
+        == one
+    )
 
 
 @pytest.mark.covers("IN-3")
 def test_a_retry_is_the_same_conversation_and_an_answered_opening_is_not() -> None:
-    """What was never answered is asked again; what was answered and is asked again is somebody else, or another try, and begins anew."""
+    """What was never answered is asked again; what was answered and is asked again is somebody
+    else, or another try, and begins anew.
+    """
     client = Client(made())
     first = client.ask([user("Hi.")])
 
     assert client.ask([user("Hi.")], "Hello.") == first
     assert client.ask([user("Hi.")]) != first
-    assert Client(client._lanes, "another key").ask([user("Hi."), assistant("Hello."), user("And?")]) != first
+    assert (
+        Client(client._lanes, "another key").ask([user("Hi."), assistant("Hello."), user("And?")])
+        != first
+    )
 
 
 @pytest.mark.covers("IN-3")
 def test_branches_and_rewritten_histories_are_conversations_of_their_own() -> None:
-    """A history that leaves a known one before its end is not that conversation, nor is one whose beginning changed."""
+    """A history that leaves a known one before its end is not that conversation, nor is one whose
+    beginning changed.
+    """
     client = Client(made())
-    history = [user("Plan it."), assistant("A plan."), user("Do it."), assistant("Done."), user("Check it.")]
+    history = [
+        user("Plan it."),
+        assistant("A plan."),
+        user("Do it."),
+        assistant("Done."),
+        user("Check it."),
+    ]
     first = client.ask(history[:1], "A plan.")
     assert client.ask(history[:3], "Done.") == first
     assert client.ask(history, "Fine.") == first
@@ -139,31 +232,57 @@ def test_branches_and_rewritten_histories_are_conversations_of_their_own() -> No
 
 @pytest.mark.covers("IN-3")
 def test_a_side_request_about_a_conversation_is_not_mixed_into_it() -> None:
-    """Other instructions and no tools: passed on. Other instructions and other tools: a conversation of its own. Changed tools alone: the same."""
+    """Other instructions and no tools: passed on. Other instructions and other tools: a
+    conversation of its own. Changed tools alone: the same.
+    """
     client = Client(made())
     shape: dict[str, Any] = {"system": "You code.", "tools": TOOLS}
     first = client.ask([user("Fix it.")], "Fixed.", **shape)
     more = [user("Fix it."), assistant("Fixed."), user("Next.")]
 
-    assert "another kind" in client.ask([*more[:2], user("Name this talk.")], system="You name talks.")
-    assert client.ask([*more[:2], user("Judge it.")], system="You judge.", tools=[{"name": "Judge"}]) != first
+    assert "another kind" in client.ask(
+        [*more[:2], user("Name this talk.")], system="You name talks."
+    )
+    assert (
+        client.ask([*more[:2], user("Judge it.")], system="You judge.", tools=[{"name": "Judge"}])
+        != first
+    )
     assert client.ask(more, "Next done.", **{**shape, "tools": [{"name": "Write"}]}) == first
 
 
 @pytest.mark.covers("IN-3")
 def test_a_subagent_of_an_older_claude_code_is_not_taken_for_the_main_agent() -> None:
-    """It carries its parent's session id and nothing else: other instructions and other tools make it a conversation of its own."""
+    """It carries its parent's session id and nothing else: other instructions and other tools make
+    it a conversation of its own.
+    """
     client = Client(made())
     main: dict[str, Any] = {
-        "system": [{"type": "text", "text": "x-anthropic-billing-header: 1"}, {"type": "text", "text": "Main."}],
+        "system": [
+            {"type": "text", "text": "x-anthropic-billing-header: 1"},
+            {"type": "text", "text": "Main."},
+        ],
         "tools": TOOLS,
     }
-    changed = {**main, "system": [{"type": "text", "text": "x-anthropic-billing-header: 2"}, main["system"][1]]}
+    changed = {
+        **main,
+        "system": [{"type": "text", "text": "x-anthropic-billing-header: 2"}, main["system"][1]],
+    }
 
     assert client.ask([user("Go.")], "Going.", CLAUDE, **main) == "c"
-    sub = client.ask([user("Look.")], "Looked.", CLAUDE, system="Explore.", tools=[{"name": "Grep"}])
+    sub = client.ask(
+        [user("Look.")], "Looked.", CLAUDE, system="Explore.", tools=[{"name": "Grep"}]
+    )
     assert sub != "c"
-    assert client.ask([user("Look."), assistant("Looked."), user("More.")], "x", CLAUDE, system="Explore.", tools=[{"name": "Grep"}]) == sub
+    assert (
+        client.ask(
+            [user("Look."), assistant("Looked."), user("More.")],
+            "x",
+            CLAUDE,
+            system="Explore.",
+            tools=[{"name": "Grep"}],
+        )
+        == sub
+    )
     assert client.ask([user("A summary of all.")], "Yes.", CLAUDE, **changed) == "c"
 
 
@@ -174,21 +293,33 @@ def test_conversations_under_one_cache_key_stay_apart() -> None:
 
     def ask(text: str) -> str:
         asked = body({"model": "m", "input": text, "prompt_cache_key": "app"}, "input")
-        found = lanes.call(Asked(format="openai_responses", who=identify({}, asked), caller="k", body=asked))
-        assert isinstance(found, Call)
-        return found.lane.id
+        found = lanes.match(
+            IncomingCall(
+                format="openai_responses",
+                identity=identify_client({}, asked),
+                caller="k",
+                body=asked,
+            )
+        )
+        assert isinstance(found, ConversationCall)
+        return found.conversation.id
 
     assert ask("I am Ada.") != ask("I am Bob.")
 
 
 @pytest.mark.covers("IN-3")
 def test_a_response_that_is_gone_on_from_twice_makes_two_conversations(proxied: Proxied) -> None:
-    """`previous_response_id`: the history of the first way, a branch for the second, passed on where memorist does not know it."""
+    """`previous_response_id`: the history of the first way, a branch for the second, passed on
+    where memorist does not know it.
+    """
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
         proxy = proxied(server)
 
         def ask(text: str, previous: str | None = None, **more: Any) -> Any:
-            return proxy.ask("/v1/responses", {"model": "m", "input": text, "previous_response_id": previous, **more})
+            return proxy.ask(
+                "/v1/responses",
+                {"model": "m", "input": text, "previous_response_id": previous, **more},
+            )
 
         first = ask("One.")
         second, other = ask("Two.", first.body["id"]), ask("Other.", first.body["id"])
@@ -199,17 +330,29 @@ def test_a_response_that_is_gone_on_from_twice_makes_two_conversations(proxied: 
     assert first.session == second.session == third.session != other.session
     assert {strange.word, conversation.word} == {"passed: its history is with the provider"}
     transcript = proxy.transcript(first.session)
-    assert [transcript.count(f'"{word}."') for word in ("One", "Two", "Three", "Other")] == [1, 1, 1, 0]
-    assert [request.body["input"] for request in server.received] == ["One.", "Two.", "Other.", "Three.", "Who?", "Who?"]
+    assert [transcript.count(f'"{word}."') for word in ("One", "Two", "Three", "Other")] == [
+        1,
+        1,
+        1,
+        0,
+    ]
+    assert [request.body["input"] for request in server.received] == [
+        "One.",
+        "Two.",
+        "Other.",
+        "Three.",
+        "Who?",
+        "Who?",
+    ]
 
 
 @given(st.lists(st.sampled_from(["a", "b"]), min_size=1, max_size=8), st.integers(0, 8))
 def test_links_of_a_known_beginning_are_those_of_the_whole(texts: list[str], known: int) -> None:
     """Reading on from what is known gives the same."""
     items = [user(text) if at % 2 == 0 else assistant(text) for at, text in enumerate(texts)]
-    whole = links_of("anthropic", items)
+    whole = link_history("anthropic", items)
 
-    assert links_of("anthropic", items, whole[:known]) == whole
+    assert link_history("anthropic", items, whole[:known]) == whole
 
 
 @pytest.mark.covers("IN-3")
@@ -217,43 +360,100 @@ def test_links_of_a_known_beginning_are_those_of_the_whole(texts: list[str], kno
     ("request_body", "folder"),
     [
         (
-            {"messages": [user("<system-reminder>\n# Environment\n - Primary working directory: /srv/shop\n</system-reminder>")]},
+            {
+                "messages": [
+                    user(
+                        "<system-reminder>\n# Environment\n - Primary working directory: "
+                        "/srv/shop\n</system-reminder>"
+                    )
+                ]
+            },
             "/srv/shop",
         ),
-        ({"system": "You help.\n<env>\nWorking directory: /srv/shop/\nPlatform: linux\n</env>"}, "/srv/shop"),
-        ({"messages": [{"role": "system", "content": "Working directory: `/srv/shop`"}]}, "/srv/shop"),
-        ({"input": [user("<environment_context>\n  <cwd>/srv/shop</cwd>\n</environment_context>")]}, "/srv/shop"),
+        (
+            {"system": "You help.\n<env>\nWorking directory: /srv/shop/\nPlatform: linux\n</env>"},
+            "/srv/shop",
+        ),
+        (
+            {"messages": [{"role": "system", "content": "Working directory: `/srv/shop`"}]},
+            "/srv/shop",
+        ),
+        (
+            {
+                "input": [
+                    user("<environment_context>\n  <cwd>/srv/shop</cwd>\n</environment_context>")
+                ]
+            },
+            "/srv/shop",
+        ),
         ({"messages": [user("My working directory: /srv/shop")]}, ""),
-        ({"messages": [user("See <environment_context><cwd>/srv/shop</cwd></environment_context>")]}, ""),
+        (
+            {
+                "messages": [
+                    user("See <environment_context><cwd>/srv/shop</cwd></environment_context>")
+                ]
+            },
+            "",
+        ),
         ({"system": "Working directory: shop"}, ""),
         ({"messages": [user("Hello.")]}, ""),
         ({"messages": "no list", "system": 7}, ""),
     ],
 )
-def test_the_project_is_the_folder_that_the_harness_names(request_body: dict[str, Any], folder: str) -> None:
+def test_the_project_is_the_folder_that_the_harness_names(
+    request_body: dict[str, Any], folder: str
+) -> None:
     """In its environment text, and nowhere else: what a user says about folders chooses no project."""
     format = "openai_responses" if "input" in request_body else "anthropic"
 
-    assert folder_of(format, request_body) == folder
+    assert find_working_folder(format, request_body) == folder
 
 
 @pytest.mark.covers("IN-3")
 def test_paths_are_sent_to_the_provider_that_they_name() -> None:
-    """The first part where it is a name; a model call by its format; a `/v1` that both have is said once."""
-    both = {"anthropic": "https://a.example", "openai": "https://o.example/v1", "x": "https://x.example/api"}
+    """The first part where it is a name; a model call by its format; a `/v1` that both have is said
+    once.
+    """
+    both = {
+        "anthropic": "https://a.example",
+        "openai": "https://o.example/v1",
+        "x": "https://x.example/api",
+    }
 
     def way(method: str, target: str, **headers: str) -> tuple[str, str, str]:
-        found = route(method, target, headers, both)
-        return found.upstream, address(both[found.upstream], found.path), found.format
+        found = find_route(method, target, headers, both)
+        return found.upstream, join_url(both[found.upstream], found.path), found.format
 
-    assert way("POST", "/v1/messages?beta=true") == ("anthropic", "https://a.example/v1/messages?beta=true", "anthropic")
+    assert way("POST", "/v1/messages?beta=true") == (
+        "anthropic",
+        "https://a.example/v1/messages?beta=true",
+        "anthropic",
+    )
     assert way("POST", "/v1/messages/count_tokens", **{"anthropic-version": "1"}) == (
         "anthropic",
         "https://a.example/v1/messages/count_tokens",
         "",
     )
-    assert way("POST", "/v1/responses") == ("openai", "https://o.example/v1/responses", "openai_responses")
-    assert way("POST", "/x/v1/chat/completions") == ("x", "https://x.example/api/v1/chat/completions", "openai_chat")
-    assert way("GET", "/v1/responses/resp_1") == ("openai", "https://o.example/v1/responses/resp_1", "")
-    assert way("POST", "/v1/threads/t/messages") == ("openai", "https://o.example/v1/threads/t/messages", "")
-    assert route("POST", "/v1/messages", {}, {"only": "https://only.example"}).upstream == "only"
+    assert way("POST", "/v1/responses") == (
+        "openai",
+        "https://o.example/v1/responses",
+        "openai_responses",
+    )
+    assert way("POST", "/x/v1/chat/completions") == (
+        "x",
+        "https://x.example/api/v1/chat/completions",
+        "openai_chat",
+    )
+    assert way("GET", "/v1/responses/resp_1") == (
+        "openai",
+        "https://o.example/v1/responses/resp_1",
+        "",
+    )
+    assert way("POST", "/v1/threads/t/messages") == (
+        "openai",
+        "https://o.example/v1/threads/t/messages",
+        "",
+    )
+    assert (
+        find_route("POST", "/v1/messages", {}, {"only": "https://only.example"}).upstream == "only"
+    )

@@ -9,35 +9,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.proxy import readings as module
-from memorist.proxy.bodies import read
-from memorist.proxy.identify import shape_of
-from memorist.proxy.lanes import links_of
-from memorist.proxy.readings import Readings
+from memorist.proxy import conversations as module
+from memorist.proxy.body import parse_request_body
+from memorist.proxy.conversations import BodyCache, link_history
+from memorist.proxy.identity import compute_request_shape
 from proxy.conftest import anthropic, assistant, user
 
 OPENING = "You are asked about the shop. " * 60
 """Longer than what two bodies are compared by at first."""
 
 
-def sent(readings: Readings, messages: list[Any], **more: Any) -> tuple[int, int]:
+def sent(readings: BodyCache, messages: list[Any], **more: Any) -> tuple[int, int]:
     """Entries that were known from an earlier body, and all of them."""
     raw = json.dumps({"messages": messages, **more}).encode()
     reading = readings.read("anthropic", raw)
-    links = links_of("anthropic", reading.body.items, reading.links)
-    readings.keep(reading, links)
+    links = link_history("anthropic", reading.body.items, reading.links)
+    readings.store(reading, links)
 
-    alone = read(raw, "messages")
-    assert (reading.body.values, reading.body.spans, reading.body.places) == (alone.values, alone.spans, alone.places)
-    assert links == links_of("anthropic", alone.items)
-    assert reading.shape == shape_of("anthropic", alone)
-    return reading.body.shared, len(alone.items)
+    alone = parse_request_body(raw, "messages")
+    assert (reading.body.values, reading.body.entry_spans, reading.body.key_spans) == (
+        alone.values,
+        alone.entry_spans,
+        alone.key_spans,
+    )
+    assert links == link_history("anthropic", alone.items)
+    assert reading.shape == compute_request_shape("anthropic", alone)
+    return reading.body.shared_entries, len(alone.items)
 
 
 @pytest.mark.covers("IN-3")
 def test_conversations_that_begin_alike_are_each_read_on_from_where_they_were() -> None:
-    """Two hundred sessions of one application at once, none of which names itself: no request makes another's history be read again."""
-    readings = Readings()
+    """Two hundred sessions of one application at once, none of which names itself: no request makes
+    another's history be read again.
+    """
+    readings = BodyCache()
     talks = [[user(OPENING), assistant(f"Talk {number}."), user("Go on.")] for number in range(200)]
     for talk in talks:
         sent(readings, talk)
@@ -47,10 +52,22 @@ def test_conversations_that_begin_alike_are_each_read_on_from_where_they_were() 
         assert sent(readings, talk) == (3, 5)
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["a", "b"]), st.booleans(), st.sampled_from(["", "You code."])), max_size=25))
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5),
+            st.sampled_from(["a", "b"]),
+            st.booleans(),
+            st.sampled_from(["", "You code."]),
+        ),
+        max_size=25,
+    )
+)
 def test_what_is_read_on_is_what_is_read_alone(steps: list[tuple[int, str, bool, str]]) -> None:
-    """Whichever history is gone on from, cut, or sent again with other instructions (`sent` compares)."""
-    readings, histories = Readings(), [[user(OPENING)]]
+    """Whichever history is gone on from, cut, or sent again with other instructions (`sent`
+    compares).
+    """
+    readings, histories = BodyCache(), [[user(OPENING)]]
     for place, text, cut, system in steps:
         talk = [*histories[place % len(histories)], assistant(text), user(text)]
         histories.append(talk[2:] if cut and len(talk) > 3 else talk)
@@ -59,10 +76,13 @@ def test_what_is_read_on_is_what_is_read_alone(steps: list[tuple[int, str, bool,
 
 def test_what_is_kept_is_bounded_in_bytes_and_in_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest goes first; of it the others know the opening alone."""
-    for name, most in (("MOST_ALIKE", 4), ("MOST_KEPT", 1_000_000)):
-        readings = Readings()
+    for name, most in (("MAX_SAME_PREFIX", 4), ("MAX_CACHED_BYTES", 1_000_000)):
+        readings = BodyCache()
         monkeypatch.setattr(module, name, most)
-        talks = [[user(OPENING), assistant(f"{number}" + "x" * 200_000 * (name == "MOST_KEPT"))] for number in range(6)]
+        talks = [
+            [user(OPENING), assistant(f"{number}" + "x" * 200_000 * (name == "MAX_CACHED_BYTES"))]
+            for number in range(6)
+        ]
         for talk in talks:
             sent(readings, talk)
 
@@ -72,14 +92,22 @@ def test_what_is_kept_is_bounded_in_bytes_and_in_number(monkeypatch: pytest.Monk
 
 
 def test_a_body_that_two_requests_go_on_from_is_let_go_once() -> None:
-    """Two requests at once: the first takes the place of what both began with, and the size that is kept stays right."""
-    readings = Readings()
+    """Two requests at once: the first takes the place of what both began with, and the size that is
+    kept stays right.
+    """
+    readings = BodyCache()
     raw = json.dumps(anthropic([user(OPENING), assistant("Yes.")])).encode()
     first = readings.read("anthropic", raw)
-    readings.keep(first, [])
-    both = [readings.read("anthropic", json.dumps(anthropic([user(OPENING), assistant("Yes."), user(text)])).encode()) for text in "ab"]
+    readings.store(first, [])
+    both = [
+        readings.read(
+            "anthropic",
+            json.dumps(anthropic([user(OPENING), assistant("Yes."), user(text)])).encode(),
+        )
+        for text in "ab"
+    ]
     for reading in both:
-        readings.keep(reading, [])
+        readings.store(reading, [])
 
-    assert [reading.body.shared for reading in both] == [2, 2]
+    assert [reading.body.shared_entries for reading in both] == [2, 2]
     assert readings._size == sum(len(reading.body.raw) for reading in both)

@@ -11,12 +11,21 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError
-from memorist.formats.registry import codec
-from memorist.proxy.identify import identify
-from memorist.proxy.known import Beginning, Known, known_in, line_of, salt_of
-from memorist.proxy.lanes import Aside, Asked, Lanes, known_of
-from memorist.proxy.remembered import run as remembered
-from memorist.proxy.remembered.run import Remembered
+from memorist.formats.registry import find_codec
+from memorist.proxy import known_conversations as remembered
+from memorist.proxy.conversations import (
+    ConversationFileHeader,
+    ConversationMatcher,
+    IncomingCall,
+    StoredConversation,
+    UnrelatedCall,
+    encode_conversation_line,
+    parse_salt,
+    parse_stored_conversations,
+    to_stored_conversation,
+)
+from memorist.proxy.identity import identify_client
+from memorist.proxy.known_conversations import ConversationStore
 from memorist.store.files import DiskFiles
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import KEY, Answer, Proxied, RunningProxy, anthropic, assistant, user
@@ -32,23 +41,45 @@ class Provider:
         numbers = itertools.count(1)
         self._fresh = lambda: f"fresh-{next(numbers)}"
         self._restarts = restarts
-        self._data = line_of(Beginning(b"salt"))
-        self._lanes = Lanes(self._fresh)
+        self._data = encode_conversation_line(ConversationFileHeader(b"salt"))
+        self._lanes = ConversationMatcher(self._fresh)
 
-    def ask(self, caller: str, messages: list[Any], answer: str | None, headers: dict[str, str] | None = None, **more: Any) -> str:
+    def ask(
+        self,
+        caller: str,
+        messages: list[Any],
+        answer: str | None,
+        headers: dict[str, str] | None = None,
+        **more: Any,
+    ) -> str:
         """The session that a request is found to be of, or why it is of none."""
         asked = body(anthropic(messages, **more))
-        found = self._lanes.call(Asked(format="anthropic", who=identify(headers or {}, asked), caller=caller, body=asked))
-        if isinstance(found, Aside):
+        found = self._lanes.match(
+            IncomingCall(
+                format="anthropic",
+                identity=identify_client(headers or {}, asked),
+                caller=caller,
+                body=asked,
+            )
+        )
+        if isinstance(found, UnrelatedCall):
             return found.why
         if answer is not None:
-            reply = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": answer}]}
-            self._lanes.replied(found, reply, codec("anthropic").decode_reply(reply).messages)
-        entry = known_of(found.lane)
-        self._data += line_of(entry) if entry is not None else b""
+            reply = {
+                "id": "m",
+                "type": "message",
+                "role": "assistant",
+                "model": "m",
+                "content": [{"type": "text", "text": answer}],
+            }
+            self._lanes.on_reply(found, reply, find_codec("anthropic").decode_reply(reply).messages)
+        entry = to_stored_conversation(found.conversation)
+        self._data += encode_conversation_line(entry) if entry is not None else b""
         if self._restarts:
-            self._lanes = Lanes(self._fresh, known_in(self._data, 100).values())
-        return found.lane.id
+            self._lanes = ConversationMatcher(
+                self._fresh, parse_stored_conversations(self._data, 100).values()
+            )
+        return found.conversation.id
 
 
 STEP = st.tuples(
@@ -57,29 +88,55 @@ STEP = st.tuples(
     st.sampled_from(["a", "b"]),
     st.sampled_from([None, "x", "y"]),
     st.sampled_from([{}, {"system": "You code.", "tools": TOOLS}, {"system": "You name talks."}]),
-    st.sampled_from([{}, {"x-memorist-session": "mine"}, {"x-claude-code-session-id": "c"}, {"x-memorist-project": "shop"}]),
+    st.sampled_from(
+        [
+            {},
+            {"x-memorist-session": "mine"},
+            {"x-claude-code-session-id": "c"},
+            {"x-memorist-project": "shop"},
+        ]
+    ),
 )
 
 
 @pytest.mark.covers("IN-3")
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-@example([("one", 0, "a", "x", {}, {}), ("one", 1, "b", None, {}, {}), ("two", 1, "b", None, {}, {}), ("one", 0, "a", "x", {}, {})])
+@example(
+    [
+        ("one", 0, "a", "x", {}, {}),
+        ("one", 1, "b", None, {}, {}),
+        ("two", 1, "b", None, {}, {}),
+        ("one", 0, "a", "x", {}, {}),
+    ]
+)
 @given(st.lists(STEP, min_size=1, max_size=12))
-def test_a_proxy_that_is_restarted_after_each_request_tells_conversations_apart_as_one_that_never_is(steps: list[Any]) -> None:
-    """Openings, retries, branches, other keys, other instructions, names: the same session for each request, in every order."""
+def test_a_proxy_that_is_restarted_after_each_request_tells_conversations_apart_as_one_that_never_is(
+    steps: list[Any],
+) -> None:
+    """Openings, retries, branches, other keys, other instructions, names: the same session for each
+    request, in every order.
+    """
     stays, restarts = Provider(restarts=False), Provider(restarts=True)
     histories: list[list[Any]] = [[]]
     for caller, place, text, answer, more, headers in steps:
         asked = [*histories[place % len(histories)], user(text)]
         histories.append([*asked, assistant(answer)] if answer is not None else asked)
 
-        assert restarts.ask(caller, asked, answer, headers, **more) == stays.ask(caller, asked, answer, headers, **more)
+        assert restarts.ask(caller, asked, answer, headers, **more) == stays.ask(
+            caller, asked, answer, headers, **more
+        )
 
 
 @pytest.mark.covers("IN-3")
-def test_a_conversation_that_says_nothing_of_itself_goes_on_after_a_restart(proxied: Proxied) -> None:
-    """Two that begin alike, and one of another key: each finds its own session and transcript again; a branch, and another key, find none."""
-    with ScriptedServer([Say(text="Hello, Ada."), Say(text="Hello, Bob."), *[Say(text="Yes.")] * 4]) as server:
+def test_a_conversation_that_says_nothing_of_itself_goes_on_after_a_restart(
+    proxied: Proxied,
+) -> None:
+    """Two that begin alike, and one of another key: each finds its own session and transcript
+    again; a branch, and another key, find none.
+    """
+    with ScriptedServer(
+        [Say(text="Hello, Ada."), Say(text="Hello, Bob."), *[Say(text="Yes.")] * 4]
+    ) as server:
         proxy = proxied(server)
         ada, bob = ask(proxy, [user("Hi.")]), ask(proxy, [user("Hi.")])
         proxy.close()
@@ -96,7 +153,10 @@ def test_a_conversation_that_says_nothing_of_itself_goes_on_after_a_restart(prox
     assert (again.session, last.session) == (ada.session, ada.session)
     assert len({ada.session, bob.session, other.session, opening.session}) == 4
     transcript = proxy.transcript(ada.session)
-    assert [transcript.count(f'"{said}"') for said in ("Hi.", "Hello, Ada.", "What is new?", "More.", "Hello, Bob.")] == [1, 1, 1, 1, 0]
+    assert [
+        transcript.count(f'"{said}"')
+        for said in ("Hi.", "Hello, Ada.", "What is new?", "More.", "Hello, Bob.")
+    ] == [1, 1, 1, 1, 0]
     kept = proxy.files()[FILE]
     assert not [word for word in (KEY, "Hi.", "Hello", "another key") if word.encode() in kept]
     assert (proxy.home / FILE).stat().st_mode & 0o077 == 0
@@ -107,8 +167,12 @@ def ask(proxy: RunningProxy, messages: list[Any], key: str = KEY, **headers: str
 
 
 @pytest.mark.covers("IN-3")
-def test_a_project_that_was_named_once_is_that_of_the_conversation_after_a_restart_too(proxied: Proxied, tmp_path: Path) -> None:
-    """The client's own compaction may take the environment text away. A text that names another folder counts."""
+def test_a_project_that_was_named_once_is_that_of_the_conversation_after_a_restart_too(
+    proxied: Proxied, tmp_path: Path
+) -> None:
+    """The client's own compaction may take the environment text away. A text that names another
+    folder counts.
+    """
     folder = tmp_path / "shop"
     folder.mkdir()
     name = {"x-memorist-session": "s"}
@@ -119,13 +183,23 @@ def test_a_project_that_was_named_once_is_that_of_the_conversation_after_a_resta
         proxy = proxied(server)
         ask(proxy, [user("A summary of it all."), user("Go on.")], **name)
         proxy.close()
-        (mine,) = [data.decode() for path, data in proxy.files().items() if path.endswith("transcript.jsonl")]
+        (mine,) = [
+            data.decode()
+            for path, data in proxy.files().items()
+            if path.endswith("transcript.jsonl")
+        ]
         proxy = proxied(server)
-        ask(proxy, [user(f"<env>\nWorking directory: {tmp_path / 'other'}\n</env>"), user("Elsewhere.")], **name)
+        ask(
+            proxy,
+            [user(f"<env>\nWorking directory: {tmp_path / 'other'}\n</env>"), user("Elsewhere.")],
+            **name,
+        )
         proxy.close()
 
     assert "Go on." in mine
-    found = [data.decode() for path, data in proxy.files().items() if path.endswith("transcript.jsonl")]
+    found = [
+        data.decode() for path, data in proxy.files().items() if path.endswith("transcript.jsonl")
+    ]
     assert sorted("Elsewhere." in text for text in found) == [False, True]
 
 
@@ -135,11 +209,22 @@ def test_one_name_in_two_projects_is_two_sessions(proxied: Proxied) -> None:
     with ScriptedServer(lambda request: Say(text="Done.")) as server:
         proxy = proxied(server)
         for project in ("/srv/shop", "/srv/bank", "/srv/shop"):
-            ask(proxy, [user(f"This is {project}.")], **{"x-memorist-session": "main", "x-memorist-project": project})
+            ask(
+                proxy,
+                [user(f"This is {project}.")],
+                **{"x-memorist-session": "main", "x-memorist-project": project},
+            )
         proxy.close()
 
-    found = [data.decode() for path, data in proxy.files().items() if path.endswith("/main/transcript.jsonl")]
-    assert sorted(("is /srv/shop" in text, "is /srv/bank" in text) for text in found) == [(False, True), (True, False)]
+    found = [
+        data.decode()
+        for path, data in proxy.files().items()
+        if path.endswith("/main/transcript.jsonl")
+    ]
+    assert sorted(("is /srv/shop" in text, "is /srv/bank" in text) for text in found) == [
+        (False, True),
+        (True, False),
+    ]
 
 
 @pytest.mark.covers("IN-3")
@@ -149,56 +234,97 @@ def test_a_response_of_another_key_is_not_gone_on_from(proxied: Proxied) -> None
         proxy = proxied(server)
 
         def go(text: str, key: str, previous: str | None = None) -> Answer:
-            return proxy.ask("/v1/responses", {"model": "m", "input": text, "previous_response_id": previous}, headers={"x-api-key": key})
+            return proxy.ask(
+                "/v1/responses",
+                {"model": "m", "input": text, "previous_response_id": previous},
+                headers={"x-api-key": key},
+            )
 
         first = go("A secret.", "one")
-        stranger, owner = go("What was said?", "two", first.body["id"]), go("And then?", "one", first.body["id"])
+        stranger, owner = (
+            go("What was said?", "two", first.body["id"]),
+            go("And then?", "one", first.body["id"]),
+        )
 
     assert stranger.word == "passed: its history is with the provider"
     assert owner.session == first.session
 
 
-@pytest.mark.parametrize("spoilt", [b"", b"\xff\xfe\x00", b'{"salt":7}\n', b"[]\n{}\n", b'{"salt":"c2FsdA=="}\n{"id":3}\n{"id":"a","form'])
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b'{"salt":7}\n',
+        b"[]\n{}\n",
+        b'{"salt":"c2FsdA=="}\n{"id":3}\n{"id":"a","form',
+    ],
+)
 def test_a_file_that_is_spoilt_stops_nothing(tmp_path: Path, spoilt: bytes) -> None:
-    """What can be read is taken up, the rest is left out, and what is written from then on can be read again."""
+    """What can be read is taken up, the rest is left out, and what is written from then on can be
+    read again.
+    """
     path = tmp_path / "proxy" / "conversations.jsonl"
     path.parent.mkdir()
     path.write_bytes(spoilt)
 
-    found = Remembered(DiskFiles(), path)
-    found.keep(entry := Known(id="new", format="anthropic", asked=b"end"))
+    found = ConversationStore(DiskFiles(), path)
+    found.save(entry := StoredConversation(id="new", format="anthropic", asked=b"end"))
 
-    assert [*Remembered(DiskFiles(), path).known] == [entry]
-    assert Remembered(DiskFiles(), path).salt == found.salt
+    assert [*ConversationStore(DiskFiles(), path).conversations] == [entry]
+    assert ConversationStore(DiskFiles(), path).salt == found.salt
 
 
 @given(
     st.binary(max_size=200),
-    st.lists(st.builds(Known, id=st.text(), format=st.text(), name=st.text(), asked=st.binary(max_size=16)), max_size=5),
+    st.lists(
+        st.builds(
+            StoredConversation,
+            id=st.text(),
+            format=st.text(),
+            name=st.text(),
+            asked=st.binary(max_size=16),
+        ),
+        max_size=5,
+    ),
 )
-def test_no_bytes_among_the_lines_break_the_reading(noise: bytes, entries: list[Known]) -> None:
+def test_no_bytes_among_the_lines_break_the_reading(
+    noise: bytes, entries: list[StoredConversation]
+) -> None:
     """Whole lines are found whatever else stands between them."""
-    data = line_of(Beginning(b"salt")) + b"".join(noise.replace(b"\n", b"") + b"\n" + line_of(entry) for entry in entries)
+    data = encode_conversation_line(ConversationFileHeader(b"salt")) + b"".join(
+        noise.replace(b"\n", b"") + b"\n" + encode_conversation_line(entry) for entry in entries
+    )
 
-    found = known_in(data, 100)
+    found = parse_stored_conversations(data, 100)
 
-    assert salt_of(data) == b"salt"
+    assert parse_salt(data) == b"salt"
     assert {entry.key: entry for entry in entries}.items() <= found.items()
 
 
-def test_the_file_stays_small_and_holds_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_stays_small_and_holds_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Lines that no longer count are dropped as the file grows, and again at a start."""
-    monkeypatch.setattr(remembered, "SPARE", 20)
-    monkeypatch.setattr(remembered, "MOST", 5)
+    monkeypatch.setattr(remembered, "MAX_STALE_LINES", 20)
+    monkeypatch.setattr(remembered, "MAX_STORED_CONVERSATIONS", 5)
     path = tmp_path / "conversations.jsonl"
-    found = Remembered(DiskFiles(), path)
+    found = ConversationStore(DiskFiles(), path)
     for number in range(500):
-        found.keep(Known(id=f"c{number % 9}", format="anthropic", asked=b"%d" % number))
+        found.save(
+            StoredConversation(id=f"c{number % 9}", format="anthropic", asked=b"%d" % number)
+        )
 
     assert path.read_bytes().count(b"\n") <= 5 + 20 + 1
-    again = Remembered(DiskFiles(), path)
+    again = ConversationStore(DiskFiles(), path)
     assert again.salt == found.salt
-    assert [entry.asked for entry in again.known] == [b"495", b"496", b"497", b"498", b"499"]
+    assert [entry.asked for entry in again.conversations] == [
+        b"495",
+        b"496",
+        b"497",
+        b"498",
+        b"499",
+    ]
 
 
 def test_names_that_are_no_text_stop_nothing(proxied: Proxied) -> None:
@@ -208,16 +334,27 @@ def test_names_that_are_no_text_stop_nothing(proxied: Proxied) -> None:
         proxy = proxied(server)
         answers = [
             ask(proxy, [user("Hi.")], **{name: strange})
-            for name in ("x-memorist-session", "x-memorist-project", "x-claude-code-session-id", "session-id")
+            for name in (
+                "x-memorist-session",
+                "x-memorist-project",
+                "x-claude-code-session-id",
+                "session-id",
+            )
         ]
-        tools = proxy.ask("/v1/messages", anthropic([user("Hi.")], tools=TOOLS), headers={"x-claude-code-session-id": strange})
+        tools = proxy.ask(
+            "/v1/messages",
+            anthropic([user("Hi.")], tools=TOOLS),
+            headers={"x-claude-code-session-id": strange},
+        )
         other = ask(proxy, [user("Hi.")], **{"x-memorist-session": b"caf\xe8".decode("latin-1")})
         proxy.close()
 
     assert answers[0].session != other.session
     assert {(answer.status, answer.word) for answer in answers[:2]} == {(200, "unchanged")}
     assert (tools.status, tools.word) == (200, "unchanged")
-    assert sum(name.endswith("transcript.jsonl") for name in proxy.files()) == 4  # one name is one session, whichever header says it
+    assert (
+        sum(name.endswith("transcript.jsonl") for name in proxy.files()) == 4
+    )  # one name is one session, whichever header says it
 
 
 class Full(DiskFiles):
@@ -227,11 +364,13 @@ class Full(DiskFiles):
         raise StoreError(f"Cannot write {len(data)} bytes to {path}: the disk is full.")
 
 
-def test_a_disk_that_is_full_is_told_once_and_stops_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disk_that_is_full_is_told_once_and_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """What is known then is known as long as the process runs."""
-    found = Remembered(Full(), tmp_path / "conversations.jsonl")
+    found = ConversationStore(Full(), tmp_path / "conversations.jsonl")
     for number in range(3):
-        found.keep(Known(id="c", format="anthropic", asked=b"%d" % number))
+        found.save(StoredConversation(id="c", format="anthropic", asked=b"%d" % number))
 
-    assert [entry.asked for entry in found.known] == [b"2"]
+    assert [entry.asked for entry in found.conversations] == [b"2"]
     assert [record.getMessage().count("after a restart") for record in caplog.records] == [1]

@@ -15,15 +15,19 @@ from hypothesis import strategies as st
 from openai import AsyncOpenAI
 
 from memorist.errors import SettingsError, UsageError
-from memorist.proxy.server.run import listen, read_tenancy
-from memorist.proxy.tenancy import Tenancy, read_tokens, tenant_of
-from memorist.proxy_settings import ProxySettings
+from memorist.proxy.routing import Tenancy, find_tenant, parse_tenant_tokens
+from memorist.proxy.server import listen, read_tenancy
+from memorist.settings import ProxySettings
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import KEY, Proxied, anthropic, user
 
 ALICE, BOB = "alice-made-up-token-1", "bob-made-up-token-22"
 HASHED = "sha256:" + hashlib.sha256(BOB.encode()).hexdigest()
-TOKENS = Tenancy(tokens=read_tokens(f'[tenants]\nalice = "{ALICE}"\n"Bob Smith" = "{HASHED}"\n', "the file", private=True))
+TOKENS = Tenancy(
+    tokens=parse_tenant_tokens(
+        f'[tenants]\nalice = "{ALICE}"\n"Bob Smith" = "{HASHED}"\n', "the file", private=True
+    )
+)
 RULE = "No, always use pnpm in this repo, never npm."
 ASKED = "Add the package left-pad to the shop"
 SHOP = {"x-memorist-project": "/srv/shop"}
@@ -36,21 +40,37 @@ def below(files: dict[str, bytes], tenant: str) -> bytes:
 
 @pytest.mark.covers("IN-3", "RC-1", "SF-6")
 @pytest.mark.parametrize("by_header", [False, True])
-def test_what_one_tenant_said_is_shown_to_that_tenant_alone(proxied: Proxied, by_header: bool) -> None:
-    """The same project, the same name for the session, the same key of the provider: only the tenant differs, and nothing passes over."""
+def test_what_one_tenant_said_is_shown_to_that_tenant_alone(
+    proxied: Proxied, by_header: bool
+) -> None:
+    """The same project, the same name for the session, the same key of the provider: only the
+    tenant differs, and nothing passes over.
+    """
     tenancy = Tenancy(by_header=True) if by_header else TOKENS
 
     def headers(tenant: str) -> dict[str, str]:
-        said = {"x-memorist-tenant": tenant} if by_header else {"x-memorist-token": ALICE if tenant == "alice" else BOB}
+        said = (
+            {"x-memorist-tenant": tenant}
+            if by_header
+            else {"x-memorist-token": ALICE if tenant == "alice" else BOB}
+        )
         return {**SHOP, **said, "x-api-key": KEY}
 
     with ScriptedServer(lambda request: Say(text="Done.")) as server:
         proxy = proxied(server, tenancy=tenancy)
-        proxy.ask("/v1/messages", anthropic([user(RULE)]), headers={**headers("alice"), "x-memorist-session": "s"})
+        proxy.ask(
+            "/v1/messages",
+            anthropic([user(RULE)]),
+            headers={**headers("alice"), "x-memorist-session": "s"},
+        )
         proxy.close()
         again = proxied(server, tenancy=tenancy)
         for tenant in ("alice", "Bob Smith"):
-            again.ask("/v1/messages", anthropic([user(ASKED)]), headers={**headers(tenant), "x-memorist-session": "t"})
+            again.ask(
+                "/v1/messages",
+                anthropic([user(ASKED)]),
+                headers={**headers(tenant), "x-memorist-session": "t"},
+            )
         again.close()
 
     shown = ["always use pnpm" in json.dumps(request.body) for request in server.received]
@@ -60,26 +80,48 @@ def test_what_one_tenant_said_is_shown_to_that_tenant_alone(proxied: Proxied, by
     assert ASKED.encode() in below(files, "bob-smith-")
     assert b"pnpm" not in below(files, "bob-smith-")
     assert not [name for name in files if not name.startswith(("alice/", "bob-smith-"))]
-    assert not [name for name, data in files.items() if any(each.encode() in data for each in (ALICE, BOB, KEY))]
-    assert not [name for request in server.received for name in request.headers if name.lower().startswith("x-memorist")]
+    assert not [
+        name
+        for name, data in files.items()
+        if any(each.encode() in data for each in (ALICE, BOB, KEY))
+    ]
+    assert not [
+        name
+        for request in server.received
+        for name in request.headers
+        if name.lower().startswith("x-memorist")
+    ]
 
 
 @pytest.mark.covers("IN-3")
-async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the_real_sdks(proxied: Proxied) -> None:
-    """Half of them name their session, all by the same names; the others are known by histories that begin with the same words."""
+async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the_real_sdks(
+    proxied: Proxied,
+) -> None:
+    """Half of them name their session, all by the same names; the others are known by histories
+    that begin with the same words.
+    """
 
     async def one(tenant: int, number: int, url: str) -> None:
         named = {"x-memorist-session": f"s{number}"} if number % 2 else {}
         headers = {"x-memorist-tenant": f"t{tenant}", **named}
-        said: list[Any] = [user("Hi."), {"role": "assistant", "content": f"Tenant {tenant}, session {number}."}]
+        said: list[Any] = [
+            user("Hi."),
+            {"role": "assistant", "content": f"Tenant {tenant}, session {number}."},
+        ]
         if number % 3:
-            async with AsyncAnthropic(base_url=url, api_key=KEY, max_retries=0, default_headers=headers) as client:
+            async with AsyncAnthropic(
+                base_url=url, api_key=KEY, max_retries=0, default_headers=headers
+            ) as client:
                 for turn in range(3):
                     said.append(user(f"Secret of {tenant}-{number}: {turn}."))
-                    async with client.messages.stream(model="m", max_tokens=50, messages=said) as stream:
+                    async with client.messages.stream(
+                        model="m", max_tokens=50, messages=said
+                    ) as stream:
                         said.append({"role": "assistant", "content": await stream.get_final_text()})
         else:
-            async with AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, default_headers=headers) as chat:
+            async with AsyncOpenAI(
+                base_url=f"{url}/v1", api_key=KEY, max_retries=0, default_headers=headers
+            ) as chat:
                 for turn in range(3):
                     said.append(user(f"Secret of {tenant}-{number}: {turn}."))
                     reply = await chat.chat.completions.create(model="m", messages=said)
@@ -87,10 +129,16 @@ async def test_many_sessions_of_many_tenants_at_once_keep_to_themselves_with_the
 
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
         proxy = proxied(server, tenancy=Tenancy(by_header=True))
-        await asyncio.gather(*(one(tenant, number, proxy.url) for tenant in range(5) for number in range(6)))
+        await asyncio.gather(
+            *(one(tenant, number, proxy.url) for tenant in range(5) for number in range(6))
+        )
         await asyncio.to_thread(proxy.close)
 
-    transcripts = {name: data.decode() for name, data in proxy.files().items() if name.endswith("transcript.jsonl")}
+    transcripts = {
+        name: data.decode()
+        for name, data in proxy.files().items()
+        if name.endswith("transcript.jsonl")
+    }
     assert len(transcripts) == 30
     for name, text in transcripts.items():
         tenant = name[1 : name.index("/")]
@@ -126,7 +174,9 @@ def test_a_request_of_nobody_is_refused_with_what_is_missing(
 
 
 @pytest.mark.covers("IN-3")
-def test_a_request_of_nobody_is_passed_on_untouched_where_the_settings_say_so(proxied: Proxied) -> None:
+def test_a_request_of_nobody_is_passed_on_untouched_where_the_settings_say_so(
+    proxied: Proxied,
+) -> None:
     """The bytes as they came, and nothing kept."""
     raw = json.dumps(anthropic([user("Hi.")]), indent=3).encode()
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
@@ -140,7 +190,9 @@ def test_a_request_of_nobody_is_passed_on_untouched_where_the_settings_say_so(pr
 
 
 @pytest.mark.covers("SF-6")
-def test_whoever_names_tenants_must_send_the_proxys_own_token_where_there_is_one(proxied: Proxied) -> None:
+def test_whoever_names_tenants_must_send_the_proxys_own_token_where_there_is_one(
+    proxied: Proxied,
+) -> None:
     """A name is no secret. A tenant's own token stands for the proxy's."""
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
         named = proxied(server, tenancy=Tenancy(by_header=True), token="the proxy's own")
@@ -152,7 +204,9 @@ def test_whoever_names_tenants_must_send_the_proxys_own_token_where_there_is_one
         named.close()
         own = proxied(server, tenancy=TOKENS, token="the proxy's own")
         statuses += [
-            own.ask("/v1/messages", anthropic([user("Hi.")]), headers={"x-memorist-token": token}).status
+            own.ask(
+                "/v1/messages", anthropic([user("Hi.")]), headers={"x-memorist-token": token}
+            ).status
             for token in (ALICE, "the proxy's own")
         ]
 
@@ -160,14 +214,19 @@ def test_whoever_names_tenants_must_send_the_proxys_own_token_where_there_is_one
 
 
 @pytest.mark.covers("IN-3")
-def test_a_tenant_whose_settings_are_broken_does_without_memorist_and_stops_nobody(proxied: Proxied, tmp_path: Path) -> None:
+def test_a_tenant_whose_settings_are_broken_does_without_memorist_and_stops_nobody(
+    proxied: Proxied, tmp_path: Path
+) -> None:
     """The request goes out as it came, with the reason; the other tenants are served."""
     home = tmp_path / "home" / "alice"
     home.mkdir(parents=True)
     (home / "config.toml").write_text("this is no TOML")
     with ScriptedServer(lambda request: Say(text="Yes.")) as server:
         proxy = proxied(server, tenancy=TOKENS)
-        broken, fine = (proxy.ask("/v1/messages", anthropic([user("Hi.")]), headers={"x-memorist-token": each}) for each in (ALICE, BOB))
+        broken, fine = (
+            proxy.ask("/v1/messages", anthropic([user("Hi.")]), headers={"x-memorist-token": each})
+            for each in (ALICE, BOB)
+        )
 
     assert broken.status == fine.status == 200
     assert "config.toml is not valid TOML" in broken.word
@@ -175,8 +234,12 @@ def test_a_tenant_whose_settings_are_broken_does_without_memorist_and_stops_nobo
 
 
 @pytest.mark.covers("IN-3")
-def test_a_folder_that_a_tenant_names_is_never_looked_at_on_this_machine(proxied: Proxied, tmp_path: Path) -> None:
-    """Two folders of one repository here are two projects there: the disk of the proxy says nothing about those of its tenants."""
+def test_a_folder_that_a_tenant_names_is_never_looked_at_on_this_machine(
+    proxied: Proxied, tmp_path: Path
+) -> None:
+    """Two folders of one repository here are two projects there: the disk of the proxy says nothing
+    about those of its tenants.
+    """
     shop = tmp_path / "shop"
     (shop / ".git").mkdir(parents=True)
     (shop / "part").mkdir()
@@ -184,11 +247,17 @@ def test_a_folder_that_a_tenant_names_is_never_looked_at_on_this_machine(proxied
         proxy = proxied(server, tenancy=TOKENS)
         token = {"x-memorist-token": ALICE}
         for folder in (shop, shop / "part", tmp_path / "home" / "bob-smith"):
-            answer = proxy.ask("/v1/messages", anthropic([user(RULE)]), headers={**token, "x-memorist-project": str(folder)})
+            answer = proxy.ask(
+                "/v1/messages",
+                anthropic([user(RULE)]),
+                headers={**token, "x-memorist-project": str(folder)},
+            )
             assert not answer.word.startswith("passed")
         proxy.close()
 
-    memories = {name.partition("/memory/")[0] for name in proxy.files() if "/memory/MEMORY.md" in name}
+    memories = {
+        name.partition("/memory/")[0] for name in proxy.files() if "/memory/MEMORY.md" in name
+    }
     assert len(memories) == 3
 
 
@@ -212,7 +281,7 @@ def test_a_folder_that_a_tenant_names_is_never_looked_at_on_this_machine(proxied
 def test_a_tenants_file_that_cannot_be_used_is_told(text: str, private: bool, said: str) -> None:
     """What is wrong, where, and what to write; the token itself is not repeated."""
     with pytest.raises(SettingsError, match=said) as error:
-        read_tokens(text, "tenants.toml", private=private)
+        parse_tenant_tokens(text, "tenants.toml", private=private)
 
     assert ALICE not in str(error.value)
 
@@ -220,21 +289,30 @@ def test_a_tenants_file_that_cannot_be_used_is_told(text: str, private: bool, sa
 @given(st.text())
 def test_no_token_but_the_tenants_own_is_theirs(token: str) -> None:
     """Whatever stands in the header."""
-    assert tenant_of({"x-memorist-token": token}, TOKENS) == {ALICE: "alice", BOB: "Bob Smith"}.get(token, "")
+    assert find_tenant({"x-memorist-token": token}, TOKENS) == {
+        ALICE: "alice",
+        BOB: "Bob Smith",
+    }.get(token, "")
 
 
 @pytest.mark.covers("SF-6")
 def test_tenants_tokens_guard_a_proxy_beyond_this_machine_and_names_do_not(tmp_path: Path) -> None:
-    """Where nobody's requests are passed on, or whoever comes names a tenant, the proxy's own token is needed."""
+    """Where nobody's requests are passed on, or whoever comes names a tenant, the proxy's own token
+    is needed.
+    """
     beyond = ProxySettings(host="192.0.2.1", port=0)
     for tenancy in (Tenancy(by_header=True), Tenancy(tokens=TOKENS.tokens, unknown="pass")):
         with pytest.raises(UsageError, match="MEMORIST_PROXY_TOKEN"):
             listen(beyond, "", tenancy)
-    listen(ProxySettings(host="127.0.0.2", port=0), "", TOKENS).close()  # one of the addresses beyond `LOOPBACK`
+    listen(
+        ProxySettings(host="127.0.0.2", port=0), "", TOKENS
+    ).close()  # one of the addresses beyond `LOOPBACK`
     with pytest.raises(SettingsError, match="cannot be read"):
         read_tenancy(ProxySettings(tenants=str(tmp_path / "missing.toml")))
     file = tmp_path / "tenants.toml"
     file.write_text(f'[tenants]\nbob = "{HASHED}"\n')
     file.chmod(0o644)
-    assert read_tenancy(ProxySettings(tenants=str(file), unknown_tenant="pass")) == Tenancy(tokens={HASHED[7:]: "bob"}, unknown="pass")
-    assert read_tenancy(ProxySettings()).many is False
+    assert read_tenancy(ProxySettings(tenants=str(file), unknown_tenant="pass")) == Tenancy(
+        tokens={HASHED[7:]: "bob"}, unknown="pass"
+    )
+    assert read_tenancy(ProxySettings()).has_tenants is False

@@ -17,22 +17,39 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
-from memorist.recall.entries import Entry, Place
-from memorist.recall.index.run import Ranker
+from memorist.recall.index import Ranker
+from memorist.recall.ranking import EntryPosition, SearchEntry
 
 MEMORIES = [
-    Entry(id="deploy.md", title="Deploying", description="How releases reach the servers", body="Run the pipeline, then watch the canary."),
-    Entry(
+    SearchEntry(
+        id="deploy.md",
+        title="Deploying",
+        description="How releases reach the servers",
+        body="Run the pipeline, then watch the canary.",
+    ),
+    SearchEntry(
         id="tests.md",
         title="Testing",
         description="What to run before a commit",
         body="Use pytest with two workers; the database is mocked.",
     ),
-    Entry(
-        id="style.md", title="Writing style", description="The user's taste", body="Short sentences. No releases notes in commit messages."
+    SearchEntry(
+        id="style.md",
+        title="Writing style",
+        description="The user's taste",
+        body="Short sentences. No releases notes in commit messages.",
     ),
-    Entry(id="zh.md", title="部署说明", description="数据库迁移", body="先备份数据库，然后运行迁移脚本。"),
-    Entry(id="code.md", title="readAll", body="The function read_all in src/core/fork_lane.py drops the last line."),
+    SearchEntry(
+        id="zh.md",
+        title="部署说明",
+        description="数据库迁移",
+        body="先备份数据库，然后运行迁移脚本。",
+    ),
+    SearchEntry(
+        id="code.md",
+        title="readAll",
+        body="The function read_all in src/core/fork_lane.py drops the last line.",
+    ),
 ]
 
 TALK = [
@@ -46,8 +63,13 @@ TALK = [
 ]
 
 
-def talk() -> list[Entry]:
-    return [Entry(id=f"t{at}", body=text, author=author, place=Place("one", at, "8 May 2023")) for at, (author, text) in enumerate(TALK)]
+def talk() -> list[SearchEntry]:
+    return [
+        SearchEntry(
+            id=f"t{at}", body=text, author=author, position=EntryPosition("one", at, "8 May 2023")
+        )
+        for at, (author, text) in enumerate(TALK)
+    ]
 
 
 def ids(ranker: Ranker, query: str, limit: int = 10) -> list[str]:
@@ -100,20 +122,27 @@ def test_what_stands_nowhere_finds_nothing(ranker: Ranker) -> None:
 def test_a_title_counts_more_than_a_body(tmp_path: Path) -> None:
     """The name of a file is written to find it by."""
     with Ranker(tmp_path / "i") as ranker:
-        ranker.sync([Entry(id="a", title="other things", body="cache words"), Entry(id="b", title="cache words", body="other things")])
+        ranker.sync(
+            [
+                SearchEntry(id="a", title="other things", body="cache words"),
+                SearchEntry(id="b", title="cache words", body="other things"),
+            ]
+        )
 
         assert ids(ranker, "cache") == ["b", "a"]
 
 
 def test_shown_ones_can_be_left_out(ranker: Ranker) -> None:
     """What was surfaced before does not take a place."""
-    assert "deploy.md" not in [found.id for found in ranker.search("deploy releases", 1, excluding={"deploy.md"})]
+    assert "deploy.md" not in [
+        found.id for found in ranker.search("deploy releases", 1, excluding={"deploy.md"})
+    ]
 
 
 def test_equal_scores_are_ordered_by_id(tmp_path: Path) -> None:
     """Whatever the order they came in."""
     with Ranker(tmp_path / "i") as ranker:
-        ranker.sync([Entry(id=name, body="the same words here") for name in "dbeca"])
+        ranker.sync([SearchEntry(id=name, body="the same words here") for name in "dbeca"])
 
         assert ids(ranker, "same words") == list("abcde")
         assert ids(ranker, "same words", 2) == list("ab")
@@ -131,7 +160,7 @@ def test_neighbours_lend_weight_and_an_answer_follows_its_question(tmp_path: Pat
 
 def _without_places(folder: Path) -> Ranker:
     ranker = Ranker(folder / "plain")
-    ranker.sync([msgspec.structs.replace(entry, place=None) for entry in talk()])
+    ranker.sync([msgspec.structs.replace(entry, position=None) for entry in talk()])
     return ranker
 
 
@@ -155,7 +184,13 @@ def test_a_question_about_time_prefers_what_tells_one(tmp_path: Path) -> None:
 
 def test_the_heading_of_a_group_is_never_an_answer(tmp_path: Path) -> None:
     """It lends to the turns of its group, and is no entry."""
-    two = [*talk(), *(Entry(id=f"u{at}", body=text, place=Place("two", at, "9 June 2024")) for at, (_, text) in enumerate(TALK))]
+    two = [
+        *talk(),
+        *(
+            SearchEntry(id=f"u{at}", body=text, position=EntryPosition("two", at, "9 June 2024"))
+            for at, (_, text) in enumerate(TALK)
+        ),
+    ]
     with Ranker(tmp_path / "i") as ranker:
         done = ranker.sync(two)
         found = ids(ranker, "the dog in June", 20)
@@ -167,40 +202,49 @@ def test_the_heading_of_a_group_is_never_an_answer(tmp_path: Path) -> None:
 
 def test_a_second_sync_writes_only_what_changed(ranker: Ranker) -> None:
     """By fingerprint."""
-    changed = [*MEMORIES[1:], Entry(id="new.md", body="fresh")]
-    changed[0] = Entry(id="tests.md", body="nothing of it is left")
+    changed = [*MEMORIES[1:], SearchEntry(id="new.md", body="fresh")]
+    changed[0] = SearchEntry(id="tests.md", body="nothing of it is left")
 
     done = ranker.sync(changed)
 
-    assert (done.added, done.changed, done.removed, done.kept) == (1, 1, 1, 3)
+    assert (done.added, done.changed, done.removed, done.unchanged) == (1, 1, 1, 3)
     assert ids(ranker, "canary") == []
     assert ids(ranker, "pytest") == []
     assert ids(ranker, "fresh") == ["new.md"]
     again = ranker.sync(changed)
-    assert (again.added, again.changed, again.removed, again.kept) == (0, 0, 0, 5)
+    assert (again.added, again.changed, again.removed, again.unchanged) == (0, 0, 0, 5)
 
 
 def test_an_entry_with_an_old_fingerprint_is_not_read(tmp_path: Path) -> None:
     """The caller knows best whether a file changed."""
     with Ranker(tmp_path / "i") as ranker:
-        ranker.sync([Entry(id="a", body="first", fingerprint="1")])
-        ranker.sync([Entry(id="a", body="second", fingerprint="1")])
+        ranker.sync([SearchEntry(id="a", body="first", fingerprint="1")])
+        ranker.sync([SearchEntry(id="a", body="second", fingerprint="1")])
         assert ids(ranker, "first") == ["a"]
-        ranker.sync([Entry(id="a", body="second", fingerprint="2")])
+        ranker.sync([SearchEntry(id="a", body="second", fingerprint="2")])
         assert ids(ranker, "second") == ["a"]
 
 
-WORDS = st.sampled_from(["alpha", "beta", "gamma", "delta", "read_all", "readAll", "数据库", "a.b/c", "?", "Ana"])
+WORDS = st.sampled_from(
+    ["alpha", "beta", "gamma", "delta", "read_all", "readAll", "数据库", "a.b/c", "?", "Ana"]
+)
 ENTRIES = st.lists(
     st.builds(
-        lambda id, title, body, author, place: Entry(
-            id=id, title=" ".join(title), body=" ".join(body), author=author, place=Place(*place) if place else None
+        lambda id, title, body, author, place: SearchEntry(
+            id=id,
+            title=" ".join(title),
+            body=" ".join(body),
+            author=author,
+            position=EntryPosition(*place) if place else None,
         ),
         st.sampled_from("abcdefgh"),
         st.lists(WORDS, max_size=3),
         st.lists(WORDS, max_size=8),
         st.sampled_from(["", "Ana", "Ben"]),
-        st.none() | st.tuples(st.sampled_from(["g", "h", ""]), st.integers(0, 9), st.sampled_from(["", "alpha 5 May"])),
+        st.none()
+        | st.tuples(
+            st.sampled_from(["g", "h", ""]), st.integers(0, 9), st.sampled_from(["", "alpha 5 May"])
+        ),
     ),
     max_size=12,
 )
@@ -208,9 +252,17 @@ ENTRIES = st.lists(
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(ENTRIES, min_size=1, max_size=4), st.lists(WORDS, min_size=1, max_size=4))
-def test_syncing_step_by_step_gives_what_one_sync_gives(steps: list[list[Entry]], query: list[str]) -> None:
-    """The index is a function of the entries, whatever it held before: same answers, scores and reasons."""
-    with TemporaryDirectory() as folder, Ranker(Path(folder) / "steps") as grown, Ranker(Path(folder) / "once") as fresh:
+def test_syncing_step_by_step_gives_what_one_sync_gives(
+    steps: list[list[SearchEntry]], query: list[str]
+) -> None:
+    """The index is a function of the entries, whatever it held before: same answers, scores and
+    reasons.
+    """
+    with (
+        TemporaryDirectory() as folder,
+        Ranker(Path(folder) / "steps") as grown,
+        Ranker(Path(folder) / "once") as fresh,
+    ):
         for step in steps:
             grown.sync(step)
         fresh.sync(steps[-1])
@@ -233,7 +285,20 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Ranker:
 @settings(max_examples=150, deadline=None)
 @given(
     query=st.text(max_size=200)
-    | st.sampled_from(['"', "a OR", "NEAR(", "x*", "title:", "'; drop table words; --", "\0", "\ud800", "数", "(" * 500])
+    | st.sampled_from(
+        [
+            '"',
+            "a OR",
+            "NEAR(",
+            "x*",
+            "title:",
+            "'; drop table words; --",
+            "\0",
+            "\ud800",
+            "数",
+            "(" * 500,
+        ]
+    )
 )
 def test_no_question_is_an_error(asked: Ranker, query: str) -> None:
     """Every text is only words to look for."""
@@ -242,12 +307,19 @@ def test_no_question_is_an_error(asked: Ranker, query: str) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=60), st.text(max_size=8)), max_size=6))
+@given(
+    st.lists(st.tuples(st.text(max_size=20), st.text(max_size=60), st.text(max_size=8)), max_size=6)
+)
 def test_no_entry_is_an_error(rows: list[tuple[str, str, str]]) -> None:
     """Ids, texts and authors of any characters, half surrogate pairs and zero bytes among them."""
     with TemporaryDirectory() as folder, Ranker(Path(folder) / "i") as ranker:
-        entries = [Entry(id=id, title=text, body=text, author=author, place=Place(author, 1, id)) for id, text, author in rows]
-        ranker.sync([*entries, Entry(id="\ud800\0", body="lone half")])
+        entries = [
+            SearchEntry(
+                id=id, title=text, body=text, author=author, position=EntryPosition(author, 1, id)
+            )
+            for id, text, author in rows
+        ]
+        ranker.sync([*entries, SearchEntry(id="\ud800\0", body="lone half")])
 
         assert ids(ranker, "lone half")
         assert ranker.sync(entries).added == 0
@@ -260,10 +332,15 @@ def test_a_question_of_a_megabyte_is_answered(ranker: Ranker) -> None:
 
 @pytest.mark.covers("RC-6")
 def test_common_words_only_order_what_rare_words_found(tmp_path: Path) -> None:
-    """A question's time is bounded by the words that tell: the entry with the rare word leads though thousands have the others."""
-    filler = [Entry(id=f"m{at:04d}", body=f"common words everywhere number{at}") for at in range(4_000)]
+    """A question's time is bounded by the words that tell: the entry with the rare word leads
+    though thousands have the others.
+    """
+    filler = [
+        SearchEntry(id=f"m{at:04d}", body=f"common words everywhere number{at}")
+        for at in range(4_000)
+    ]
     with Ranker(tmp_path / "i") as ranker:
-        ranker.sync([*filler, Entry(id="rare", body="needle with common words")])
+        ranker.sync([*filler, SearchEntry(id="rare", body="needle with common words")])
 
         first, *_ = ranker.search("needle among common words everywhere", 3)
         assert first.id == "rare"
@@ -271,7 +348,9 @@ def test_common_words_only_order_what_rare_words_found(tmp_path: Path) -> None:
         assert set(first.matched) == {"needle", "common", "words"}
 
 
-@pytest.mark.parametrize("content", [b"text, and no database at all" * 300, b"SQLite format 3\x00" + b"\xff" * 5_000])
+@pytest.mark.parametrize(
+    "content", [b"text, and no database at all" * 300, b"SQLite format 3\x00" + b"\xff" * 5_000]
+)
 def test_a_damaged_file_is_begun_anew(tmp_path: Path, content: bytes) -> None:
     """It is moved aside, and the next sync says so."""
     path = tmp_path / "recall.sqlite"
@@ -297,7 +376,9 @@ def test_another_programs_database_is_left_whole(tmp_path: Path) -> None:
     with Ranker(path) as ranker:
         ranker.sync(MEMORIES)
 
-    assert sqlite3.connect(tmp_path / "recall.sqlite.damaged").execute("select x from precious").fetchall() == [(7,)]
+    assert sqlite3.connect(tmp_path / "recall.sqlite.damaged").execute(
+        "select x from precious"
+    ).fetchall() == [(7,)]
 
 
 def test_damage_that_shows_later_is_told_and_mended(ranker: Ranker, tmp_path: Path) -> None:
@@ -321,7 +402,7 @@ def test_a_sync_over_damage_begins_anew(ranker: Ranker, tmp_path: Path) -> None:
     outside.commit()
     outside.close()
 
-    done = ranker.sync([Entry(id="deploy.md", body="other words")])
+    done = ranker.sync([SearchEntry(id="deploy.md", body="other words")])
 
     assert done.rebuilt
     assert ids(ranker, "other words") == ["deploy.md"]
@@ -357,7 +438,7 @@ def test_another_process_sees_what_was_written(ranker: Ranker, tmp_path: Path) -
     """Both keep the file open; each search is of the newest state."""
     with Ranker(tmp_path / "recall.sqlite") as other:
         assert ids(other, "canary") == ["deploy.md"]
-        ranker.sync([Entry(id="new.md", body="canary again")])
+        ranker.sync([SearchEntry(id="new.md", body="canary again")])
 
         assert ids(other, "canary") == ["new.md"]
 
@@ -365,7 +446,7 @@ def test_another_process_sees_what_was_written(ranker: Ranker, tmp_path: Path) -
 KILLED = """
 import os, sys
 from pathlib import Path
-from memorist.recall.entries import Entry
+from memorist.recall.ranking import SearchEntry
 from memorist.recall.index import run
 from memorist.store import word_index
 
@@ -375,7 +456,7 @@ def put(self, rows, old):
     if rows[-1].id >= "m0700":
         os._exit(9)
 word_index.WordIndex._put_in = put
-run.Ranker(Path(sys.argv[1])).sync([Entry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)])
+run.Ranker(Path(sys.argv[1])).sync([SearchEntry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)])
 """
 
 
@@ -383,14 +464,14 @@ def test_a_killed_sync_leaves_a_whole_index_that_the_next_one_finishes(tmp_path:
     """Killed inside the second transaction: the first stands, nothing of the second does."""
     path = tmp_path / "i"
     ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, timeout=60)
-    entries = [Entry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)]
+    entries = [SearchEntry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)]
     with Ranker(path) as ranker:
         assert ended.returncode == 9
         assert ids(ranker, "word499") == ["m0499"]
         assert ids(ranker, "word500") == []
         done = ranker.sync(entries)
 
-        assert (done.added, done.kept, done.rebuilt) == (500, 500, False)
+        assert (done.added, done.unchanged, done.rebuilt) == (500, 500, False)
         assert ids(ranker, "word999") == ["m0999"]
 
 
@@ -410,14 +491,19 @@ class Toy:
         return [struct.pack("<3f", *self._meaning(text)) for text in texts]
 
     def _meaning(self, text: str) -> tuple[float, float, float]:
-        told = [any(word in text.lower() for word in kind) for kind in (("deploy", "ship"), ("test", "check"), ("style", "taste"))]
+        told = [
+            any(word in text.lower() for word in kind)
+            for kind in (("deploy", "ship"), ("test", "check"), ("style", "taste"))
+        ]
         size = sum(told) ** 0.5 or 1.0
         return told[0] / size, told[1] / size, told[2] / size
 
 
 @pytest.mark.covers("RC-3")
 def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
-    """With an embedder, a question with other words for it finds the memory; vectors are made once an entry."""
+    """With an embedder, a question with other words for it finds the memory; vectors are made once
+    an entry.
+    """
     pytest.importorskip("numpy")
     toy = Toy()
     with Ranker(tmp_path / "i", embedder=toy) as ranker:
@@ -446,7 +532,7 @@ def test_a_broken_embedder_leaves_the_words(tmp_path: Path) -> None:
         toy.broken = True
 
         assert ids(ranker, "canary") == ["deploy.md"]
-        assert ranker.trouble == "the toy is broken"
+        assert ranker.embedding_problem == "the toy is broken"
 
 
 def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
@@ -457,4 +543,6 @@ def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
         ranker.embed(MEMORIES)
         ranker.sync(MEMORIES[:2])
 
-    assert sqlite3.connect(tmp_path / "i").execute("select count(*) from vectors").fetchone()[0] == 2
+    assert (
+        sqlite3.connect(tmp_path / "i").execute("select count(*) from vectors").fetchone()[0] == 2
+    )

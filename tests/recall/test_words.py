@@ -8,21 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.recall.stem import LONGEST, stem
-from memorist.recall.words import LONGEST_WORD, words
+from memorist.core.words import MAX_STEM_LETTERS, MAX_WORD_CHARS, extract_search_words, stem_word
 
 ENGLISH = (
-    "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated troubled sized hopping tanned falling hissing fizzed"
-    " failing filing happy sky relational conditional rational valency hesitancy digitizer conformably radically differently vilely analogously"
-    " vietnamization predication operator feudalism decisiveness hopefulness callousness formality sensitivity sensibility triplicate formative"
-    " formalize electricity electrical hopeful goodness revival allowance inference airliner gyroscopic adjustable defensible irritant replacement"
-    " adjustment dependent adoption communism activate angularity homologous effective bowdlerize probate rate cease controlling rolling toy say"
-    " yield yellow generalizations oscillators counselling camping camped destress archaeology apology being"
+    "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated "
+    "troubled sized hopping tanned falling hissing fizzed"
+    " failing filing happy sky relational conditional rational valency hesitancy digitizer "
+    "conformably radically differently vilely analogously"
+    " vietnamization predication operator feudalism decisiveness hopefulness callousness "
+    "formality sensitivity sensibility triplicate formative"
+    " formalize electricity electrical hopeful goodness revival allowance inference airliner "
+    "gyroscopic adjustable defensible irritant replacement"
+    " adjustment dependent adoption communism activate angularity homologous effective "
+    "bowdlerize probate rate cease controlling rolling toy say"
+    " yield yellow generalizations oscillators counselling camping camped destress archaeology "
+    "apology being"
 )
 
 
 def found(text: str) -> list[str]:
-    return [word for word, _ in words(text)]
+    return [word for word, _ in extract_search_words(text)]
 
 
 def sqlite_stems(plain: list[str]) -> list[str]:
@@ -39,11 +44,14 @@ def test_stems_are_those_of_sqlites_porter_tokeniser() -> None:
     """The words of Porter's own examples, and some more."""
     plain = ENGLISH.split()
 
-    assert [stem(word) for word in plain] == sqlite_stems(plain)
+    assert [stem_word(word) for word in plain] == sqlite_stems(plain)
 
 
 FIRST = "hop rely crystal gener commun form care adapt control feed happi tri sky plan oper yell"
-LAST = "s es sses ies ed ing eed y ational ization ousness iviti ful ness ment ement ion tion able er ly ally ative ical ism e ll"
+LAST = (
+    "s es sses ies ed ing eed y ational ization ousness iviti ful ness ment ement ion tion "
+    "able er ly ally ative ical ism e ll"
+)
 BEGINNINGS, ENDINGS = st.sampled_from(FIRST.split()), st.sampled_from(LAST.split())
 
 
@@ -51,9 +59,9 @@ BEGINNINGS, ENDINGS = st.sampled_from(FIRST.split()), st.sampled_from(LAST.split
 @given(st.lists(st.tuples(BEGINNINGS, ENDINGS, ENDINGS), min_size=20, max_size=60))
 def test_stems_agree_for_endings_in_any_order(parts: list[tuple[str, str, str]]) -> None:
     """Also where no such word exists."""
-    plain = [word for word in map("".join, parts) if len(word) <= LONGEST]
+    plain = [word for word in map("".join, parts) if len(word) <= MAX_STEM_LETTERS]
 
-    assert [stem(word) for word in plain] == sqlite_stems(plain)
+    assert [stem_word(word) for word in plain] == sqlite_stems(plain)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +69,10 @@ def test_stems_agree_for_endings_in_any_order(parts: list[tuple[str, str, str]])
     [
         ("readAll", {"read", "all", "readall"}),
         ("read_all", {"read", "all", "readall"}),
-        ("src/core/fork_lane.py", {"src", "core", "fork", "lane", "forklane", "py", "srccoreforklanepy"}),
+        (
+            "src/core/fork_lane.py",
+            {"src", "core", "fork", "lane", "forklane", "py", "srccoreforklanepy"},
+        ),
         ("parseHTTPResponse", {"pars", "http", "respons", "parsehttpresponse"}),
         ("v2.1.88", {"v2", "1", "88", "v2188"}),
         ("Größe Café", {"gross", "cafe"}),
@@ -74,16 +85,18 @@ def test_stems_agree_for_endings_in_any_order(parts: list[tuple[str, str, str]])
     ],
 )
 def test_a_text_is_found_by(text: str, expected: set[str]) -> None:
-    """Identifiers whole and in parts, pairs of characters without spaces, accents and irregular forms folded, no query syntax."""
+    """Identifiers whole and in parts, pairs of characters without spaces, accents and irregular
+    forms folded, no query syntax.
+    """
     assert set(found(text)) == expected
 
 
 @given(st.text(max_size=300))
 def test_any_text_has_words_of_bounded_size(text: str) -> None:
     """No word is longer than the bound, empty, or holds a space, which separates them in the file."""
-    for word, _ in words(text):
+    for word, _ in extract_search_words(text):
         assert word
-        assert len(word) <= LONGEST_WORD
+        assert len(word) <= MAX_WORD_CHARS
         assert not word.isspace()
         assert " " not in word
 

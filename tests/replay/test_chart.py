@@ -8,15 +8,32 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from memorist.formats.recorded import Head
-from memorist.replay.chart import NARROW, POINTS, WIDE, Size, chart, describe, steps, thin
-from memorist.replay.record import Compaction, Point, Receipts, SessionRecord, Update
+from memorist.formats.transcript import SessionHead
+from memorist.replay.chart import (
+    DRAWN_POINTS,
+    NARROW,
+    WIDE,
+    ChartSize,
+    axis_steps,
+    describe_chart,
+    render_chart,
+    thin_points,
+)
+from memorist.replay.record import (
+    CompactionRecord,
+    ContextPoint,
+    NotesUpdateRecord,
+    ReceiptTotals,
+    SessionRecord,
+)
 
 HOSTILE = '</title></svg><script>alert(1)</script>]]>" onload="alert(1)\u202e'
 
 
 class Marks(HTMLParser):
-    """The elements of a picture with their attributes, and the words in its titles, labels and description."""
+    """The elements of a picture with their attributes, and the words in its titles, labels and
+    description.
+    """
 
     def __init__(self, picture: str) -> None:
         super().__init__()
@@ -51,11 +68,15 @@ class Marks(HTMLParser):
         return [named for _, named in self.elements if named.get("class") == kind]
 
 
-def session(sizes: list[int], updates: tuple[Update, ...] = (), compactions: tuple[Compaction, ...] = ()) -> SessionRecord:
+def session(
+    sizes: list[int],
+    updates: tuple[NotesUpdateRecord, ...] = (),
+    compactions: tuple[CompactionRecord, ...] = (),
+) -> SessionRecord:
     """A session whose context had these sizes."""
     return SessionRecord(
         source="session.jsonl",
-        head=Head(session="s", format="claude_code"),
+        head=SessionHead(session="s", format="claude_code"),
         records=len(sizes),
         skipped=(),
         mended=(),
@@ -63,7 +84,7 @@ def session(sizes: list[int], updates: tuple[Update, ...] = (), compactions: tup
         messages=len(sizes),
         turns=1,
         tokens_peak=max(sizes, default=0),
-        points=tuple(Point(number, tokens) for number, tokens in enumerate(sizes, 1)),
+        points=tuple(ContextPoint(number, tokens) for number, tokens in enumerate(sizes, 1)),
         updates=updates,
         compactions=compactions,
         kinds={},
@@ -72,29 +93,36 @@ def session(sizes: list[int], updates: tuple[Update, ...] = (), compactions: tup
         troubles=(),
         notes="",
         notes_path="",
-        receipts=Receipts(),
+        receipts=ReceiptTotals(),
         seconds=0.0,
     )
 
 
-def update(index: int, tokens: int, why: str = "the context grew") -> Update:
+def update(index: int, tokens: int, why: str = "the context grew") -> NotesUpdateRecord:
     """An update of the notes after so many messages."""
-    return Update(f"m{index}", index, index * 2, tokens, why, "structural", 900)
+    return NotesUpdateRecord(f"m{index}", index, index * 2, tokens, why, "structural", 900)
 
 
-def marks(record: SessionRecord, size: Size = WIDE) -> Marks:
+def marks(record: SessionRecord, size: ChartSize = WIDE) -> Marks:
     """The chart, read."""
-    return Marks(str(chart(record, "k", size)))
+    return Marks(str(render_chart(record, "k", size)))
 
 
 def line(picture: Marks) -> list[tuple[float, float]]:
     """The places that the line goes through."""
-    return [(float(x), float(y)) for x, y in (place.split(",") for place in picture.of("context")[0]["points"].split())]
+    return [
+        (float(x), float(y))
+        for x, y in (place.split(",") for place in picture.of("context")[0]["points"].split())
+    ]
 
 
 def diamonds(picture: Marks) -> list[tuple[float, float]]:
     """The middles of the diamonds; a path begins at its top, 6 above."""
-    paths = [named["d"] for tag, named in picture.elements if tag == "path" and "l6,6 -6,6 -6,-6 z" in named["d"]]
+    paths = [
+        named["d"]
+        for tag, named in picture.elements
+        if tag == "path" and "l6,6 -6,6 -6,-6 z" in named["d"]
+    ]
     places = [path.removeprefix("M").split(" ")[0].split(",") for path in paths]
     return [(float(x), float(y) + 6) for x, y in places]
 
@@ -102,13 +130,13 @@ def diamonds(picture: Marks) -> list[tuple[float, float]]:
 sizes = some.lists(some.integers(0, 300_000), min_size=1, max_size=2_500)
 
 
-@given(sizes=sizes, limit=some.integers(4, POINTS))
+@given(sizes=sizes, limit=some.integers(4, DRAWN_POINTS))
 @settings(max_examples=60, deadline=None)
 def test_thinning_keeps_the_ends_and_the_extremes_in_order(sizes: list[int], limit: int) -> None:
     """However few points are drawn, the first, the last, the peak and the lowest are among them."""
     points = session(sizes).points
 
-    kept = thin(points, limit)
+    kept = thin_points(points, limit)
 
     assert len(kept) <= limit
     assert list(kept) == sorted(kept, key=lambda point: point.message)
@@ -117,9 +145,12 @@ def test_thinning_keeps_the_ends_and_the_extremes_in_order(sizes: list[int], lim
     assert min(point.tokens for point in kept) == min(sizes)
 
 
-@given(sizes=some.lists(some.integers(0, 300_000), min_size=1, max_size=200), size=some.sampled_from([WIDE, NARROW]))
+@given(
+    sizes=some.lists(some.integers(0, 300_000), min_size=1, max_size=200),
+    size=some.sampled_from([WIDE, NARROW]),
+)
 @settings(max_examples=60, deadline=None)
-def test_nothing_is_drawn_outside_the_picture(sizes: list[int], size: Size) -> None:
+def test_nothing_is_drawn_outside_the_picture(sizes: list[int], size: ChartSize) -> None:
     """Whatever the sizes, every place of the line lies in the view."""
     picture = marks(session(sizes), size)
 
@@ -165,13 +196,15 @@ def test_crowded_updates_keep_their_markers_and_lose_only_numbers() -> None:
 
 def test_a_compaction_is_a_labelled_line_across_the_picture() -> None:
     """What the recorded agent cut is told by a line and a label, not by a colour."""
-    cut = Compaction(2, 5, "auto", 150_000, 20_000)
+    cut = CompactionRecord(2, 5, "auto", 150_000, 20_000)
 
     picture = marks(session([90_000, 150_000, 20_000], compactions=(cut,)))
 
     assert len(picture.of("compaction")) == 1
     assert picture.words["compaction text"] == ["C1"]
-    assert picture.words["compaction title"] == ["Compaction 1 after message 2: 150,000 tokens before, 20,000 after; auto"]
+    assert picture.words["compaction title"] == [
+        "Compaction 1 after message 2: 150,000 tokens before, 20,000 after; auto"
+    ]
 
 
 def test_the_start_size_is_a_line_of_its_own() -> None:
@@ -184,40 +217,62 @@ def test_the_start_size_is_a_line_of_its_own() -> None:
 
 def test_the_chart_tells_itself_in_words() -> None:
     """Who cannot see it hears the course, the peak, the updates and the compactions."""
-    record = session([5_000, 60_000, 12_000], (update(2, 60_000),), (Compaction(2, 4, "manual", 60_000, 12_000),))
+    record = session(
+        [5_000, 60_000, 12_000],
+        (update(2, 60_000),),
+        (CompactionRecord(2, 4, "manual", 60_000, 12_000),),
+    )
 
-    said = describe(record)
+    said = describe_chart(record)
     picture = marks(record)
 
     assert picture.words["chart desc"] == [said]
     assert picture.elements[0][1]["role"] == "img"
     assert picture.elements[0][1]["aria-labelledby"] == "k-title k-desc"
-    for part in ("5,000", "12,000", "60,000 at message 2", "1 update of the notes, after message 2", "1 compaction"):
+    for part in (
+        "5,000",
+        "12,000",
+        "60,000 at message 2",
+        "1 update of the notes, after message 2",
+        "1 compaction",
+    ):
         assert part in said
 
 
 def test_a_session_without_sizes_has_no_chart() -> None:
     """Nothing known, nothing drawn."""
-    assert chart(session([]), "k") == ""
+    assert render_chart(session([]), "k") == ""
 
 
 def test_hostile_words_stay_words_in_the_titles() -> None:
     """A reason or a trigger with markup in it is shown, not obeyed."""
-    record = session([5_000, 60_000], (update(2, 60_000, HOSTILE),), (Compaction(1, 2, HOSTILE, 1, 1),))
+    record = session(
+        [5_000, 60_000], (update(2, 60_000, HOSTILE),), (CompactionRecord(1, 2, HOSTILE, 1, 1),)
+    )
 
     picture = marks(record)
 
-    assert {tag for tag, _ in picture.elements} <= {"svg", "title", "desc", "g", "line", "text", "path", "polyline", "circle"}
+    assert {tag for tag, _ in picture.elements} <= {
+        "svg",
+        "title",
+        "desc",
+        "g",
+        "line",
+        "text",
+        "path",
+        "polyline",
+        "circle",
+    }
     assert not [name for _, named in picture.elements for name in named if name.startswith("on")]
     assert "<script>alert(1)</script>" in "".join(picture.words["update title"])
-    assert "\u202e" not in chart(record, "k")
+    assert "\u202e" not in render_chart(record, "k")
 
 
 @given(end=some.floats(1, 1e9), wanted=some.integers(3, 12))
 @settings(max_examples=60, deadline=None)
 def test_ticks_are_round_and_cover_the_axis(end: float, wanted: int) -> None:
     """From 0 to within one step of the end, and no more than were asked for."""
-    ticks = steps(end, wanted)
+    ticks = axis_steps(end, wanted)
 
     assert ticks[0] == 0
     assert 2 <= len(ticks) <= wanted + 1
@@ -227,7 +282,7 @@ def test_ticks_are_round_and_cover_the_axis(end: float, wanted: int) -> None:
 
 def test_a_long_session_gives_a_small_picture() -> None:
     """Some thousands of points are drawn as a few hundred."""
-    picture = chart(session([number * 7 % 90_000 for number in range(4_000)]), "k")
+    picture = render_chart(session([number * 7 % 90_000 for number in range(4_000)]), "k")
 
-    assert len(line(Marks(str(picture)))) <= POINTS
+    assert len(line(Marks(str(picture)))) <= DRAWN_POINTS
     assert len(picture) < 60_000

@@ -1,4 +1,6 @@
-"""Replays as a whole: the real loop over made-up and recorded sessions, kills, full disks, and two of them at once."""
+"""Replays as a whole: the real loop over made-up and recorded sessions, kills, full disks, and two
+of them at once.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from memorist.formats import memorist_jsonl
-from memorist.formats.recorded import Skip
-from memorist.replay.run import ReplayOptions, replay
+from memorist.formats import transcript
+from memorist.formats.transcript import SkippedLine
+from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
-from memorist.store.lines import LineFile
+from memorist.store.transcript import LineFile
 
 
 def claude_session(path: Path, turns: int, page: int = 60) -> Path:
@@ -57,15 +59,37 @@ def claude_session(path: Path, turns: int, page: int = 60) -> Path:
         )
 
     for turn in range(turns):
-        add("user", {"role": "user", "content": f"Request {turn}: look at part {turn} of the shop."})
+        add(
+            "user", {"role": "user", "content": f"Request {turn}: look at part {turn} of the shop."}
+        )
         reply(
-            turn, "a", {"type": "tool_use", "id": f"toolu_{turn}", "name": "Read", "input": {"file_path": f"/home/dev/shop/part_{turn}.py"}}
+            turn,
+            "a",
+            {
+                "type": "tool_use",
+                "id": f"toolu_{turn}",
+                "name": "Read",
+                "input": {"file_path": f"/home/dev/shop/part_{turn}.py"},
+            },
         )
         add(
             "user",
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{turn}", "content": "line of code\n" * page}]},
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": f"toolu_{turn}",
+                        "content": "line of code\n" * page,
+                    }
+                ],
+            },
         )
-        reply(turn, "b", {"type": "text", "text": f"Part {turn} is right because its total is rounded once."})
+        reply(
+            turn,
+            "b",
+            {"type": "text", "text": f"Part {turn} is right because its total is rounded once."},
+        )
     path.write_text("\n".join(json.dumps(record) for record in records) + "\n", "utf-8")
     return path
 
@@ -82,9 +106,13 @@ def start(arguments: list[str], cwd: Path, **more: Any) -> subprocess.Popen[str]
     )
 
 
-async def test_every_recorded_session_is_replayed(recorded_sessions: list[Path], tmp_path: Path) -> None:
+async def test_every_recorded_session_is_replayed(
+    recorded_sessions: list[Path], tmp_path: Path
+) -> None:
     """No crash over all of them; what is skipped is explained; the notes name the user's request."""
-    replayed = await replay(recorded_sessions, ReplayOptions(out=tmp_path, settings=Settings()))
+    replayed = await replay_files(
+        recorded_sessions, ReplayOptions(out=tmp_path, settings=Settings())
+    )
 
     assert not replayed.unread
     assert len(replayed.record.sessions) == len(recorded_sessions)
@@ -95,8 +123,8 @@ async def test_every_recorded_session_is_replayed(recorded_sessions: list[Path],
 async def test_a_replay_gives_the_same_notes_every_time(tmp_path: Path) -> None:
     """Nothing depends on the clock or on chance."""
     source = claude_session(tmp_path / "s.jsonl", 20)
-    first = await replay([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
-    second = await replay([source], ReplayOptions(out=tmp_path / "two", settings=Settings()))
+    first = await replay_files([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
+    second = await replay_files([source], ReplayOptions(out=tmp_path / "two", settings=Settings()))
 
     assert first.record.sessions[0].notes == second.record.sessions[0].notes
     assert first.record.sessions[0].updates == second.record.sessions[0].updates
@@ -106,11 +134,19 @@ async def test_a_replay_gives_the_same_notes_every_time(tmp_path: Path) -> None:
 async def test_a_replays_transcript_can_be_replayed(tmp_path: Path) -> None:
     """Memorist's own format is one of those it reads, with the same result."""
     source = claude_session(tmp_path / "s.jsonl", 20)
-    first = await replay([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
-    again = await replay([tmp_path / "one/s/transcript.jsonl"], ReplayOptions(out=tmp_path / "two", settings=Settings()))
+    first = await replay_files([source], ReplayOptions(out=tmp_path / "one", settings=Settings()))
+    again = await replay_files(
+        [tmp_path / "one/s/transcript.jsonl"],
+        ReplayOptions(out=tmp_path / "two", settings=Settings()),
+    )
     one, two = first.record.sessions[0], again.record.sessions[0]
 
-    assert (two.head.format, two.messages, two.turns, two.tokens_peak) == ("memorist", one.messages, one.turns, one.tokens_peak)
+    assert (two.head.format, two.messages, two.turns, two.tokens_peak) == (
+        "memorist",
+        one.messages,
+        one.turns,
+        one.tokens_peak,
+    )
     assert [update.tokens for update in two.updates] == [update.tokens for update in one.updates]
 
 
@@ -120,14 +156,22 @@ async def test_two_files_of_one_name_do_not_overwrite_each_other(tmp_path: Path)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         paths.append(claude_session(tmp_path / name / "s.jsonl", 3))
-    await replay(paths, ReplayOptions(out=tmp_path / "out", settings=Settings()))
+    await replay_files(paths, ReplayOptions(out=tmp_path / "out", settings=Settings()))
 
-    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == ["engine", "s", "s-2"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.is_dir()) == [
+        "engine",
+        "s",
+        "s-2",
+    ]
 
 
 @pytest.mark.covers("SF-5")
-def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(tmp_path: Path) -> None:
-    """Kill -9 at random points: whatever stands under its own name is complete; the next run cleans up."""
+def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(
+    tmp_path: Path,
+) -> None:
+    """Kill -9 at random points: whatever stands under its own name is complete; the next run cleans
+    up.
+    """
     source = claude_session(tmp_path / "s.jsonl", 400)
     chance = random.Random(7)
     for _ in range(5):
@@ -137,19 +181,25 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(t
         process.communicate(timeout=30)
         finished = tmp_path / "out" / "s"
         if finished.exists():
-            entries = list(memorist_jsonl.read(LineFile(finished / "transcript.jsonl")))
-            assert not [entry for entry in entries if isinstance(entry, Skip)]
+            entries = list(transcript.read_session(LineFile(finished / "transcript.jsonl")))
+            assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
             assert (finished / "session-memory" / "summary.md").read_text("utf-8").endswith("\n")
     last = start([str(source), "--out", "out"], tmp_path)
     _, errors = last.communicate(timeout=60)
 
     assert (last.returncode, errors) == (0, "")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["engine", "report.html", "s"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "engine",
+        "report.html",
+        "s",
+    ]
 
 
 @pytest.mark.covers("SF-5")
 def test_a_full_disk_is_one_clear_sentence_and_leaves_the_former_result(tmp_path: Path) -> None:
-    """No file may grow past 20 kB: the transcript cannot be written, and what was there before stays."""
+    """No file may grow past 20 kB: the transcript cannot be written, and what was there before
+    stays.
+    """
     source = claude_session(tmp_path / "s.jsonl", 3)
     start([str(source), "--out", "out"], tmp_path).communicate(timeout=60)
     before = (tmp_path / "out/s/session-memory/summary.md").read_text("utf-8")

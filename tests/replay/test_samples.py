@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from memorist.core.messages import Message, Origin, Text, ToolResult, ToolUse
-from memorist.core.pairing import OpenCalls
-from memorist.formats.recognise import read, recognise
-from memorist.formats.recorded import Entry, Head, Measured, Mend, Skip
-from memorist.replay.run import ReplayOptions, replay
+from memorist.core.messages import Message, OpenToolCalls, Origin, TextBlock, ToolResult, ToolUse
+from memorist.formats.detect import detect_format, read_session
+from memorist.formats.transcript import (
+    RepairedLine,
+    SessionHead,
+    SkippedLine,
+    TranscriptEntry,
+    UsageReport,
+)
+from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
-from memorist.store.lines import LineFile
+from memorist.store.transcript import LineFile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CODEX = EXAMPLES / "sessions" / "codex-invoice-rounding.jsonl"
@@ -24,15 +29,16 @@ BOTH = pytest.mark.parametrize("path", [CODEX, LOOP], ids=["codex", "agent_loop"
 
 MOST_BYTES = 400_000
 NOT_TO_BE_SHARED = re.compile(
-    r"(?<![\w.])/(?:tmp|root|work|Users|var)/|/home/(?!dev\b)|pyenv|site-packages|127\.0\.0\.1|localhost"
+    r"(?<![\w.])/(?:tmp|root|work|Users|var)/|/home/(?!dev\b)|pyenv|site-packages|127\.0\.0\.1|"
+    r"localhost"
     r"|SKILL\.md|sandbox_mode|You are Codex|base_instructions|[\w.]+@[\w-]+\.\w+"
 )
 """Paths of a machine, addresses, and words from the texts that the agent's vendor wrote."""
 
 
-def entries(path: Path) -> list[Entry]:
+def entries(path: Path) -> list[TranscriptEntry]:
     """All that the reader makes of a file."""
-    return list(read(LineFile(path)))
+    return list(read_session(LineFile(path)))
 
 
 def messages(path: Path) -> list[Message]:
@@ -42,32 +48,40 @@ def messages(path: Path) -> list[Message]:
 
 def said(found: list[Message], origin: Origin) -> list[str]:
     """What was said with this origin, one text a message."""
-    texts = ["\n".join(block.text for block in message.blocks if isinstance(block, Text)) for message in found if message.origin is origin]
+    texts = [
+        "\n".join(block.text for block in message.blocks if isinstance(block, TextBlock))
+        for message in found
+        if message.origin is origin
+    ]
     return [text for text in texts if text]
 
 
 def outputs(found: list[Message]) -> str:
     """All tool outputs, one below the other."""
-    results = [block for message in found for block in message.blocks if isinstance(block, ToolResult)]
-    return "\n".join(block.text for result in results for block in result.content if isinstance(block, Text))
+    results = [
+        block for message in found for block in message.blocks if isinstance(block, ToolResult)
+    ]
+    return "\n".join(
+        block.text for result in results for block in result.content if isinstance(block, TextBlock)
+    )
 
 
 @BOTH
 @pytest.mark.covers("FM-4", "FM-5")
 def test_a_sample_is_read_without_a_skipped_or_mended_line(path: Path) -> None:
     """Both samples are recognised by their content, and every line of them is used."""
-    assert recognise(LineFile(path)) == {CODEX: "codex", LOOP: "memorist"}[path]
+    assert detect_format(LineFile(path)) == {CODEX: "codex", LOOP: "memorist"}[path]
     found = entries(path)
-    assert isinstance(found[0], Head)
+    assert isinstance(found[0], SessionHead)
     assert found[0].cwd.startswith("/home/dev/")
-    assert not [entry for entry in found if isinstance(entry, Skip | Mend)]
+    assert not [entry for entry in found if isinstance(entry, SkippedLine | RepairedLine)]
 
 
 @BOTH
 @pytest.mark.covers("FM-4", "FM-5")
 def test_every_tool_call_of_a_sample_has_its_answer(path: Path) -> None:
     """A sample holds 20 tool calls or more, and none is left open."""
-    calls, open_calls = 0, OpenCalls()
+    calls, open_calls = 0, OpenToolCalls()
     for message in messages(path):
         calls += sum(isinstance(block, ToolUse) for block in message.blocks)
         open_calls.add(message)
@@ -80,7 +94,11 @@ def test_the_codex_sample_tells_the_person_from_the_harness() -> None:
     """The three things the person typed are the user's; what Codex put beside them is injected."""
     found = messages(CODEX)
     asks = said(found, Origin.USER)
-    assert [ask[:24] for ask in asks] == ["The totals on our invoic", "No floats anywhere in th", "Good. For the release ma"]
+    assert [ask[:24] for ask in asks] == [
+        "The totals on our invoic",
+        "No floats anywhere in th",
+        "Good. For the release ma",
+    ]
     assert said(found, Origin.INJECTED)
     assert all("left out" in text for text in said(found, Origin.INJECTED))
 
@@ -104,12 +122,14 @@ def test_the_codex_sample_holds_its_story() -> None:
 
 @pytest.mark.covers("FM-4")
 def test_the_codex_sample_grows_through_several_updates_of_the_notes() -> None:
-    """Its measured context passes the size at which notes begin and grows by their step at least twice more."""
-    sizes = [entry.context for entry in entries(CODEX) if isinstance(entry, Measured)]
+    """Its measured context passes the size at which notes begin and grows by their step at least
+    twice more.
+    """
+    sizes = [entry.context for entry in entries(CODEX) if isinstance(entry, UsageReport)]
     start, step = Settings().session_memory.start_tokens, Settings().session_memory.growth_tokens
     assert sizes[0] < start
     assert max(sizes) >= start + 2 * step
-    assert any(entry.cache_read for entry in entries(CODEX) if isinstance(entry, Measured))
+    assert any(entry.cache_read for entry in entries(CODEX) if isinstance(entry, UsageReport))
 
 
 @pytest.mark.covers("FM-5")
@@ -118,9 +138,20 @@ def test_the_loop_sample_holds_its_story() -> None:
     found = messages(LOOP)
     assert "don't sort by modification time" in said(found, Origin.USER)[1]
     shown = outputs(found)
-    for fact in ("The user refused to run this command: rm", "deleted: app.log.bak", "invalid literal for int()", "Ran 9 tests", "[main "):
+    for fact in (
+        "The user refused to run this command: rm",
+        "deleted: app.log.bak",
+        "invalid literal for int()",
+        "Ran 9 tests",
+        "[main ",
+    ):
         assert fact in shown
-    refused = [block for message in found for block in message.blocks if isinstance(block, ToolResult) and block.is_error]
+    refused = [
+        block
+        for message in found
+        for block in message.blocks
+        if isinstance(block, ToolResult) and block.is_error
+    ]
     assert len(refused) >= 3
 
 
@@ -135,7 +166,9 @@ def test_a_sample_holds_nothing_of_the_machine_or_the_vendor(path: Path) -> None
 @pytest.mark.covers("SM-2", "SM-13")
 async def test_the_samples_give_notes_when_they_are_replayed(tmp_path: Path) -> None:
     """Replaying both writes notes that hold the user's own words, after updates on the way."""
-    replayed = await replay([CODEX, LOOP], ReplayOptions(out=tmp_path / "out", settings=Settings(model="structural")))
+    replayed = await replay_files(
+        [CODEX, LOOP], ReplayOptions(out=tmp_path / "out", settings=Settings(model="structural"))
+    )
     assert not replayed.unread
     codex, loop = replayed.record.sessions
     assert len(codex.updates) >= 3
@@ -145,8 +178,12 @@ async def test_the_samples_give_notes_when_they_are_replayed(tmp_path: Path) -> 
 
 
 @pytest.mark.covers("FM-5")
-async def test_the_example_loop_records_the_same_story_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example agent loop runs against the scripted server, and memorist's transcript of it has the sample's conversation."""
+async def test_the_example_loop_records_the_same_story_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example agent loop runs against the scripted server, and memorist's transcript of it has
+    the sample's conversation.
+    """
     pytest.importorskip("anthropic", reason="the example agent loop uses the Anthropic SDK")
     monkeypatch.syspath_prepend(str(EXAMPLES / "make_sessions"))
     made = await importlib.import_module("loop_session").run_loop(tmp_path)
@@ -157,7 +194,9 @@ async def test_the_example_loop_records_the_same_story_again(tmp_path: Path, mon
     assert said(again, Origin.MODEL) == said(sample, Origin.MODEL)
 
 
-def test_cleaning_leaves_no_instruction_and_no_place_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cleaning_leaves_no_instruction_and_no_place_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a harness wrote becomes a mark, folders are renamed, and what the person typed stays."""
     monkeypatch.syspath_prepend(str(EXAMPLES / "make_sessions"))
     cleaning = importlib.import_module("cleaning")
@@ -167,17 +206,35 @@ def test_cleaning_leaves_no_instruction_and_no_place_of_the_machine(tmp_path: Pa
         content = [{"type": "input_text", "text": text}]
         return {
             "type": "response_item",
-            "payload": {"type": "message", "role": role, "content": content, "internal_chat_message_metadata_passthrough": passed},
+            "payload": {
+                "type": "message",
+                "role": role,
+                "content": content,
+                "internal_chat_message_metadata_passthrough": passed,
+            },
         }
 
     records = [
-        {"type": "session_meta", "payload": {"cwd": f"{tmp_path}/project", "base_instructions": {"text": "Obey."}}},
-        spoken("developer", "permissions.instructions", "<permissions instructions>Ask first.</permissions instructions>"),
+        {
+            "type": "session_meta",
+            "payload": {"cwd": f"{tmp_path}/project", "base_instructions": {"text": "Obey."}},
+        },
+        spoken(
+            "developer",
+            "permissions.instructions",
+            "<permissions instructions>Ask first.</permissions instructions>",
+        ),
         spoken("user", "user.text", f"Look into file://{tmp_path}/project, </root> stays"),
     ]
     rollout = tmp_path / "rollout.jsonl"
     rollout.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
-    meta, injected, typed = [json.loads(line)["payload"] for line in cleaning.clean_rollout(rollout, tmp_path).splitlines()]
+    meta, injected, typed = [
+        json.loads(line)["payload"]
+        for line in cleaning.clean_rollout(rollout, tmp_path).splitlines()
+    ]
     assert meta == {"cwd": "/home/dev/project"}
-    assert injected["content"][0]["text"] == f"<permissions instructions>{cleaning.LEFT_OUT}</permissions instructions>"
+    assert (
+        injected["content"][0]["text"]
+        == f"<permissions instructions>{cleaning.LEFT_OUT}</permissions instructions>"
+    )
     assert typed["content"][0]["text"] == "Look into file:///home/dev/project, </root> stays"

@@ -1,4 +1,5 @@
-"""Kills a consolidation at each of its steps on the disk, one after another, and prints what was found afterwards; run by test_consolidation_crash.py.
+"""Kills a consolidation at each of its steps on the disk, one after another, and prints what was
+found afterwards; run by test_consolidation_crash.py.
 
 A process of its own: it forks a child for each step, and the child kills itself before that step.
 """
@@ -15,11 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memorist.rollouts.baseline.run import Baseline
-from memorist.rollouts.consolidation.run import Consolidation, ConsolidationMeans, consolidate_folder
-from memorist.rollouts.folder.run import read_folder
+from memorist.rollouts.folder import FolderBaseline, read_memory_folder
+from memorist.rollouts.stage_two import (
+    ConsolidationDependencies,
+    ConsolidationResult,
+    consolidate_folder,
+)
 from memorist.store.files import DiskFiles
-from memorist.store.thread import Kept
+from memorist.store.rollouts import StoredExtract
 from memorist.testing import FrozenClock
 from rollouts.sessions import NOW, TILL, bullet, kept, task
 
@@ -33,13 +37,18 @@ AFTER = [BEFORE[1], kept("c", task("Ship it", preferences=[bullet("Tag a release
 class Held:
     """A claim that is always held."""
 
-    def beat(self) -> bool:
+    def renew(self) -> bool:
         """Alive."""
         return True
 
 
-def consolidated(home: Path, rows: list[Kept]) -> Consolidation:
-    means = ConsolidationMeans(folder=home / "memories", state=home / "state", files=DiskFiles(durable=False), clock=FrozenClock(NOW))
+def consolidated(home: Path, rows: list[StoredExtract]) -> ConsolidationResult:
+    means = ConsolidationDependencies(
+        folder=home / "memories",
+        state=home / "state",
+        files=DiskFiles(durable=False),
+        clock=FrozenClock(NOW),
+    )
     return asyncio.run(consolidate_folder(means, rows, Held()))
 
 
@@ -56,12 +65,22 @@ def kill_before(step: int) -> None:
 
         return call
 
-    for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (os, "link"), (os, "rename"), (os, "rmdir")):
+    for owner, name in (
+        (Path, "rename"),
+        (Path, "replace"),
+        (Path, "unlink"),
+        (os, "link"),
+        (os, "rename"),
+        (os, "rmdir"),
+    ):
         setattr(owner, name, counted(getattr(owner, name)))
 
 
 def state(home: Path) -> dict[str, str]:
-    return {path: data.decode() for path, data in read_folder(DiskFiles(), home / "memories").files.items()}
+    return {
+        path: data.decode()
+        for path, data in read_memory_folder(DiskFiles(), home / "memories").files.items()
+    }
 
 
 def tried(start: Path, home: Path, step: int) -> dict[str, Any]:
@@ -77,7 +96,10 @@ def tried(start: Path, home: Path, step: int) -> dict[str, Any]:
     return {
         "killed": os.WIFSIGNALED(status),
         "files": state(home),
-        "accepted": {path: data.decode() for path, data in Baseline(home / "state" / "baseline").files().items()},
+        "accepted": {
+            path: data.decode()
+            for path, data in FolderBaseline(home / "state" / "baseline").read_files().items()
+        },
         "remarks": list(done.remarks),
         "again": consolidated(home, AFTER).outcome,
         "beside": sorted(path.name for path in (home / "state").iterdir()),
@@ -86,7 +108,9 @@ def tried(start: Path, home: Path, step: int) -> dict[str, Any]:
 
 
 def main(home: Path) -> None:
-    """Print one line of JSON: the state without any kill, and the state after a kill before each step."""
+    """Print one line of JSON: the state without any kill, and the state after a kill before each
+    step.
+    """
     start = home / "start"
     consolidated(start, BEFORE)
     clean = home / "clean"

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memorist.rollouts.drafting import Draft, Given, draft_of
-from memorist.rollouts.raw_memory import Bullet, Outcome, Proof, RawMemory, Scope, Task, render
-from memorist.store.thread import Extracted, Kept
+from memorist.rollouts.draft import DraftInput, FolderDraft, build_draft
+from memorist.rollouts.raw_memory import (
+    ClaimProof,
+    ClaimScope,
+    MemoryBullet,
+    RawMemory,
+    RawMemoryTask,
+    TaskOutcome,
+    render_raw_memory,
+)
+from memorist.store.rollouts import RolloutExtract, StoredExtract
 
 SHOP = "/home/dev/shop"
 TILL = "/home/dev/till"
@@ -15,19 +23,21 @@ NOW = 1_763_800_000
 DAY = 86_400
 
 
-def bullet(text: str, date: str = "2025-11-20", proof: Proof = "said", scope: Scope | None = None) -> Bullet:
-    return Bullet(text=text, proof=proof, date=date, scope=scope)
+def bullet(
+    text: str, date: str = "2025-11-20", proof: ClaimProof = "said", scope: ClaimScope | None = None
+) -> MemoryBullet:
+    return MemoryBullet(text=text, proof=proof, date=date, scope=scope)
 
 
 def task(
     name: str,
     *,
-    preferences: Sequence[Bullet] = (),
-    knowledge: Sequence[Bullet] = (),
-    failures: Sequence[Bullet] = (),
-    outcome: Outcome = "success",
-) -> Task:
-    return Task(
+    preferences: Sequence[MemoryBullet] = (),
+    knowledge: Sequence[MemoryBullet] = (),
+    failures: Sequence[MemoryBullet] = (),
+    outcome: TaskOutcome = "success",
+) -> RawMemoryTask:
+    return RawMemoryTask(
         name=name,
         outcome=outcome,
         preferences=tuple(preferences),
@@ -39,17 +49,19 @@ def task(
 
 def kept(
     thread: str,
-    *tasks: Task,
+    *tasks: RawMemoryTask,
     root: str = SHOP,
     ago: int = 1,
     uses: int = 0,
     summary: str = "# A session",
     slug: str = "",
     cwd: str | None = None,
-) -> Kept:
+) -> StoredExtract:
     """A session of a repository, so many days ago."""
-    raw = render(RawMemory(description=tasks[0].name if tasks else thread, cwd=root, tasks=tasks))
-    extracted = Extracted(
+    raw = render_raw_memory(
+        RawMemory(description=tasks[0].name if tasks else thread, cwd=root, tasks=tasks)
+    )
+    extracted = RolloutExtract(
         thread=thread,
         updated=NOW - ago * DAY,
         raw_memory=raw,
@@ -60,28 +72,35 @@ def kept(
         cwd=root if cwd is None else cwd,
         repository=root,
     )
-    return Kept(extracted=extracted, uses=uses)
+    return StoredExtract(extracted=extracted, uses=uses)
 
 
 def made(
-    rows: Sequence[Kept],
+    rows: Sequence[StoredExtract],
     present: Mapping[str, bytes] | None = None,
     base: Mapping[str, bytes] | None = None,
     *,
     dropped: frozenset[str] = frozenset(),
     lean: bool = False,
-) -> Draft:
+) -> FolderDraft:
     """The draft for these sessions; without `base` the folder stands as it was accepted."""
     there = dict(present or {})
     ordered = tuple(sorted(rows, key=lambda row: row.extracted.thread))
-    return draft_of(
-        Given(rows=ordered, present=there, base=there if base is None else base, dropped=dropped, today="2025-11-22", lean=lean)
+    return build_draft(
+        DraftInput(
+            rows=ordered,
+            present_files=there,
+            accepted_files=there if base is None else base,
+            dropped=dropped,
+            today="2025-11-22",
+            lean=lean,
+        )
     )
 
 
-def handbook(draft: Draft) -> str:
+def handbook(draft: FolderDraft) -> str:
     return draft.files["MEMORY.md"].decode()
 
 
-def summary(draft: Draft) -> str:
+def summary(draft: FolderDraft) -> str:
     return draft.files["memory_summary.md"].decode()

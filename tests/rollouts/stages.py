@@ -8,13 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memorist.clock import SystemClock
-from memorist.rollouts.settings import RolloutsSettings
-from memorist.rollouts.work.run import Means
-from memorist.rollouts.working import Stages, Told, terms_of
-from memorist.store.rollouts import kept
-from memorist.store.state import State
-from memorist.store.thread import Extracted, Thread
+from memorist.rollouts.worker import JobEvent, WorkerDependencies, WorkerStages, build_claim_terms
+from memorist.settings import RolloutsSettings
+from memorist.store.rollouts import Rollout, RolloutExtract, list_extracts
+from memorist.store.state import StateDatabase
+from memorist.system import SystemClock
 
 SETTINGS = RolloutsSettings(max_age_days=40_000, running=9)
 
@@ -26,9 +24,18 @@ def wait_for(path: Path) -> None:
 
 
 class Scripted:
-    """Takes `seconds` for each session and notes what it did, in memory and, one line each, in a file that several processes share."""
+    """Takes `seconds` for each session and notes what it did, in memory and, one line each, in a
+    file that several processes share.
+    """
 
-    def __init__(self, state: State, *, seconds: float = 0.0, log: Path | None = None, gate: Path | None = None) -> None:
+    def __init__(
+        self,
+        state: StateDatabase,
+        *,
+        seconds: float = 0.0,
+        log: Path | None = None,
+        gate: Path | None = None,
+    ) -> None:
         """`gate`: no session is done before that file is there."""
         self.state, self.seconds, self.log, self.gate = state, seconds, log, gate
         self.done: list[str] = []
@@ -43,7 +50,7 @@ class Scripted:
             with self.log.open("a") as file:
                 file.write(f"{os.getpid()} {text}\n")
 
-    async def extract(self, thread: Thread) -> Extracted:
+    async def extract(self, thread: Rollout) -> RolloutExtract:
         self.note(f"begin {thread.id}")
         await asyncio.sleep(self.seconds)
         if self.gate is not None:
@@ -51,22 +58,34 @@ class Scripted:
         if thread.id in self.broken:
             raise self.broken[thread.id]
         self.note(f"end {thread.id}")
-        return Extracted(thread=thread.id, updated=thread.updated, raw_memory=f"what {thread.id} taught", generated=self.state.now())
+        return RolloutExtract(
+            thread=thread.id,
+            updated=thread.updated,
+            raw_memory=f"what {thread.id} taught",
+            generated=self.state.now(),
+        )
 
-    async def consolidate(self, confirm: Callable[[], bool]) -> Sequence[Extracted]:
+    async def consolidate(self, confirm: Callable[[], bool]) -> Sequence[RolloutExtract]:
         self.note("consolidate")
-        used = [each.extracted for each in kept(self.state)]
+        used = [each.extracted for each in list_extracts(self.state)]
         if "consolidate" in self.broken:
             raise self.broken["consolidate"]
         return used if confirm() else []
 
 
-def means(state: State, scripted: Scripted, told: list[Told], settings: RolloutsSettings = SETTINGS, *, lease: int | None = None) -> Means:
-    return Means(
+def means(
+    state: StateDatabase,
+    scripted: Scripted,
+    told: list[JobEvent],
+    settings: RolloutsSettings = SETTINGS,
+    *,
+    lease: int | None = None,
+) -> WorkerDependencies:
+    return WorkerDependencies(
         state=state,
         settings=settings,
-        terms=terms_of(settings, lease=lease),
-        stages=Stages(scripted.extract, scripted.consolidate),
+        terms=build_claim_terms(settings, lease=lease),
+        stages=WorkerStages(scripted.extract, scripted.consolidate),
         clock=SystemClock(),
-        told=told.append,
+        on_event=told.append,
     )

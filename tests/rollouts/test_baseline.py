@@ -9,12 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
-from memorist.rollouts.baseline.run import Baseline
-from memorist.rollouts.difference import compare, difference_text
-from memorist.rollouts.folder.run import Swap, begin, finish, forget_swap, read_folder, take_note
+from memorist.rollouts.folder import (
+    FolderBaseline,
+    FolderSwap,
+    begin_swap,
+    finish_swap,
+    forget_swap,
+    read_memory_folder,
+    write_note,
+)
+from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.store.files import DiskFiles
 
-FILES = {"MEMORY.md": b"one\n", "rollout_summaries/a.md": b"two\n", "skills/x/SKILL.md": b"\xff three"}
+FILES = {
+    "MEMORY.md": b"one\n",
+    "rollout_summaries/a.md": b"two\n",
+    "skills/x/SKILL.md": b"\xff three",
+}
 DISK = DiskFiles(durable=False)
 
 
@@ -36,19 +47,19 @@ def raw_bytes(folder: Path) -> bytes:
 @pytest.mark.covers("RO-5")
 def test_what_was_accepted_is_there_again(tmp_path: Path) -> None:
     """Any bytes, any depth; a new state takes the place of the old one, and none is none."""
-    baseline = Baseline(tmp_path / "state" / "baseline")
+    baseline = FolderBaseline(tmp_path / "state" / "baseline")
 
-    assert baseline.files() == {}
+    assert baseline.read_files() == {}
     baseline.accept(FILES, 1.0)
-    assert Baseline(baseline.path).files() == FILES
+    assert FolderBaseline(baseline.path).read_files() == FILES
     baseline.accept({}, 2.0)
-    assert Baseline(baseline.path).files() == {}
+    assert FolderBaseline(baseline.path).read_files() == {}
 
 
 @pytest.mark.covers("RO-5")
 def test_text_that_was_taken_out_stands_nowhere_any_more(tmp_path: Path) -> None:
     """Neither plain nor packed, in any file beside the folder."""
-    baseline = Baseline(tmp_path / "state" / "baseline")
+    baseline = FolderBaseline(tmp_path / "state" / "baseline")
     baseline.accept({"MEMORY.md": b"a telling word: rhubarb\n"}, 1.0)
     assert b"rhubarb" in raw_bytes(baseline.path)
 
@@ -60,9 +71,11 @@ def test_text_that_was_taken_out_stands_nowhere_any_more(tmp_path: Path) -> None
 @pytest.mark.covers("RO-5", "SF-5")
 @pytest.mark.parametrize("harm", ["empty", "noise", "gone"])
 def test_a_damaged_state_is_made_anew_and_said(tmp_path: Path, harm: str) -> None:
-    """Whichever file of it is torn, the next look finds none, says why, and leaves no damaged copy with old text beside it."""
+    """Whichever file of it is torn, the next look finds none, says why, and leaves no damaged copy
+    with old text beside it.
+    """
     for number in range(12):
-        baseline = Baseline(tmp_path / str(number) / "baseline")
+        baseline = FolderBaseline(tmp_path / str(number) / "baseline")
         baseline.accept(FILES, 1.0)
         files = sorted(path for path in baseline.path.rglob("*") if path.is_file())
         torn = files[number % len(files)]
@@ -72,47 +85,61 @@ def test_a_damaged_state_is_made_anew_and_said(tmp_path: Path, harm: str) -> Non
         else:
             torn.write_bytes(b"" if harm == "empty" else b"\x00garbage")
 
-        found = baseline.files()
+        found = baseline.read_files()
 
         assert found == ({} if baseline.damaged else FILES)
         assert not (tmp_path / str(number) / "baseline.damaged").exists()
         baseline.accept(FILES, 2.0)
-        assert Baseline(baseline.path).files() == FILES
+        assert FolderBaseline(baseline.path).read_files() == FILES
 
 
-TREES = st.dictionaries(st.sampled_from(["a.md", "b/c.md", "d.md"]), st.binary(max_size=60) | st.sampled_from([b"a\nb\nc\n", b"a\nx\nc\n"]))
+TREES = st.dictionaries(
+    st.sampled_from(["a.md", "b/c.md", "d.md"]),
+    st.binary(max_size=60) | st.sampled_from([b"a\nb\nc\n", b"a\nx\nc\n"]),
+)
 
 
 @pytest.mark.covers("RO-5")
 @settings(deadline=None)
 @given(TREES, TREES, st.integers(0, 400))
-def test_the_difference_names_every_file_and_stays_within_its_bound(before: dict[str, bytes], after: dict[str, bytes], most: int) -> None:
-    """Added, changed, removed, each once; nothing where nothing differs; never more bytes than asked for."""
-    found = compare(before, after)
-    text = difference_text(before, after)
+def test_the_difference_names_every_file_and_stays_within_its_bound(
+    before: dict[str, bytes], after: dict[str, bytes], most: int
+) -> None:
+    """Added, changed, removed, each once; nothing where nothing differs; never more bytes than
+    asked for.
+    """
+    found = compare_folders(before, after)
+    text = render_difference(before, after)
 
-    assert found.paths == {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-    assert [line[2:] for line in text.split("\n") if line[:4] in ("- A ", "- M ", "- D ")] == sorted(
-        f"{'A' if path in found.added else 'M' if path in found.changed else 'D'} {path}" for path in found.paths
+    assert found.paths == {
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    }
+    assert [
+        line[2:] for line in text.split("\n") if line[:4] in ("- A ", "- M ", "- D ")
+    ] == sorted(
+        f"{'A' if path in found.added else 'M' if path in found.changed else 'D'} {path}"
+        for path in found.paths
     ) or len(found.paths) > 1
     assert bool(found) == ("- none" not in text.split("\n"))
-    assert len(difference_text(before, after, most=most).encode()) <= most
+    assert len(render_difference(before, after, max_bytes=most).encode()) <= most
 
 
 @pytest.mark.covers("RO-5", "SF-5")
 def test_a_huge_difference_is_cut_and_says_so() -> None:
     """Ten megabytes of new lines come to four; a file with very many lines is told by their number."""
-    text = difference_text({}, {f"{n}.md": b"y" * 100_000 + b"\n" for n in range(100)})
+    text = render_difference({}, {f"{n}.md": b"y" * 100_000 + b"\n" for n in range(100)})
 
     assert len(text.encode()) <= 4 * 1024 * 1024
     assert "cut here" in text
-    assert "too many to show" in difference_text({}, {"a.md": b"x\n" * 30_000})
+    assert "too many to show" in render_difference({}, {"a.md": b"x\n" * 30_000})
 
 
 @pytest.mark.covers("RO-5", "SF-4")
 @pytest.mark.parametrize("where", ["folder", "file", "below", "broken"])
 def test_links_are_refused(tmp_path: Path, where: str) -> None:
-    """A link in the folder's place, to a file, to a folder, to nothing: the sentence says what to remove, and nothing is read."""
+    """A link in the folder's place, to a file, to a folder, to nothing: the sentence says what to
+    remove, and nothing is read.
+    """
     folder, other = tmp_path / "memories", tmp_path / "other"
     other.mkdir()
     (other / "secret.md").write_text("secret")
@@ -125,7 +152,7 @@ def test_links_are_refused(tmp_path: Path, where: str) -> None:
         (folder / "rollout_summaries" / "x.md").symlink_to(target)
 
     with pytest.raises(StoreError, match=r"link"):
-        read_folder(DISK, folder)
+        read_memory_folder(DISK, folder)
 
 
 @pytest.mark.covers("RO-5")
@@ -137,25 +164,30 @@ def test_only_markdown_of_a_sane_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "big.md").write_bytes(b"x" * 1_000_001)
     (tmp_path / "MEMORY.md").write_text("x")
 
-    tree = read_folder(DISK, tmp_path)
+    tree = read_memory_folder(DISK, tmp_path)
 
     assert tree.files == {"MEMORY.md": b"x"}
-    assert tree.passed[0].startswith("big.md")
-    assert read_folder(DISK, tmp_path / "none").files == {}
+    assert tree.skipped[0].startswith("big.md")
+    assert read_memory_folder(DISK, tmp_path / "none").files == {}
 
 
 def test_notes_of_the_same_moment_do_not_overwrite_each_other(tmp_path: Path) -> None:
     """Each has a file of its own."""
-    names = [take_note(DISK, tmp_path, "use pnpm", now="2025-11-22T10:00:00Z", place="everywhere") for _ in range(3)]
+    names = [
+        write_note(DISK, tmp_path, "use pnpm", now="2025-11-22T10:00:00Z", group_title="everywhere")
+        for _ in range(3)
+    ]
 
     assert len(set(names)) == 3
-    assert set(read_folder(DISK, tmp_path).files) == set(names)
+    assert set(read_memory_folder(DISK, tmp_path).files) == set(names)
 
 
 @pytest.mark.covers("SF-4", "SF-5")
 @pytest.mark.parametrize("broken_off", range(5))
 def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: int) -> None:
-    """After any number of its files: whoever comes next makes the rest, and the state to accept is the new one."""
+    """After any number of its files: whoever comes next makes the rest, and the state to accept is
+    the new one.
+    """
     folder, journal = tmp_path / "m", tmp_path / "swap.json"
     before = {"a.md": b"1", "b.md": b"2", "c.md": None, "d.md": b"4"}
     after = {"a.md": b"11", "b.md": None, "c.md": b"33", "d.md": b"44"}
@@ -163,7 +195,7 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         if data is not None:
             DISK.write(folder / path, data)
     accepted = {path: data for path, data in after.items() if data is not None}
-    begin(DISK, folder, journal, Swap(before=before, after=after, accepted=accepted))
+    begin_swap(DISK, folder, journal, FolderSwap(before=before, after=after, accepted=accepted))
     for path in sorted(after)[:broken_off]:
         data = after[path]
         if data is None:
@@ -171,29 +203,35 @@ def test_a_change_that_was_broken_off_is_finished(tmp_path: Path, broken_off: in
         else:
             DISK.write(folder / path, data)
 
-    assert finish(DISK, folder, journal) == accepted
-    assert read_folder(DISK, folder).files == accepted
+    assert finish_swap(DISK, folder, journal) == accepted
+    assert read_memory_folder(DISK, folder).files == accepted
     forget_swap(DISK, journal)
-    assert finish(DISK, folder, journal) is None
+    assert finish_swap(DISK, folder, journal) is None
 
 
 @pytest.mark.covers("SF-4")
 def test_somebody_elses_change_is_left_and_seen_as_theirs(tmp_path: Path) -> None:
-    """Before the change begins it is a conflict, and nothing is written. After that, theirs stays, and the state before is what is accepted of it."""
+    """Before the change begins it is a conflict, and nothing is written. After that, theirs stays,
+    and the state before is what is accepted of it.
+    """
     folder, journal = tmp_path / "m", tmp_path / "swap.json"
-    swap = Swap(before={"a.md": b"1", "b.md": b"2"}, after={"a.md": b"11", "b.md": b"22"}, accepted={"a.md": b"11", "b.md": b"22"})
+    swap = FolderSwap(
+        before={"a.md": b"1", "b.md": b"2"},
+        after={"a.md": b"11", "b.md": b"22"},
+        accepted={"a.md": b"11", "b.md": b"22"},
+    )
     DISK.write(folder / "a.md", b"1")
     DISK.write(folder / "b.md", b"theirs")
 
     with pytest.raises(WriteConflict):
-        begin(DISK, folder, journal, swap)
+        begin_swap(DISK, folder, journal, swap)
     assert not journal.exists()
     assert (folder / "a.md").read_bytes() == b"1"
 
     DISK.write(folder / "b.md", b"2")
-    begin(DISK, folder, journal, swap)
+    begin_swap(DISK, folder, journal, swap)
     DISK.write(folder / "b.md", b"theirs")
-    assert finish(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
+    assert finish_swap(DISK, folder, journal) == {"a.md": b"11", "b.md": b"2"}
     assert (folder / "b.md").read_bytes() == b"theirs"
 
 
@@ -203,5 +241,5 @@ def test_a_torn_record_of_a_change_is_thrown_away(tmp_path: Path) -> None:
     journal = tmp_path / "swap.json"
     journal.write_bytes(b'{"before": {"a.md": null}, "aft')
 
-    assert finish(DISK, tmp_path / "m", journal) is None
+    assert finish_swap(DISK, tmp_path / "m", journal) is None
     assert not journal.exists()

@@ -13,11 +13,20 @@ import pytest
 
 @pytest.mark.covers("RO-5", "SF-4", "SF-5")
 def test_a_kill_at_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """After the next run the folder and the accepted state are those of a run without a kill; nothing counts as a hand edit, nothing is left over."""
+    """After the next run the folder and the accepted state are those of a run without a kill;
+    nothing counts as a hand edit, nothing is left over.
+    """
     script = Path(__file__).with_name("crashing.py")
     place = {**os.environ, "PYTHONPATH": str(script.parents[1])}
 
-    said = subprocess.run([sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, check=True, timeout=100, env=place)
+    said = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+        env=place,
+    )
     found = json.loads(said.stdout)
 
     assert len(found["tries"]) > 10

@@ -8,20 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.eligible import judge, judge_all
-from memorist.rollouts.settings import RolloutsSettings
-from memorist.store.thread import Standing, Thread
+from memorist.rollouts.eligibility import judge_thread, judge_threads
+from memorist.settings import RolloutsSettings
+from memorist.store.rollouts import ExtractionProgress, Rollout
 
 NOW = 1_800_000_000
 HOUR, DAY = 3_600, 86_400
 SETTINGS = RolloutsSettings()
 
 
-def standing(id: str = "t", *, age: int = DAY, done: int | None = None, **values: Any) -> Standing:
+def standing(
+    id: str = "t", *, age: int = DAY, done: int | None = None, **values: Any
+) -> ExtractionProgress:
     updated = values.pop("updated", NOW - age)
-    values = {"modified_ns": updated * 10**9, "first_words": "Add a login page.", "source": "cli", **values}
-    thread = Thread(id=id, path=f"/srv/{id}.jsonl", format="codex", size=1, updated=updated, **values)
-    return Standing(thread=thread, done=done)
+    values = {
+        "modified_ns": updated * 10**9,
+        "first_words": "Add a login page.",
+        "source": "cli",
+        **values,
+    }
+    thread = Rollout(
+        id=id, path=f"/srv/{id}.jsonl", format="codex", size=1, updated=updated, **values
+    )
+    return ExtractionProgress(rollout=thread, done_watermark=done)
 
 
 @pytest.mark.covers("RO-1")
@@ -42,20 +51,31 @@ def standing(id: str = "t", *, age: int = DAY, done: int | None = None, **values
         (standing(done=NOW - DAY - 1), None),
     ],
 )
-def test_a_session_is_eligible_or_there_is_a_reason(found: Standing, reason: str | None) -> None:
-    """Age at most ten days, idle for six hours, not the running one, allowed, from a person, and new; both ends count."""
-    verdict = judge(found, SETTINGS, now=NOW, current="running")
+def test_a_session_is_eligible_or_there_is_a_reason(
+    found: ExtractionProgress, reason: str | None
+) -> None:
+    """Age at most ten days, idle for six hours, not the running one, allowed, from a person, and
+    new; both ends count.
+    """
+    verdict = judge_thread(found, SETTINGS, now=NOW, current="running")
 
-    assert (verdict.reason, verdict.eligible, bool(verdict.text)) == (reason, reason is None, reason is not None)
+    assert (verdict.reason, verdict.eligible, bool(verdict.text)) == (
+        reason,
+        reason is None,
+        reason is not None,
+    )
 
 
 @pytest.mark.covers("RO-1")
 def test_a_session_that_is_too_young_says_when_it_will_not_be() -> None:
     """At that second it is eligible, and not one before."""
     young = standing(age=HOUR)
-    at = judge(young, SETTINGS, now=NOW).at or 0
+    at = judge_thread(young, SETTINGS, now=NOW).at or 0
 
-    assert (judge(young, SETTINGS, now=at - 1).eligible, judge(young, SETTINGS, now=at).eligible) == (False, True)
+    assert (
+        judge_thread(young, SETTINGS, now=at - 1).eligible,
+        judge_thread(young, SETTINGS, now=at).eligible,
+    ) == (False, True)
 
 
 @pytest.mark.covers("RO-1")
@@ -68,29 +88,44 @@ def test_a_session_that_is_too_young_says_when_it_will_not_be() -> None:
         (NOW + HOUR, NOW + HOUR, False),
     ],
 )
-def test_a_clock_that_ran_ahead_keeps_no_session_out(updated: int, modified: int, eligible: bool) -> None:
-    """A newest message in the future gives way to the file's time; where both lie, the session counts as finished, unless it may be a matter of hours."""
+def test_a_clock_that_ran_ahead_keeps_no_session_out(
+    updated: int, modified: int, eligible: bool
+) -> None:
+    """A newest message in the future gives way to the file's time; where both lie, the session
+    counts as finished, unless it may be a matter of hours.
+    """
     found = standing(updated=updated, modified_ns=modified * 10**9)
 
-    assert judge(found, SETTINGS, now=NOW).eligible is eligible
+    assert judge_thread(found, SETTINGS, now=NOW).eligible is eligible
 
 
 @pytest.mark.covers("RO-1")
 def test_the_scan_is_bounded_and_says_what_it_left_out() -> None:
-    """Of 5,002 sessions the newest 5,000 are judged; those that are up to date do not use the scan up."""
+    """Of 5,002 sessions the newest 5,000 are judged; those that are up to date do not use the scan
+    up.
+    """
     done = [standing(f"done-{number}", age=7 * HOUR, done=NOW) for number in range(10)]
     found = [standing(f"t{number:04}", age=DAY + number) for number in range(5_002)]
 
-    verdicts = judge_all([*found, *done], SETTINGS, now=NOW)
+    verdicts = judge_threads([*found, *done], SETTINGS, now=NOW)
 
     assert [v.thread.id for v in verdicts if v.reason == "beyond the scan"] == ["t5000", "t5001"]
     assert sum(v.eligible for v in verdicts) == 5_000
 
 
 @pytest.mark.covers("RO-1")
-@given(st.integers(-(2**62), 2**62), st.integers(-(2**62), 2**62), st.integers(0, 2**40), st.text(max_size=5))
-def test_whatever_times_a_file_claims_there_is_a_verdict(updated: int, modified: int, now: int, source: str) -> None:
+@given(
+    st.integers(-(2**62), 2**62),
+    st.integers(-(2**62), 2**62),
+    st.integers(0, 2**40),
+    st.text(max_size=5),
+)
+def test_whatever_times_a_file_claims_there_is_a_verdict(
+    updated: int, modified: int, now: int, source: str
+) -> None:
     """No time that a file can hold makes the judgement fail, and what is not eligible has a reason."""
-    verdict = judge(standing(updated=updated, modified_ns=modified, source=source), SETTINGS, now=now)
+    verdict = judge_thread(
+        standing(updated=updated, modified_ns=modified, source=source), SETTINGS, now=now
+    )
 
     assert verdict.eligible is not bool(verdict.text)

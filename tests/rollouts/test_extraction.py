@@ -9,13 +9,18 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Usage
-from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable, UnreadableSession
-from memorist.forks.governor import Refusal
-from memorist.forks.spec import ForkSpec, Outcome, Receipt
+from memorist.errors import (
+    BudgetSpent,
+    ContextTooLong,
+    ModelRefused,
+    ModelUnavailable,
+    UnreadableSession,
+)
+from memorist.forks.spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
 from memorist.ports import Request
-from memorist.rollouts.extraction.run import StageMeans, extract
-from memorist.rollouts.raw_memory import parse
-from memorist.testing import Fail, FrozenClock, MemoryFiles, Say, ScriptedModel
+from memorist.rollouts.raw_memory import parse_raw_memory
+from memorist.rollouts.stage_one import StageOneDependencies, extract_session
+from memorist.testing import Fail, FrozenClock, InMemoryFiles, Say, ScriptedModel
 from memorist.testing.steps import Script, Step
 from rollouts.conftest import Talk
 
@@ -31,27 +36,45 @@ task_outcome: success
 Preference signals:
 - "Always run the linter" -> run it
 """
-GOOD = Say(text=json.dumps({"raw_memory": RAW, "rollout_summary": "# Till mended\n", "rollout_slug": "till"}))
+GOOD = Say(
+    text=json.dumps(
+        {"raw_memory": RAW, "rollout_summary": "# Till mended\n", "rollout_slug": "till"}
+    )
+)
 EMPTY = Say(text='{"raw_memory": "", "rollout_summary": "", "rollout_slug": ""}')
 
 
 def talk() -> Talk:
-    return Talk().user("Mend the till. Always run the linter before you commit.").edit().run("pytest", "3 passed in 0.1s").agent("Mended.")
+    return (
+        Talk()
+        .user("Mend the till. Always run the linter before you commit.")
+        .edit()
+        .run("pytest", "3 passed in 0.1s")
+        .agent("Mended.")
+    )
 
 
-def means(script: Script, **about: Any) -> tuple[StageMeans, ScriptedModel, list[Receipt]]:
+def means(
+    script: Script, **about: Any
+) -> tuple[StageOneDependencies, ScriptedModel, list[Receipt]]:
     kept: list[Receipt] = []
     window = about.pop("window", 200_000)
     model = ScriptedModel(script, window=window)
-    return StageMeans(files=MemoryFiles(), clock=FrozenClock(), model=model, record=kept.append, **about), model, kept
+    return (
+        StageOneDependencies(
+            files=InMemoryFiles(), clock=FrozenClock(), model=model, record=kept.append, **about
+        ),
+        model,
+        kept,
+    )
 
 
 class Miser:
     """Lets nothing run."""
 
-    def ask(self, spec: ForkSpec, model: str) -> Refusal:
+    def ask(self, spec: ForkSpec, model: str) -> ForkRefusal:
         del spec, model
-        return Refusal(why="today's budget of requests is spent")
+        return ForkRefusal(why="today's budget of requests is spent")
 
 
 def sent(model: ScriptedModel) -> list[str]:
@@ -60,14 +83,29 @@ def sent(model: ScriptedModel) -> list[str]:
 
 @pytest.mark.covers("RO-4", "FK-8")
 async def test_a_model_extracts_a_session(tmp_path: Path) -> None:
-    """One request without tools, with the schema of the answer; what it gives is kept with the thread's facts, and a receipt is left."""
+    """One request without tools, with the schema of the answer; what it gives is kept with the
+    thread's facts, and a receipt is left.
+    """
     given, model, kept = means([GOOD])
-    made = await extract(talk().thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
 
-    assert (made.way, made.problem, made.slug, made.thread, made.updated) == ("model", "", "till", "s1", 9)
-    assert (made.generated, made.cwd, made.branch, made.outside) == (1_700_000_000, "/home/dev/shop", "main", False)
+    assert (made.way, made.problem, made.slug, made.thread, made.updated) == (
+        "model",
+        "",
+        "till",
+        "s1",
+        9,
+    )
+    assert (made.generated, made.cwd, made.branch, made.outside) == (
+        1_700_000_000,
+        "/home/dev/shop",
+        "main",
+        False,
+    )
     # The model names no day: the entry has that of the session's newest message.
-    assert [(each.proof, each.date) for each in parse(made.raw_memory).tasks[0].preferences] == [("said", "1970-01-01")]
+    assert [
+        (each.proof, each.date) for each in parse_raw_memory(made.raw_memory).tasks[0].preferences
+    ] == [("said", "1970-01-01")]
     assert made.rollout_summary == "# Till mended\n"
     assert len(kept) == 1
     assert "tools" not in model.requests[0].body
@@ -77,11 +115,14 @@ async def test_a_model_extracts_a_session(tmp_path: Path) -> None:
 @pytest.mark.covers("RO-4")
 async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
     """With no model the extract is the structural one, and no problem is told."""
-    made = await extract(talk().thread(tmp_path / "s.jsonl"), StageMeans(files=MemoryFiles(), clock=FrozenClock()))
+    made = await extract_session(
+        talk().thread(tmp_path / "s.jsonl"),
+        StageOneDependencies(files=InMemoryFiles(), clock=FrozenClock()),
+    )
 
     assert (made.way, made.problem) == ("structural", "")
     assert "Always run the linter before you commit" in made.raw_memory
-    assert parse(made.raw_memory).outcome == "success"
+    assert parse_raw_memory(made.raw_memory).outcome == "success"
 
 
 @pytest.mark.covers("RO-4", "SF-5")
@@ -91,17 +132,24 @@ async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
         ([Say(text="Sorry."), Say(text="{")], "no use 2 times"),
         ([Say(text="x" * 500_000), Say(text='{"raw_memory": 1}')], "no use 2 times"),
         ([Fail(error=ModelRefused("The key is wrong."))], "The key is wrong."),
-        ([Fail(error=ContextTooLong("This is too long.")) for _ in range(9)], "does not fit the model's window"),
+        (
+            [Fail(error=ContextTooLong("This is too long.")) for _ in range(9)],
+            "does not fit the model's window",
+        ),
     ],
 )
-async def test_a_model_that_fails_for_good_gives_way_to_structure(steps: list[Step], why: str, tmp_path: Path) -> None:
-    """Useless answers twice, a refusal, and a window that nothing fits: the session is extracted by structure, and the reason is kept."""
+async def test_a_model_that_fails_for_good_gives_way_to_structure(
+    steps: list[Step], why: str, tmp_path: Path
+) -> None:
+    """Useless answers twice, a refusal, and a window that nothing fits: the session is extracted by
+    structure, and the reason is kept.
+    """
     given, _, kept = means(steps)
-    made = await extract(talk().thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
 
     assert made.way == "structural"
     assert why in made.problem
-    assert parse(made.raw_memory).tasks
+    assert parse_raw_memory(made.raw_memory).tasks
     assert kept
 
 
@@ -109,7 +157,7 @@ async def test_a_model_that_fails_for_good_gives_way_to_structure(steps: list[St
 async def test_a_useless_answer_is_asked_for_once_more_with_its_fault(tmp_path: Path) -> None:
     """The second request names what was wrong with the first answer, and its answer counts."""
     given, model, _ = means([Say(text="Sorry."), GOOD])
-    made = await extract(talk().thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session(talk().thread(tmp_path / "s.jsonl"), given)
 
     assert made.way == "model"
     assert "it holds no JSON object" in sent(model)[1]
@@ -117,52 +165,62 @@ async def test_a_useless_answer_is_asked_for_once_more_with_its_fault(tmp_path: 
 
 @pytest.mark.covers("RO-2", "RO-4")
 async def test_an_absent_model_is_tried_later_and_at_last_replaced(tmp_path: Path) -> None:
-    """A model that is only unavailable raises, so that the job is tried again; the final attempt takes the structural way and says why."""
+    """A model that is only unavailable raises, so that the job is tried again; the final attempt
+    takes the structural way and says why.
+    """
     thread = talk().thread(tmp_path / "s.jsonl")
     absent = Fail(error=ModelUnavailable("Nobody answers."))
 
     with pytest.raises(ModelUnavailable, match="session s1: Nobody answers"):
-        await extract(thread, means([absent])[0])
-    made = await extract(thread, means([absent], final=True)[0])
+        await extract_session(thread, means([absent])[0])
+    made = await extract_session(thread, means([absent], final=True)[0])
 
     assert (made.way, made.problem) == ("structural", "Nobody answers.")
 
 
 @pytest.mark.covers("SG-1")
 async def test_a_spent_budget_asks_no_model(tmp_path: Path) -> None:
-    """Where the budget says no, nothing is sent: the session waits for another day, and at the last attempt structure serves, with the reason."""
+    """Where the budget says no, nothing is sent: the session waits for another day, and at the last
+    attempt structure serves, with the reason.
+    """
     thread = talk().thread(tmp_path / "s.jsonl")
     given, model, kept = means([GOOD], governor=Miser())
     with pytest.raises(BudgetSpent, match="today's budget of requests is spent"):
-        await extract(thread, given)
-    made = await extract(thread, means([GOOD], governor=Miser(), final=True)[0])
+        await extract_session(thread, given)
+    made = await extract_session(thread, means([GOOD], governor=Miser(), final=True)[0])
 
     assert (made.way, made.problem) == ("structural", "today's budget of requests is spent")
     assert model.requests == []
-    assert [receipt.outcome for receipt in kept] == [Outcome.BLOCKED]
+    assert [receipt.outcome for receipt in kept] == [ForkOutcome.BLOCKED]
 
 
 @pytest.mark.covers("RO-4")
 async def test_a_session_without_a_request_costs_nothing(tmp_path: Path) -> None:
-    """A session in which nobody asked for anything is an empty extract, for which no model is asked; and a model may say so too."""
+    """A session in which nobody asked for anything is an empty extract, for which no model is
+    asked; and a model may say so too.
+    """
     given, model, _ = means([GOOD])
-    nothing = await extract(Talk().user("/exit").thread(tmp_path / "a.jsonl"), given)
-    kept_nothing = await extract(talk().thread(tmp_path / "b.jsonl"), means([EMPTY])[0])
+    nothing = await extract_session(Talk().user("/exit").thread(tmp_path / "a.jsonl"), given)
+    kept_nothing = await extract_session(talk().thread(tmp_path / "b.jsonl"), means([EMPTY])[0])
 
-    assert nothing.empty
+    assert nothing.is_empty
     assert model.requests == []
-    assert kept_nothing.empty
+    assert kept_nothing.is_empty
     assert kept_nothing.way == "model"
 
 
 @pytest.mark.covers("RO-3")
 async def test_what_is_too_long_is_sent_smaller(tmp_path: Path) -> None:
-    """A model that calls the request too long gets a smaller one of the same session, with the person's words still in it."""
+    """A model that calls the request too long gets a smaller one of the same session, with the
+    person's words still in it.
+    """
     long = talk()
     for number in range(200):
         long.run(f"cat {number}", "word " * 400)
-    given, model, _ = means([Fail(error=ContextTooLong("prompt is too long: 250000 tokens > 150000 maximum")), GOOD])
-    made = await extract(long.thread(tmp_path / "s.jsonl"), given)
+    given, model, _ = means(
+        [Fail(error=ContextTooLong("prompt is too long: 250000 tokens > 150000 maximum")), GOOD]
+    )
+    made = await extract_session(long.thread(tmp_path / "s.jsonl"), given)
 
     first, second = sent(model)
     assert made.way == "model"
@@ -172,12 +230,15 @@ async def test_what_is_too_long_is_sent_smaller(tmp_path: Path) -> None:
 
 @pytest.mark.covers("RO-3")
 async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
-    """Whatever a long session holds, each request fits the window of the model, and later parts are told what earlier ones gave."""
+    """Whatever a long session holds, each request fits the window of the model, and later parts are
+    told what earlier ones gave.
+    """
     long = Talk()
     for number in range(120):
-        long.user(f"Please write page {number} about the till, and mind the matter {number}. " + "It is long. " * 40).edit().agent(
-            "Written. " * 30
-        )
+        long.user(
+            f"Please write page {number} about the till, and mind the matter {number}. "
+            + "It is long. " * 40
+        ).edit().agent("Written. " * 30)
     limit = 12_000
 
     def step(request: Request) -> Step:
@@ -185,13 +246,15 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
         return Say(text=GOOD.text, usage=Usage(input=4_000, output=300))
 
     given, model, _ = means(step, window=limit)
-    made = await extract(long.thread(tmp_path / "s.jsonl"), given)
+    made = await extract_session(long.thread(tmp_path / "s.jsonl"), given)
 
     texts = sent(model)
     assert made.way == "model"
     assert len(texts) == 4
     assert "Mends the till" not in texts[0]
-    assert all("</before>\\n\\n<session>" in text and "Mends the till" in text for text in texts[1:])
+    assert all(
+        "</before>\\n\\n<session>" in text and "Mends the till" in text for text in texts[1:]
+    )
     assert "page 119 " in texts[3]
     assert "page 2 " in texts[0]
 
@@ -201,7 +264,9 @@ async def test_no_secret_reaches_the_model(tmp_path: Path) -> None:
     """A key that a tool printed is not in the request."""
     key = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL2kP5"
     given, model, _ = means([GOOD])
-    await extract(talk().run("env", f"GITHUB_TOKEN={key}").thread(tmp_path / "s.jsonl"), given)
+    await extract_session(
+        talk().run("env", f"GITHUB_TOKEN={key}").thread(tmp_path / "s.jsonl"), given
+    )
 
     assert key not in sent(model)[0]
 
@@ -211,7 +276,11 @@ async def test_content_from_outside_is_told(tmp_path: Path) -> None:
     """A session that fetched a page or asked an MCP server says so."""
     for name in ("WebFetch", "mcp__wiki__search"):
         thread = talk().call(name, {"query": "x"}, "a page").thread(tmp_path / f"{name}.jsonl")
-        assert (await extract(thread, StageMeans(files=MemoryFiles(), clock=FrozenClock()))).outside
+        assert (
+            await extract_session(
+                thread, StageOneDependencies(files=InMemoryFiles(), clock=FrozenClock())
+            )
+        ).outside
 
 
 @pytest.mark.covers("SF-5")
@@ -221,4 +290,6 @@ async def test_a_file_that_went_is_an_error_of_its_own(tmp_path: Path) -> None:
     Path(thread.path).unlink()
 
     with pytest.raises(UnreadableSession, match="no file"):
-        await extract(thread, StageMeans(files=MemoryFiles(), clock=FrozenClock()))
+        await extract_session(
+            thread, StageOneDependencies(files=InMemoryFiles(), clock=FrozenClock())
+        )

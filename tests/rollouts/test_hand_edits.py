@@ -6,19 +6,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.drafting import Draft
-from memorist.rollouts.handbook import Entry
-from memorist.rollouts.handbook_reading import parse
-from memorist.store.thread import Kept
+from memorist.rollouts.draft import FolderDraft
+from memorist.rollouts.handbook import HandbookEntry, parse_handbook
+from memorist.store.rollouts import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 ROWS = [
-    kept("a", task("Mend the totals", preferences=[bullet("Use pnpm")], knowledge=[bullet("The API is at `api/`")])),
+    kept(
+        "a",
+        task(
+            "Mend the totals",
+            preferences=[bullet("Use pnpm")],
+            knowledge=[bullet("The API is at `api/`")],
+        ),
+    ),
     kept("b", task("Round amounts", preferences=[bullet("Round to five cents")]), root=TILL),
 ]
 
 
-def edited(path: str, old: str, new: str, rows: list[Kept] | None = None) -> Draft:
+def edited(path: str, old: str, new: str, rows: list[StoredExtract] | None = None) -> FolderDraft:
     """The draft after the user has put one text in the place of another."""
     first = made(ROWS)
     assert old.encode() in first.files[path]
@@ -26,17 +32,19 @@ def edited(path: str, old: str, new: str, rows: list[Kept] | None = None) -> Dra
     return made(ROWS if rows is None else rows, present, first.files)
 
 
-def preferences(draft: Draft, title: str = SHOP) -> list[Entry]:
-    group = parse(handbook(draft)).group(title)
+def preferences(draft: FolderDraft, title: str = SHOP) -> list[HandbookEntry]:
+    group = parse_handbook(handbook(draft)).find_group(title)
     return [*group.preferences] if group else []
 
 
 @pytest.mark.covers("RO-5")
 def test_an_entry_that_the_user_added_is_marked_and_outlives_every_session() -> None:
     """In the handbook, without any mark of the layout; after all sessions are gone it still stands."""
-    draft = edited("MEMORY.md", "## User preferences\n\n", "## User preferences\n\n- Never touch prod\n")
+    draft = edited(
+        "MEMORY.md", "## User preferences\n\n", "## User preferences\n\n- Never touch prod\n"
+    )
 
-    assert preferences(draft)[0] == Entry(text="Never touch prod", by="user")
+    assert preferences(draft)[0] == HandbookEntry(text="Never touch prod", by="user")
     assert "you wrote or changed by hand" in draft.remarks[0]
     assert [entry.text for entry in preferences(made([], draft.files))] == ["Never touch prod"]
     assert made(ROWS, draft.files).files == draft.files
@@ -44,7 +52,12 @@ def test_an_entry_that_the_user_added_is_marked_and_outlives_every_session() -> 
 
 @pytest.mark.covers("RO-5")
 @pytest.mark.parametrize(
-    "section", ["## User preferences\n\n### /home/dev/shop\n\n", "## General Tips\n\n### /home/dev/shop\n\n", "#### 2025-11-21\n\n"]
+    "section",
+    [
+        "## User preferences\n\n### /home/dev/shop\n\n",
+        "## General Tips\n\n### /home/dev/shop\n\n",
+        "#### 2025-11-21\n\n",
+    ],
 )
 def test_a_line_that_the_user_added_to_the_summary_is_kept(section: str) -> None:
     """Wherever it was put, it stands in the summary and in the handbook of its place."""
@@ -86,8 +99,12 @@ def test_an_entry_that_the_user_worded_anew_is_the_users() -> None:
     """The new words stand in the place of the old ones, which do not come back."""
     draft = edited("MEMORY.md", "- Use pnpm [said", "- Use pnpm, but npm in `legacy/` [said")
 
-    assert [(entry.text, entry.by) for entry in preferences(draft)] == [("Use pnpm, but npm in `legacy/`", "user")]
-    assert [entry.text for entry in preferences(made([ROWS[1]], draft.files))] == ["Use pnpm, but npm in `legacy/`"]
+    assert [(entry.text, entry.by) for entry in preferences(draft)] == [
+        ("Use pnpm, but npm in `legacy/`", "user")
+    ]
+    assert [entry.text for entry in preferences(made([ROWS[1]], draft.files))] == [
+        "Use pnpm, but npm in `legacy/`"
+    ]
 
 
 @pytest.mark.covers("RO-5")
@@ -99,21 +116,27 @@ def test_a_group_that_the_user_took_out_does_not_come_back() -> None:
     draft = made(ROWS, {**first.files, "MEMORY.md": without.encode()}, first.files)
     new = kept("e", task("Count coins"), root=TILL)
 
-    assert parse(handbook(draft)).group(TILL) is None
+    assert parse_handbook(handbook(draft)).find_group(TILL) is None
     assert handbook(made(ROWS, draft.files, dropped=draft.dropped)) == handbook(draft)
     assert "Count coins" in handbook(made([*ROWS, new], draft.files, dropped=draft.dropped))
 
 
 @pytest.mark.covers("RO-5")
 def test_the_users_own_sections_stay() -> None:
-    """A section with another name, a line before the first group, a remark in a group's head: all stay through changes and forgetting."""
+    """A section with another name, a line before the first group, a remark in a group's head: all
+    stay through changes and forgetting.
+    """
     first = made(ROWS)
     text = (
         handbook(first)
         .replace("## Reusable knowledge", "## My own view\n\nIt is fine.\n\n## Reusable knowledge")
         .replace("# Task Group", "Mine.\n\n# Task Group", 1)
     )
-    then = made([*ROWS, kept("c", task("Ship it"))], {**first.files, "MEMORY.md": text.encode()}, first.files)
+    then = made(
+        [*ROWS, kept("c", task("Ship it"))],
+        {**first.files, "MEMORY.md": text.encode()},
+        first.files,
+    )
 
     assert "## My own view\n\nIt is fine." in handbook(then)
     assert "\nMine.\n" in handbook(then)
@@ -131,11 +154,15 @@ def test_a_file_that_is_missing_is_no_wish_to_forget() -> None:
 
 @pytest.mark.covers("RO-5")
 def test_an_input_that_was_changed_by_hand_is_made_anew_and_said() -> None:
-    """The summaries of sessions come from the database: what was written into one is lost, and a remark names it."""
+    """The summaries of sessions come from the database: what was written into one is lost, and a
+    remark names it.
+    """
     draft = edited("raw_memories.md", "# Raw memories", "# Mine")
 
     assert draft.files == made(ROWS).files
-    assert draft.remarks == ("raw_memories.md was changed by hand; it is made from the database and was made anew",)
+    assert draft.remarks == (
+        "raw_memories.md was changed by hand; it is made from the database and was made anew",
+    )
 
 
 @pytest.mark.covers("RO-5")
@@ -147,11 +174,23 @@ def test_other_files_in_the_folder_are_left_alone() -> None:
         "README.md": b"y",
     }
 
-    assert others.items() <= made(ROWS, {**made(ROWS).files, **others}, made(ROWS).files).files.items()
+    assert (
+        others.items() <= made(ROWS, {**made(ROWS).files, **others}, made(ROWS).files).files.items()
+    )
 
 
 LINES = st.sampled_from(
-    ["- Mine {}", "Mine {}", "  Mine {}", "## Mine {}", "### Mine {}", "* Mine {}", "> Mine {}", "Mine {}: yes", "1. Mine {}"]
+    [
+        "- Mine {}",
+        "Mine {}",
+        "  Mine {}",
+        "## Mine {}",
+        "### Mine {}",
+        "* Mine {}",
+        "> Mine {}",
+        "Mine {}: yes",
+        "1. Mine {}",
+    ]
 )
 FILES = made([*ROWS, kept("c", task("Ship it", failures=[bullet("`x` failed -> `y`")]))]).files
 
@@ -163,8 +202,11 @@ FILES = made([*ROWS, kept("c", task("Ship it", failures=[bullet("`x` failed -> `
     st.sampled_from(["MEMORY.md", "memory_summary.md"]),
     st.booleans(),
 )
-def test_no_line_that_the_user_wrote_is_lost(added: list[tuple[str, int]], path: str, new: object) -> None:
-    """Any line anywhere in the two files is still in them afterwards, whether or not its group changed; and a second run changes nothing.
+def test_no_line_that_the_user_wrote_is_lost(
+    added: list[tuple[str, int]], path: str, new: object
+) -> None:
+    """Any line anywhere in the two files is still in them afterwards, whether or not its group
+    changed; and a second run changes nothing.
 
     Headings in the summary are its structure, and made anew.
     """
@@ -172,7 +214,11 @@ def test_no_line_that_the_user_wrote_is_lost(added: list[tuple[str, int]], path:
     plain = [(form.lstrip("#") if path == "memory_summary.md" else form, at) for form, at in added]
     for number, (form, at) in enumerate(plain):
         lines.insert(1 + at % len(lines), form.format(f"no{number}"))
-    rows = [*ROWS, kept("c", task("Ship it", failures=[bullet("`x` failed -> `y`")])), *([kept("d", task("New"))] if new else [])]
+    rows = [
+        *ROWS,
+        kept("c", task("Ship it", failures=[bullet("`x` failed -> `y`")])),
+        *([kept("d", task("New"))] if new else []),
+    ]
 
     draft = made(rows, {**FILES, path: "\n".join(lines).encode()}, FILES)
 

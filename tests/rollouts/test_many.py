@@ -13,17 +13,36 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
-from memorist.rollouts.many.run import work_together
-from memorist.rollouts.working import Done, Pace, Told
-from memorist.store.claims import Claimed
-from memorist.store.forgetting import remove_threads, set_mode
-from memorist.store.jobs import claim_consolidation, exhausted, fail, failures, finish_consolidation, finish_extraction, jobs, retry
+from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.rollouts.worker import JobEvent, JobFinished, WorkerPace
+from memorist.store.jobs import (
+    JobClaim,
+    claim_consolidation,
+    fail_job,
+    finish_consolidation,
+    finish_extraction,
+    list_exhausted_jobs,
+    list_failures,
+    list_jobs,
+    remove_rollouts,
+    retry_jobs,
+    set_memory_mode,
+)
 from memorist.store.postgres import PostgresState
-from memorist.store.rollouts import count_uses, keep_threads, kept, known_files, prune, reset, standings, threads
-from memorist.testing.clock import FrozenClock
-from memorist.testing.postgres import postgres
+from memorist.store.rollouts import (
+    count_uses,
+    known_files,
+    list_extraction_progress,
+    list_extracts,
+    list_rollouts,
+    prune_extracts,
+    reset_rollouts,
+    save_rollouts,
+)
+from memorist.testing.memory import FrozenClock
 from rollouts.stages import SETTINGS, Scripted, means
 from store.claiming import DAY, NOW, TERMS, claim, extract, refused, thread
+from support.postgres_server import postgres
 
 TESTS = Path(__file__).parents[1]
 
@@ -38,7 +57,7 @@ def server() -> Iterator[str]:
 def address(server: str) -> str:
     """The server with nothing of memorist's in it."""
     state = PostgresState(server)
-    state.change("drop schema memorist cascade")
+    state.execute("drop schema memorist cascade")
     state.close()
     return server
 
@@ -53,44 +72,63 @@ def until(holds: Callable[[], bool], seconds: float = 120) -> None:
 
 @pytest.mark.covers("RO-10")
 def test_the_same_promises_hold_on_postgresql(address: str) -> None:
-    """Claims, failures, results, modes, uses and pruning: the statements of SQLite mean the same there."""
+    """Claims, failures, results, modes, uses and pruning: the statements of SQLite mean the same
+    there.
+    """
     clock = FrozenClock(NOW)
     state = PostgresState(address, clock.now)
-    seen = keep_threads(state, [thread(id) for id in ("a", "b", "c")])
-    again = keep_threads(state, [thread("a"), thread("b", size=99)])
+    seen = save_rollouts(state, [thread(id) for id in ("a", "b", "c")])
+    again = save_rollouts(state, [thread("a"), thread("b", size=99)])
     first = claim(state, "a")
     whys = [refused(state, "a").why]
     finish_extraction(state, first, extract("a"), TERMS)
     whys.append(refused(state, "a").why)
     for _ in range(3):
-        fail(state, claim(state, "b"), "broken", TERMS)
+        fail_job(state, claim(state, "b"), "broken", TERMS)
         whys.append(refused(state, "b").why)
         clock.advance(3_600)
     whole = claim_consolidation(state, worker="one", terms=TERMS)
-    assert isinstance(whole, Claimed)
+    assert isinstance(whole, JobClaim)
     finish_consolidation(state, whole, [extract("a")])
 
     assert (seen.new, again.changed, again.unchanged) == (("a", "b", "c"), ("b",), 1)
     assert whys == ["running", "up to date", "backoff", "backoff", "exhausted"]
-    assert ([job.key for job in exhausted(state)], len(failures(state, "b")), len(failures(state))) == (["b"], 3, 3)
-    assert (retry(state, TERMS, ["b"]), claim(state, "b").attempt) == (1, 4)
-    assert (count_uses(state, ["a", "z"]), [(each.uses, each.selected) for each in kept(state)]) == (["z"], [(1, True)])
-    assert [each.thread.id for each in standings(state, limit=9, behind=True)] == ["b", "c"]
-    assert set_mode(state, "a", "disabled", TERMS)
-    assert {each.id: each.mode for each in threads(state)} == {"a": "disabled", "b": "enabled", "c": "enabled"}
-    remove_threads(state, ["c"], TERMS)
+    assert (
+        [job.key for job in list_exhausted_jobs(state)],
+        len(list_failures(state, "b")),
+        len(list_failures(state)),
+    ) == (["b"], 3, 3)
+    assert (retry_jobs(state, TERMS, ["b"]), claim(state, "b").attempt) == (1, 4)
+    assert (
+        count_uses(state, ["a", "z"]),
+        [(each.uses, each.selected) for each in list_extracts(state)],
+    ) == (["z"], [(1, True)])
+    assert [
+        each.rollout.id for each in list_extraction_progress(state, limit=9, only_behind=True)
+    ] == ["b", "c"]
+    assert set_memory_mode(state, "a", "disabled", TERMS)
+    assert {each.id: each.mode for each in list_rollouts(state)} == {
+        "a": "disabled",
+        "b": "enabled",
+        "c": "enabled",
+    }
+    remove_rollouts(state, ["c"], TERMS)
     assert sorted(known_files(state)) == ["/srv/a.jsonl", "/srv/b.jsonl"]
-    assert (prune(state, 30), reset(state), jobs(state)) == ([], 0, [])
+    assert (prune_extracts(state, 30), reset_rollouts(state), list_jobs(state)) == ([], 0, [])
     state.close()
 
 
 @pytest.mark.covers("RO-10")
-def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(address: str, tmp_path: Path) -> None:
-    """Every session is kept once; what the dead one held is found again, and is on record; the consolidation holds all of it."""
+def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
+    address: str, tmp_path: Path
+) -> None:
+    """Every session is kept once; what the dead one held is found again, and is on record; the
+    consolidation holds all of it.
+    """
     state, log = PostgresState(address), tmp_path / "log"
     log.touch()
     ids = [f"t{number:02}" for number in range(10)]
-    keep_threads(state, [thread(id, updated=state.now() - DAY) for id in ids])
+    save_rollouts(state, [thread(id, updated=state.now() - DAY) for id in ids])
     child = [sys.executable, "-m", "rollouts.worker_child", address, str(log), "0.1", "2"]
     workers = [subprocess.Popen(child, cwd=TESTS) for _ in range(2)]
 
@@ -99,10 +137,20 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(address: str
 
     try:
         # Both have begun something; the first is killed while it is at work.
-        until(lambda: all(sum(each[:2] == [str(worker.pid), "begin"] for each in lines()) > 1 for worker in workers))
+        until(
+            lambda: all(
+                sum(each[:2] == [str(worker.pid), "begin"] for each in lines()) > 1
+                for worker in workers
+            )
+        )
         workers[0].kill()
         log.with_name("go").touch()
-        until(lambda: len(kept(state)) == len(ids) and all(each.selected for each in kept(state)))
+        until(
+            lambda: (
+                len(list_extracts(state)) == len(ids)
+                and all(each.selected for each in list_extracts(state))
+            )
+        )
         workers[1].send_signal(signal.SIGTERM)
         workers[1].wait(timeout=120)
     finally:
@@ -117,52 +165,86 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(address: str
     assert (sorted(ended), sorted(set(begun))) == (ids, ids)
     assert 1 <= len(begun) - len(ids) <= 2
     assert {each[0] for each in lines() if each[1] == "begin"} == {dead, living}
-    assert {each.key for each in failures(state)} == {id for id in ids if begun.count(id) > 1}
-    assert all("no sign of life" in each.reason for each in failures(state))
-    assert {job.status for job in jobs(state)} == {"done"}
+    assert {each.key for each in list_failures(state)} == {id for id in ids if begun.count(id) > 1}
+    assert all("no sign of life" in each.reason for each in list_failures(state))
+    assert {job.status for job in list_jobs(state)} == {"done"}
     state.close()
 
 
 @pytest.mark.covers("RO-10", "RO-2")
 async def test_what_fails_comes_again_later_and_what_is_exhausted_does_not(address: str) -> None:
-    """The queue brings a failed job back after its delay, as often as there are retries, and sweeps put nothing there twice."""
+    """The queue brings a failed job back after its delay, as often as there are retries, and sweeps
+    put nothing there twice.
+    """
     state, watch = PostgresState(address), PostgresState(address)
-    keep_threads(state, [thread("fine", updated=state.now() - DAY), thread("broken", updated=state.now() - DAY)])
+    save_rollouts(
+        state,
+        [thread("fine", updated=state.now() - DAY), thread("broken", updated=state.now() - DAY)],
+    )
     settings = type(SETTINGS)(max_age_days=40_000, running=2, retries=2, retry_seconds=1)
-    told: list[Told] = []
+    told: list[JobEvent] = []
     scripted, stop = Scripted(state), asyncio.Event()
     scripted.broken = {"broken": ModelUnavailable("overloaded")}
     working = asyncio.create_task(
-        work_together(means(state, scripted, told, settings), address, stop, pace=Pace(stalled=5, sweep=0.2, settle=0.1), at_once=2)
+        run_shared_worker(
+            means(state, scripted, told, settings),
+            address,
+            stop,
+            pace=WorkerPace(stalled=5, sweep=0.2, settle=0.1),
+            at_once=2,
+        )
     )
-    await asyncio.to_thread(until, lambda: any(job.kind == "consolidate" and job.succeeded for job in jobs(watch)))
-    await asyncio.to_thread(until, lambda: sum(each.key == "broken" for each in told if isinstance(each, Done)) == 2)
+    await asyncio.to_thread(
+        until, lambda: any(job.kind == "consolidate" and job.succeeded for job in list_jobs(watch))
+    )
+    await asyncio.to_thread(
+        until,
+        lambda: sum(each.key == "broken" for each in told if isinstance(each, JobFinished)) == 2,
+    )
     # A third attempt would come within the delay and a sweep.
     await asyncio.sleep(1.5)
     stop.set()
     await working
 
-    assert [each.outcome for each in told if isinstance(each, Done) and each.key == "broken"] == ["failed", "failed"]
-    assert [each.outcome for each in told if isinstance(each, Done) and each.key == "fine"] == ["kept"]
-    assert [each.outcome for each in told if isinstance(each, Done) and each.key == "global"] == ["consolidated"]
-    assert [job.last_error for job in exhausted(state)] == ["overloaded"]
+    assert [
+        each.outcome for each in told if isinstance(each, JobFinished) and each.key == "broken"
+    ] == ["failed", "failed"]
+    assert [
+        each.outcome for each in told if isinstance(each, JobFinished) and each.key == "fine"
+    ] == ["kept"]
+    assert [
+        each.outcome for each in told if isinstance(each, JobFinished) and each.key == "global"
+    ] == ["consolidated"]
+    assert [job.last_error for job in list_exhausted_jobs(state)] == ["overloaded"]
     state.close()
     watch.close()
 
 
 @pytest.mark.covers("RO-10")
 async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> None:
-    """Extractions and the consolidation of them, in one worker that then goes home; a second one finds nothing."""
+    """Extractions and the consolidation of them, in one worker that then goes home; a second one
+    finds nothing.
+    """
     state = PostgresState(address)
-    keep_threads(state, [thread(f"t{number}", updated=state.now() - DAY) for number in range(5)])
-    told: list[Told] = []
+    save_rollouts(state, [thread(f"t{number}", updated=state.now() - DAY) for number in range(5)])
+    told: list[JobEvent] = []
     scripted = Scripted(state, seconds=0.05)
     for _ in range(2):
-        await work_together(means(state, scripted, told), address, asyncio.Event(), pace=Pace(), at_once=2, once=True)
+        await run_shared_worker(
+            means(state, scripted, told),
+            address,
+            asyncio.Event(),
+            pace=WorkerPace(),
+            at_once=2,
+            once=True,
+        )
 
-    assert sorted(each.outcome for each in told if isinstance(each, Done)) == ["consolidated", *["kept"] * 5]
-    assert all(each.selected for each in kept(state))
-    assert len(kept(state)) == 5
+    assert sorted(each.outcome for each in told if isinstance(each, JobFinished)) == [
+        "consolidated",
+        *["kept"] * 5,
+    ]
+    assert all(each.selected for each in list_extracts(state))
+    assert len(list_extracts(state)) == 5
     state.close()
 
 

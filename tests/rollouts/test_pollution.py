@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.core.messages import Block, Message, Origin, Text, ToolUse, Unknown
-from memorist.rollouts.pollution import pollutes
+from memorist.core.messages import Block, Message, Origin, TextBlock, ToolUse, UnknownBlock
+from memorist.rollouts.eligibility import is_polluting
 
 
 def message(*blocks: Block) -> Message:
@@ -19,16 +19,18 @@ def message(*blocks: Block) -> Message:
         ToolUse(id="1", name="WebSearch", input={}),
         ToolUse(id="1", name="mcp__memory__recall", input={}),
         ToolUse(id="1", name="recall", input={}, namespace="mcp__memory"),
-        Unknown(kind="web_search_call", raw={"type": "web_search_call", "status": "completed"}),
-        Unknown(kind="mcp_tool_use", raw={"type": "mcp_tool_use", "name": "x"}),
-        Unknown(kind="tool_search_output", raw={"type": "tool_search_output", "tools": []}),
+        UnknownBlock(
+            kind="web_search_call", raw={"type": "web_search_call", "status": "completed"}
+        ),
+        UnknownBlock(kind="mcp_tool_use", raw={"type": "mcp_tool_use", "name": "x"}),
+        UnknownBlock(kind="tool_search_output", raw={"type": "tool_search_output", "tools": []}),
     ],
     ids=str,
 )
 def test_the_web_and_mcp_servers_pollute(block: Block) -> None:
     """By the tool's name, by its namespace, by the kind of the item."""
-    assert pollutes(message(block))
-    assert pollutes(message(Text(text="hi"), block))
+    assert is_polluting(message(block))
+    assert is_polluting(message(TextBlock(text="hi"), block))
 
 
 @pytest.mark.covers("RO-9")
@@ -37,11 +39,11 @@ def test_the_web_and_mcp_servers_pollute(block: Block) -> None:
     [
         ToolUse(id="1", name="Bash", input={"command": "curl https://example.org"}),
         ToolUse(id="1", name="Grep", input={"pattern": "mcp__"}),
-        Text(text="I looked it up with WebSearch"),
-        Unknown(kind="reasoning", raw={"type": "reasoning", "name": 3}),
+        TextBlock(text="I looked it up with WebSearch"),
+        UnknownBlock(kind="reasoning", raw={"type": "reasoning", "name": 3}),
     ],
     ids=str,
 )
 def test_the_sessions_own_tools_and_words_do_not(block: Block) -> None:
     """Nor does talk of such tools. A command that fetches something is not told apart from others."""
-    assert not pollutes(message(block))
+    assert not is_polluting(message(block))

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.rebuild import rebuild
+from memorist.rollouts.memory_files import restore_extracts_from_summaries
 from memorist.store.jobs import finish_extraction
-from memorist.store.rollouts import keep_threads, kept, restore, standings
-from memorist.store.thread import Extracted
+from memorist.store.rollouts import (
+    RolloutExtract,
+    list_extraction_progress,
+    list_extracts,
+    reinsert_extracts,
+    save_rollouts,
+)
 from store.claiming import NOW, TERMS, claim, extract, opened, refused, thread
 
 FOUND = st.builds(
-    Extracted,
+    RolloutExtract,
     thread=st.sampled_from(["", "a", "b"]),
     updated=st.integers(0, 9),
     raw_memory=st.sampled_from(["", " ", "text"]),
@@ -25,31 +30,43 @@ FOUND = st.builds(
 
 @pytest.mark.covers("RO-2")
 def test_what_the_files_hold_is_not_extracted_again(tmp_path: Path) -> None:
-    """It counts as consolidated and up to date; a session that grew since, or that the files do not hold, is due; and what is lost is said."""
+    """It counts as consolidated and up to date; a session that grew since, or that the files do not
+    hold, is due; and what is lost is said.
+    """
     (tmp_path / "before").mkdir()
     state, _ = opened(tmp_path / "before")
     for id in ("a", "b"):
         finish_extraction(state, claim(state, id), extract(id), TERMS)
-    files = [each.extracted for each in kept(state)]
+    files = [each.extracted for each in list_extracts(state)]
 
     anew, _ = opened(tmp_path)
-    rebuilt = rebuild(files)
-    restore(anew, rebuilt.kept)
-    keep_threads(anew, [thread("a"), thread("b", updated=NOW), thread("c")])
+    rebuilt = restore_extracts_from_summaries(files)
+    reinsert_extracts(anew, rebuilt.rows)
+    save_rollouts(anew, [thread("a"), thread("b", updated=NOW), thread("c")])
 
-    assert [(each.extracted, each.selected) for each in kept(anew)] == [(each, True) for each in files]
-    assert {each.thread.id: each.up_to_date for each in standings(anew)} == {"a": True, "b": False, "c": False}
+    assert [(each.extracted, each.selected) for each in list_extracts(anew)] == [
+        (each, True) for each in files
+    ]
+    assert {each.rollout.id: each.is_up_to_date for each in list_extraction_progress(anew)} == {
+        "a": True,
+        "b": False,
+        "c": False,
+    }
     assert refused(anew, "a").why == "up to date"
     assert any("cited" in text for text in rebuilt.lost)
 
 
 @pytest.mark.covers("RO-2")
 @given(st.lists(FOUND, max_size=8))
-def test_of_each_session_the_newest_text_comes_back(found: list[Extracted]) -> None:
+def test_of_each_session_the_newest_text_comes_back(found: list[RolloutExtract]) -> None:
     """Whatever the files hold twice, empty or without a name."""
-    rebuilt = rebuild(found)
-    usable = [each for each in found if each.thread and not each.empty]
+    rebuilt = restore_extracts_from_summaries(found)
+    usable = [each for each in found if each.thread and not each.is_empty]
 
-    assert [each.extracted.thread for each in rebuilt.kept] == sorted({each.thread for each in usable})
-    for each in rebuilt.kept:
-        assert each.extracted.updated == max(other.updated for other in usable if other.thread == each.extracted.thread)
+    assert [each.extracted.thread for each in rebuilt.rows] == sorted(
+        {each.thread for each in usable}
+    )
+    for each in rebuilt.rows:
+        assert each.extracted.updated == max(
+            other.updated for other in usable if other.thread == each.extracted.thread
+        )

@@ -6,25 +6,37 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.select import select
-from memorist.store.thread import Extracted, Kept
+from memorist.rollouts.eligibility import select_rollouts
+from memorist.store.rollouts import RolloutExtract, StoredExtract
 
 DAY = 86_400
 NOW = 100 * DAY
 
 
-def kept(thread: str, *, updated: int = NOW, uses: int = 0, last_use: int | None = None, raw: str = "x") -> Kept:
-    return Kept(extracted=Extracted(thread=thread, updated=updated, raw_memory=raw, generated=updated), uses=uses, last_use=last_use)
+def kept(
+    thread: str, *, updated: int = NOW, uses: int = 0, last_use: int | None = None, raw: str = "x"
+) -> StoredExtract:
+    return StoredExtract(
+        extracted=RolloutExtract(thread=thread, updated=updated, raw_memory=raw, generated=updated),
+        uses=uses,
+        last_use=last_use,
+    )
 
 
-def chosen(rows: list[Kept], limit: int = 256) -> list[str]:
-    return [row.extracted.thread for row in select(rows, limit=limit, unused_days=30, now=NOW)]
+def chosen(rows: list[StoredExtract], limit: int = 256) -> list[str]:
+    return [
+        row.extracted.thread for row in select_rollouts(rows, limit=limit, unused_days=30, now=NOW)
+    ]
 
 
 @pytest.mark.covers("RO-5")
 def test_use_comes_before_recency() -> None:
     """What was cited more often stays when there is no room for all."""
-    rows = [kept("new"), kept("used", updated=NOW - 50 * DAY, uses=3, last_use=NOW - DAY), kept("newer", updated=NOW + 1)]
+    rows = [
+        kept("new"),
+        kept("used", updated=NOW - 50 * DAY, uses=3, last_use=NOW - DAY),
+        kept("newer", updated=NOW + 1),
+    ]
 
     assert chosen(rows, 1) == ["used"]
     assert chosen(rows, 2) == ["newer", "used"]
@@ -32,14 +44,18 @@ def test_use_comes_before_recency() -> None:
 
 @pytest.mark.covers("RO-5")
 def test_what_nobody_used_for_long_is_left_out() -> None:
-    """Thirty days since the last use, or, where it was never used, since the session or its extraction; the border counts."""
+    """Thirty days since the last use, or, where it was never used, since the session or its
+    extraction; the border counts.
+    """
     border = NOW - 30 * DAY
     rows = [
         kept("fresh", updated=border),
         kept("old", updated=border - 1),
         kept("once", uses=9, last_use=border - 1),
         kept("again", updated=0, uses=1, last_use=border),
-        Kept(extracted=Extracted(thread="imported", updated=0, raw_memory="x", generated=border)),
+        StoredExtract(
+            extracted=RolloutExtract(thread="imported", updated=0, raw_memory="x", generated=border)
+        ),
     ]
 
     assert chosen(rows) == ["again", "fresh", "imported"]
@@ -53,8 +69,13 @@ def test_an_extract_without_content_is_no_session_to_consolidate() -> None:
 
 @pytest.mark.covers("RO-5")
 @settings(deadline=None)
-@given(st.permutations([kept(name, uses=uses) for name, uses in zip("abcdef", (0, 0, 2, 1, 1, 0), strict=True)]), st.integers(0, 7))
-def test_the_order_of_the_rows_decides_nothing(rows: list[Kept], limit: int) -> None:
+@given(
+    st.permutations(
+        [kept(name, uses=uses) for name, uses in zip("abcdef", (0, 0, 2, 1, 1, 0), strict=True)]
+    ),
+    st.integers(0, 7),
+)
+def test_the_order_of_the_rows_decides_nothing(rows: list[StoredExtract], limit: int) -> None:
     """The same rows in any order give the same selection, by ascending id."""
     found = chosen(rows, limit)
 

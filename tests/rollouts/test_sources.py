@@ -1,4 +1,6 @@
-"""Sessions are found where agents keep them, read in place, and what is left out is told with its reason."""
+"""Sessions are found where agents keep them, read in place, and what is left out is told with its
+reason.
+"""
 
 from __future__ import annotations
 
@@ -9,41 +11,69 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from memorist.rollouts.sources import run as sources
-from memorist.rollouts.sources.facts import mode_of, newest_time
-from memorist.rollouts.sources.run import Found, Passed, Place, find, remember, remembered, usual_places
+from memorist.rollouts import sources
+from memorist.rollouts.source_metadata import find_newest_time, parse_memory_mode
+from memorist.rollouts.sources import (
+    SkippedFile,
+    SourceFolder,
+    SourceScan,
+    default_source_folders,
+    find_rollouts,
+    load_skipped_files,
+    save_skipped_files,
+)
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 from rollouts.conftest import Talk, claude, codex
 
 
-def named(folder: Path) -> Found:
-    return find([Place(folder, named=True)])
+def named(folder: Path) -> SourceScan:
+    return find_rollouts([SourceFolder(folder, is_named=True)])
 
 
-def why(found: Found) -> dict[str, str]:
-    return {Path(each.path).name: each.why for each in found.passed}
+def why(found: SourceScan) -> dict[str, str]:
+    return {Path(each.path).name: each.why for each in found.skipped}
 
 
 @pytest.mark.covers("RO-1", "RO-6")
 def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: Path) -> None:
-    """Claude Code's, Codex's (live, archived, compressed) and memorist's sessions are found with what they say of themselves; nothing is changed."""
+    """Claude Code's, Codex's (live, archived, compressed) and memorist's sessions are found with
+    what they say of themselves; nothing is changed.
+    """
     layout = Layout(tmp_path / "memorist")
     claude(tmp_path / ".claude/projects/-home-dev-shop/c1.jsonl", ["/clear", "Mend the till."])
     codex(tmp_path / "codex/sessions/2026/05/28/rollout-a.jsonl", ["Write a page."])
-    codex(tmp_path / "codex/archived_sessions/rollout-b.jsonl", ["Old words."], session="x2", source={"custom": "atlas"})
-    packed = codex(tmp_path / "codex/sessions/2026/05/01/rollout-c.jsonl", ["Packed words."], session="x3", source="exec")
+    codex(
+        tmp_path / "codex/archived_sessions/rollout-b.jsonl",
+        ["Old words."],
+        session="x2",
+        source={"custom": "atlas"},
+    )
+    packed = codex(
+        tmp_path / "codex/sessions/2026/05/01/rollout-c.jsonl",
+        ["Packed words."],
+        session="x3",
+        source="exec",
+    )
     packed.with_suffix(".jsonl.zst").write_bytes(zstandard.compress(packed.read_bytes()))
     packed.unlink()
     own = layout.session("/home/dev/shop", "m1").transcript
     own.parent.mkdir(parents=True)
     Talk().user("Ask memorist.").agent("Yes.").thread(own)
     own.with_name("events.jsonl").write_text("{}\n")
-    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.rglob("*") if path.is_file()}
+    before = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
 
-    found = find(usual_places(layout, tmp_path, {"CODEX_HOME": str(tmp_path / "codex")}))
+    found = find_rollouts(
+        default_source_folders(layout, tmp_path, {"CODEX_HOME": str(tmp_path / "codex")})
+    )
 
-    assert sorted((each.id, each.format, each.source, each.first_words) for each in found.threads) == [
+    assert sorted(
+        (each.id, each.format, each.source, each.first_words) for each in found.threads
+    ) == [
         ("c1", "claude_code", "", "Mend the till."),
         ("s1", "memorist", "memorist", "Ask memorist."),
         ("x1", "codex", "cli", "Write a page."),
@@ -53,16 +83,23 @@ def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: P
     assert {(each.cwd, each.mode) for each in found.threads} == {("/home/dev/shop", "enabled")}
     assert {each.updated for each in found.threads if each.format == "codex"} == {1_779_966_000}
     assert {each.updated for each in found.threads if each.format == "memorist"} == {1_780_000_003}
-    assert found.passed == ()
+    assert found.skipped == ()
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in before} == before
 
 
 @pytest.mark.covers("RO-1")
 def test_what_is_no_session_of_its_own_is_told(tmp_path: Path) -> None:
-    """Sub-agents' files, foreign, empty, binary and torn files, and links are left out, each with its reason; a pipe is not even opened."""
+    """Sub-agents' files, foreign, empty, binary and torn files, and links are left out, each with
+    its reason; a pipe is not even opened.
+    """
     claude(tmp_path / "main.jsonl", ["Mend the till."], session="c1")
     claude(tmp_path / "agent-1.jsonl", ["Look."], session="c1", side=True)
-    codex(tmp_path / "review.jsonl", ["Review."], source={"subagent": {"thread_spawn": {}}}, session="x9")
+    codex(
+        tmp_path / "review.jsonl",
+        ["Review."],
+        source={"subagent": {"thread_spawn": {}}},
+        session="x9",
+    )
     codex(tmp_path / "child.jsonl", ["Look."], session="x8", parent_thread_id="x1")
     (tmp_path / "page.jsonl").write_text("<html></html>")
     (tmp_path / "list.json").write_text("[1, 2]")
@@ -79,7 +116,9 @@ def test_what_is_no_session_of_its_own_is_told(tmp_path: Path) -> None:
 
     assert [each.id for each in found.threads] == ["c1"]
     assert set(reasons) == {path.name for path in tmp_path.iterdir()} - {"main.jsonl"}
-    assert all("sub-agent" in reasons[name] for name in ("agent-1.jsonl", "review.jsonl", "child.jsonl"))
+    assert all(
+        "sub-agent" in reasons[name] for name in ("agent-1.jsonl", "review.jsonl", "child.jsonl")
+    )
     assert reasons["pipe.jsonl"] == "it is no regular file"
     assert "leads out" in reasons["out.jsonl"]
     assert "is a web page" in reasons["page.jsonl"]
@@ -89,7 +128,9 @@ def test_what_is_no_session_of_its_own_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.covers("RO-1")
 def test_a_huge_file_is_told_and_a_torn_session_is_read(tmp_path: Path) -> None:
-    """A file over the limit is left out by its size alone; a session whose last line is cut off is a session."""
+    """A file over the limit is left out by its size alone; a session whose last line is cut off is
+    a session.
+    """
     huge = claude(tmp_path / "huge.jsonl", ["Mend the till."], session="c2")
     torn = claude(tmp_path / "torn.jsonl", ["Mend the till.", "And the door."], session="c3")
     torn.write_bytes(torn.read_bytes()[:-40])
@@ -104,24 +145,31 @@ def test_a_huge_file_is_told_and_a_torn_session_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.covers("RO-1")
 def test_of_copies_the_newest_and_longest_counts(tmp_path: Path) -> None:
-    """A session that stands in two places is one thread: the newer copy, of equally new ones the longer; the other is told."""
+    """A session that stands in two places is one thread: the newer copy, of equally new ones the
+    longer; the other is told.
+    """
     codex(tmp_path / "sessions/a.jsonl", ["One.", "Two."])
     codex(tmp_path / "archived_sessions/a.jsonl", ["One."])
     claude(tmp_path / "old/c.jsonl", ["One.", "Two.", "Three."])
     claude(tmp_path / "new/c.jsonl", ["One."], at="2026-05-29T10:00:00.000Z")
 
     found = named(tmp_path)
-    again = find([Place(tmp_path, named=True)], [*found.threads, *found.passed])
+    again = find_rollouts([SourceFolder(tmp_path, is_named=True)], [*found.threads, *found.skipped])
 
-    assert sorted(Path(each.path).relative_to(tmp_path).as_posix() for each in found.threads) == ["new/c.jsonl", "sessions/a.jsonl"]
-    assert len(found.passed) == 2
-    assert all("the same session stands newer in" in each.why for each in found.passed)
+    assert sorted(Path(each.path).relative_to(tmp_path).as_posix() for each in found.threads) == [
+        "new/c.jsonl",
+        "sessions/a.jsonl",
+    ]
+    assert len(found.skipped) == 2
+    assert all("the same session stands newer in" in each.why for each in found.skipped)
     assert (again.threads, again.unchanged) == ((), 4)
 
 
 @pytest.mark.covers("RO-1")
 def test_an_unchanged_file_is_not_opened(tmp_path: Path) -> None:
-    """A second search opens nothing but the file that changed; what was left out before is still told."""
+    """A second search opens nothing but the file that changed; what was left out before is still
+    told.
+    """
     claude(tmp_path / "a.jsonl", ["One."], session="c1")
     grown = claude(tmp_path / "b.jsonl", ["One."], session="c2")
     (tmp_path / "page.jsonl").write_text("<html></html>")
@@ -129,9 +177,13 @@ def test_an_unchanged_file_is_not_opened(tmp_path: Path) -> None:
     claude(grown, ["One.", "Two."], session="c2")
     opened: list[str] = []
     sys.addaudithook(
-        lambda event, given: opened.append(str(given[0])) if event == "open" and str(given[0]).startswith(str(tmp_path)) else None
+        lambda event, given: (
+            opened.append(str(given[0]))
+            if event == "open" and str(given[0]).startswith(str(tmp_path))
+            else None
+        )
     )
-    found = find([Place(tmp_path, named=True)], [*known.threads, *known.passed])
+    found = find_rollouts([SourceFolder(tmp_path, is_named=True)], [*known.threads, *known.skipped])
 
     assert [(each.id, each.size) for each in found.threads] == [("c2", grown.stat().st_size)]
     assert set(opened) == {str(grown)}
@@ -141,30 +193,45 @@ def test_an_unchanged_file_is_not_opened(tmp_path: Path) -> None:
 
 @pytest.mark.covers("RO-1")
 def test_what_was_left_out_is_remembered(tmp_path: Path) -> None:
-    """What is written down of a search is read by the next; where it is damaged the files are only looked at anew."""
+    """What is written down of a search is read by the next; where it is damaged the files are only
+    looked at anew.
+    """
     path = tmp_path / "passed.json"
-    passed = (Passed(path="/srv/a", why="no", size=3, modified_ns=7), Passed(path="/srv/pipe", why="it is no regular file"))
-    remember(DiskFiles(), path, passed)
+    passed = (
+        SkippedFile(path="/srv/a", why="no", size=3, modified_ns=7),
+        SkippedFile(path="/srv/pipe", why="it is no regular file"),
+    )
+    save_skipped_files(DiskFiles(), path, passed)
 
-    assert remembered(path) == passed[:1]
+    assert load_skipped_files(path) == passed[:1]
     path.write_text("[{")
-    assert remembered(path) == ()
-    assert remembered(tmp_path / "none") == ()
+    assert load_skipped_files(path) == ()
+    assert load_skipped_files(tmp_path / "none") == ()
 
 
 @pytest.mark.covers("RO-9")
 @pytest.mark.parametrize(
-    ("word", "mode"), [(None, "enabled"), ("enabled", "enabled"), ("polluted", "polluted"), ("disabled", "disabled"), ("odd", "disabled")]
+    ("word", "mode"),
+    [
+        (None, "enabled"),
+        ("enabled", "enabled"),
+        ("polluted", "polluted"),
+        ("disabled", "disabled"),
+        ("odd", "disabled"),
+    ],
 )
 def test_the_mode_of_a_rollout_is_kept(word: str | None, mode: str, tmp_path: Path) -> None:
-    """What Codex wrote of a session's memory is kept, a later record over an earlier one; an unknown word forbids."""
+    """What Codex wrote of a session's memory is kept, a later record over an earlier one; an
+    unknown word forbids.
+    """
     path = codex(tmp_path / "a.jsonl", ["One."], memory_mode=word)
-    assert mode_of(word) == mode
+    assert parse_memory_mode(word) == mode
     assert named(tmp_path).threads[0].mode == mode
 
     with path.open("a") as file:
         file.write(
-            '{"type": "session_meta", "timestamp": "2026-05-28T12:00:00.000Z", "payload": {"id": "x1", "memory_mode": "disabled"}}\n'
+            '{"type": "session_meta", "timestamp": "2026-05-28T12:00:00.000Z", "payload": '
+            '{"id": "x1", "memory_mode": "disabled"}}\n'
         )
     assert named(tmp_path).threads[0].mode == "disabled"
 
@@ -173,24 +240,27 @@ def test_the_newest_time_is_that_of_a_record() -> None:
     """A time inside a tool's output does not count, nor does a line that is no record."""
     lines = [
         b'9", "timestamp": "2031-01-01T00:00:00Z"}',
-        b'{"timestamp": "2026-05-28T11:00:00.000Z", "output": {"timestamp": "2030-01-01T00:00:00Z"}}',
+        b'{"timestamp": "2026-05-28T11:00:00.000Z", "output": {"timestamp": '
+        b'"2030-01-01T00:00:00Z"}}',
         b'{"type": "message", "entry": {"timestamp": 1780000000.5}}',
     ]
 
-    assert newest_time(b"\n".join(lines)) == 1_780_000_000.5
-    assert newest_time(b"\n".join(lines[:2])) == 1_779_966_000.0
-    assert newest_time(b"no record") is None
+    assert find_newest_time(b"\n".join(lines)) == 1_780_000_000.5
+    assert find_newest_time(b"\n".join(lines[:2])) == 1_779_966_000.0
+    assert find_newest_time(b"no record") is None
 
 
 @pytest.mark.covers("RO-7")
 def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
-    """The root above the session's folder is its repository; a folder that is not on this machine is its own."""
+    """The root above the session's folder is its repository; a folder that is not on this machine
+    is its own.
+    """
     (tmp_path / "shop/.git").mkdir(parents=True)
     (tmp_path / "shop/till").mkdir()
-    sources.repository.cache_clear()
+    sources.find_repository_root.cache_clear()
 
-    assert sources.repository(str(tmp_path / "shop/till")) == str(tmp_path / "shop")
-    assert sources.repository("/home/nobody/shop/till") == "/home/nobody/shop/till"
+    assert sources.find_repository_root(str(tmp_path / "shop/till")) == str(tmp_path / "shop")
+    assert sources.find_repository_root("/home/nobody/shop/till") == "/home/nobody/shop/till"
 
 
 @pytest.mark.covers("SF-1")
@@ -207,5 +277,10 @@ def test_folders_that_are_not_there_hold_nothing(tmp_path: Path) -> None:
     """A machine without the agents is no error, and a single file may be named like a folder."""
     one = codex(tmp_path / "one.jsonl", ["One."])
 
-    assert find([Place(tmp_path / "none"), Place(tmp_path / "none", named=True)]) == Found()
+    assert (
+        find_rollouts(
+            [SourceFolder(tmp_path / "none"), SourceFolder(tmp_path / "none", is_named=True)]
+        )
+        == SourceScan()
+    )
     assert [each.id for each in named(one).threads] == ["x1"]

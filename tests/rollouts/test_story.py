@@ -1,4 +1,6 @@
-"""A story through both stages with a scripted model: learnt, shown, cited, corrected, and forgotten everywhere."""
+"""A story through both stages with a scripted model: learnt, shown, cited, corrected, and forgotten
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from memorist.engine import memorist as engine_module
-from memorist.engine.memorist import Memorist
-from memorist.engine.past_sessions import past_sessions
+from memorist.engine import engine as engine_module
+from memorist.engine.engine import Memorist
+from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.ports import Request
-from memorist.rollouts.settings import RolloutsSettings
-from memorist.rollouts.synced import Synced
-from memorist.settings import Settings
-from memorist.spend.settings import SpendSettings
-from memorist.store.claims import Terms
-from memorist.store.forgetting import set_mode
-from memorist.store.rollouts import kept
-from memorist.testing.scripted import ScriptedModel
+from memorist.rollouts.worker import RolloutSyncReport
+from memorist.settings import RolloutsSettings, Settings, SpendSettings
+from memorist.store.jobs import LeasePolicy, set_memory_mode
+from memorist.store.rollouts import list_extracts
+from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 from rollouts.conftest import codex
 
@@ -57,14 +56,24 @@ class Model(ScriptedModel):
             return self._consolidated(body)
         title, rule, fact = next(lesson for words, lesson in self.lessons.items() if words in body)
         raw = RAW.format(title=title, rule=rule, fact=fact)
-        return Say(text=json.dumps({"raw_memory": raw, "rollout_summary": f"# {title}\n\n{fact}\n", "rollout_slug": "told"}))
+        return Say(
+            text=json.dumps(
+                {
+                    "raw_memory": raw,
+                    "rollout_summary": f"# {title}\n\n{fact}\n",
+                    "rollout_slug": "told",
+                }
+            )
+        )
 
     def _consolidated(self, body: str) -> Step:
         if self.wording is None or json.dumps(self.wording[0])[1:-1] not in body:
             return Say(text="Nothing to do.")
         old, new = self.wording
         path = self.home / "memories" / "MEMORY.md"
-        return Say(text=f'<edit path="{path}">\n<old>\n- {old}\n</old>\n<new>\n- {new}\n</new>\n</edit>')
+        return Say(
+            text=f'<edit path="{path}">\n<old>\n- {old}\n</old>\n<new>\n- {new}\n</new>\n</edit>'
+        )
 
 
 class Home:
@@ -75,36 +84,57 @@ class Home:
         (self.shop / ".git").mkdir(parents=True)
         self.model = Model(self.path)
         spend = SpendSettings(enabled=False)
-        self.settings = Settings(home=str(self.path), long_term="rollouts", spend=spend, rollouts=RolloutsSettings(cooldown_hours=0))
+        self.settings = Settings(
+            home=str(self.path),
+            long_term="rollouts",
+            spend=spend,
+            rollouts=RolloutsSettings(cooldown_hours=0),
+        )
 
     def record(self, id: str, words: Sequence[str], lesson: tuple[str, str, str]) -> None:
         self.model.lessons[words[0]] = lesson
         codex(self.sessions / f"{id}.jsonl", words, session=id, cwd=str(self.shop))
 
-    async def sync(self) -> Synced:
-        async with past_sessions(self.settings, model=self.model) as past:
-            return await past.sync(past.plan([self.sessions]))
+    async def sync(self) -> RolloutSyncReport:
+        async with open_rollout_pipeline(self.settings, model=self.model) as past:
+            return await past.sync(past.plan_sync([self.sessions]))
 
     async def leave_out(self, id: str) -> None:
-        async with past_sessions(self.settings, model=self.model) as past:
-            set_mode(past.state, id, "disabled", Terms())
+        async with open_rollout_pipeline(self.settings, model=self.model) as past:
+            set_memory_mode(past.state, id, "disabled", LeasePolicy())
 
     async def uses(self) -> dict[str, int]:
-        async with past_sessions(self.settings, model=self.model) as past:
-            return {each.extracted.thread: each.uses for each in kept(past.state)}
+        async with open_rollout_pipeline(self.settings, model=self.model) as past:
+            return {each.extracted.thread: each.uses for each in list_extracts(past.state)}
 
     async def session(self, id: str, reply: str = "Done.") -> str:
         """A session of one request; gives what its model was sent."""
         async with Memorist(model="structural", settings=self.settings) as engine:
             session = await engine.open(id, project=str(self.shop))
-            sent = await session.prepare({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Go on."}]})
+            sent = await session.prepare(
+                {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Go on."}]}
+            )
             content = [{"type": "text", "text": reply}]
-            await session.observe({"role": "assistant", "content": content, "usage": {"input_tokens": 10, "output_tokens": 5}})
+            await session.observe(
+                {
+                    "role": "assistant",
+                    "content": content,
+                    "usage": {"input_tokens": 10, "output_tokens": 5},
+                }
+            )
         return msgspec.json.encode(sent).decode()
 
     def files(self, *below: str) -> dict[str, str]:
-        found = [path for name in below for path in sorted((self.path / name).rglob("*")) if path.is_file()]
-        return {str(path.relative_to(self.path)): path.read_bytes().decode("utf-8", "replace") for path in found}
+        found = [
+            path
+            for name in below
+            for path in sorted((self.path / name).rglob("*"))
+            if path.is_file()
+        ]
+        return {
+            str(path.relative_to(self.path)): path.read_bytes().decode("utf-8", "replace")
+            for path in found
+        }
 
 
 @pytest.fixture
@@ -122,7 +152,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
     """Both stages by the model; a later session is shown its wording and cites it, which counts.
 
-    Left out, no memory and no database below the home holds a word of it, and the next session is not shown it. The recorded sessions are not touched.
+    Left out, no memory and no database below the home holds a word of it, and the next session is
+    not shown it. The recorded sessions are not touched.
     """
     rule = "Always run the linter before you commit"
     home.model.wording = (
@@ -131,7 +162,10 @@ async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
     )
     learnt = await home.sync()
     handbook = (home.path / "memories" / "MEMORY.md").read_text()
-    shown = await home.session("later", "Done.\n<oai-mem-citation>\n<rollout_ids>\nlinter\n</rollout_ids>\n</oai-mem-citation>")
+    shown = await home.session(
+        "later",
+        "Done.\n<oai-mem-citation>\n<rollout_ids>\nlinter\n</rollout_ids>\n</oai-mem-citation>",
+    )
     uses = await home.uses()
 
     assert (learnt.extracted, learnt.consolidated, learnt.way, learnt.failed) == (2, 2, "model", ())
@@ -147,7 +181,12 @@ async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
 
     assert forgot.consolidated == 1
     assert left
-    assert [path for path, text in left.items() for word in ("linter", "Lint ", "till.py", "Mend the till") if word in text] == []
+    assert [
+        path
+        for path, text in left.items()
+        for word in ("linter", "Lint ", "till.py", "Mend the till")
+        if word in text
+    ] == []
     assert "inter" not in after.split("<memory_summary>")[1].split("</memory_summary>")[0]
     assert "Never round an amount down" in after
     for path in home.path.glob("state.sqlite*"):
@@ -158,8 +197,13 @@ async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
 async def test_what_is_used_outlives_what_is_not(home: Home) -> None:
     """Room for one session: the cited one is consolidated, though the other is as new."""
     await home.sync()
-    await home.session("later", "Done.\n<oai-mem-citation>\n<rollout_ids>\ncoins\n</rollout_ids>\n</oai-mem-citation>")
-    home.settings = msgspec.structs.replace(home.settings, rollouts=RolloutsSettings(consolidated=1))
+    await home.session(
+        "later",
+        "Done.\n<oai-mem-citation>\n<rollout_ids>\ncoins\n</rollout_ids>\n</oai-mem-citation>",
+    )
+    home.settings = msgspec.structs.replace(
+        home.settings, rollouts=RolloutsSettings(consolidated=1)
+    )
     home.record(
         "more",
         ["Sweep the shop.", "Always sweep twice.", "Thanks."],
@@ -176,12 +220,20 @@ async def test_what_is_used_outlives_what_is_not(home: Home) -> None:
 
 @pytest.mark.covers("RO-5")
 async def test_a_later_correction_takes_the_place_of_what_was_said_before(home: Home) -> None:
-    """The same subject with another value in a newer session: only the newer one is shown, and only it stands in the handbook."""
-    home.record("older", ["Open the till.", "Go on."], ("Open the till", "Go on", "The till listens on port 8080"))
+    """The same subject with another value in a newer session: only the newer one is shown, and only
+    it stands in the handbook.
+    """
+    home.record(
+        "older",
+        ["Open the till.", "Go on."],
+        ("Open the till", "Go on", "The till listens on port 8080"),
+    )
     await home.sync()
     before = await home.session("before")
     at = "2026-05-30T10:00:00.000Z"
-    home.record("newer", ["Clean up.", "Thanks."], ("Clean up", "Clean up", "The till listens on port 9090"))
+    home.record(
+        "newer", ["Clean up.", "Thanks."], ("Clean up", "Clean up", "The till listens on port 9090")
+    )
     path = home.sessions / "newer.jsonl"
     path.write_text(path.read_text().replace("2026-05-28T11:00:00.000Z", at))
     await home.sync()
@@ -195,7 +247,9 @@ async def test_a_later_correction_takes_the_place_of_what_was_said_before(home: 
 
 @pytest.mark.covers("RO-4", "SF-1")
 async def test_a_secret_gets_into_no_file_and_no_request(home: Home) -> None:
-    """Said in a session, and repeated by the model: neither the requests nor anything below the home hold it."""
+    """Said in a session, and repeated by the model: neither the requests nor anything below the
+    home hold it.
+    """
     home.record(
         "key",
         [f"Log in with {SECRET} please.", "Always use this key.", "Thanks."],
@@ -206,5 +260,13 @@ async def test_a_secret_gets_into_no_file_and_no_request(home: Home) -> None:
     await home.session("later")
 
     assert done.extracted == 3
-    assert not [path for path in home.path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
-    assert not [request for request in home.model.requests if SECRET in msgspec.json.encode(request.body).decode()]
+    assert not [
+        path
+        for path in home.path.rglob("*")
+        if path.is_file() and SECRET.encode() in path.read_bytes()
+    ]
+    assert not [
+        request
+        for request in home.model.requests
+        if SECRET in msgspec.json.encode(request.body).decode()
+    ]

@@ -4,33 +4,53 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.rollouts.synced import parted, without_model
-from memorist.rollouts.working import Done, Waits
-from memorist.store.claims import Refused
-from memorist.store.thread import Kept
+from memorist.rollouts.worker import (
+    JobDeferred,
+    JobFinished,
+    split_job_events,
+    structural_fallback_remarks,
+)
+from memorist.store.jobs import ClaimRefused
+from memorist.store.rollouts import StoredExtract
 from store.claiming import NOW, extract
 
 
 @pytest.mark.covers("RO-2", "SG-1")
 def test_what_was_given_back_waits_and_what_ended_did_not() -> None:
-    """A failure of before is told as one, with the time of the next attempt and how not to wait for it; what is done anew is no news of it."""
-    kept = Done(kind="extract", key="a", outcome="kept", seconds=1.0)
-    put_off = Done(kind="extract", key="b", outcome="released", seconds=1.0, reason="the cap is reached")
-    failed = Waits(kind="consolidate", refused=Refused(key="global", why="backoff", until=NOW, reason="there are links"))
-    full = Waits(kind="extract", refused=Refused(key="c", why="full"))
-    done, waits = parted([kept, put_off, failed, full])
+    """A failure of before is told as one, with the time of the next attempt and how not to wait for
+    it; what is done anew is no news of it.
+    """
+    kept = JobFinished(kind="extract", key="a", outcome="kept", seconds=1.0)
+    put_off = JobFinished(
+        kind="extract", key="b", outcome="released", seconds=1.0, reason="the cap is reached"
+    )
+    failed = JobDeferred(
+        kind="consolidate",
+        refused=ClaimRefused(key="global", why="backoff", until=NOW, reason="there are links"),
+    )
+    full = JobDeferred(kind="extract", refused=ClaimRefused(key="c", why="full"))
+    done, waits = split_job_events([kept, put_off, failed, full])
 
     assert done == [kept]
     assert [each.thread for each in waits] == ["b", "global", "c"]
     assert waits[0].why == "the cap is reached"
-    assert waits[1].why == "waits until 08:00 UTC, or for `memorist rollouts retry`, since it could not be done before: there are links"
+    assert (
+        waits[1].why
+        == "waits until 08:00 UTC, or for `memorist rollouts retry`, since it could not be "
+        "done before: there are links"
+    )
     assert waits[2].why == "full"
 
 
 @pytest.mark.covers("RO-4")
 def test_structure_in_a_models_place_is_told_for_the_sessions_of_this_run_only() -> None:
     """How many, and the first reason; nothing where the model made all of them."""
-    rows = [Kept(extracted=extract(id, problem=why)) for id, why in (("a", ""), ("b", "no JSON"), ("c", "no JSON"), ("old", "no model"))]
+    rows = [
+        StoredExtract(extracted=extract(id, problem=why))
+        for id, why in (("a", ""), ("b", "no JSON"), ("c", "no JSON"), ("old", "no model"))
+    ]
 
-    assert without_model(rows, {"a", "b", "c"}) == ["2 extracted without the model; the first because no JSON"]
-    assert without_model(rows, {"a"}) == []
+    assert structural_fallback_remarks(rows, {"a", "b", "c"}) == [
+        "2 extracted without the model; the first because no JSON"
+    ]
+    assert structural_fallback_remarks(rows, {"a"}) == []

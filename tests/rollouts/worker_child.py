@@ -1,4 +1,6 @@
-"""Run as a program: a worker on a shared database with scripted stages, until it gets SIGTERM. It ends no session before there is a file `go`."""
+"""Run as a program: a worker on a shared database with scripted stages, until it gets SIGTERM. It
+ends no session before there is a file `go`.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,31 @@ import signal
 import sys
 from pathlib import Path
 
-from memorist.rollouts.many.run import work_together
-from memorist.rollouts.working import Pace
+from memorist.rollouts.shared_worker import run_shared_worker
+from memorist.rollouts.worker import WorkerPace
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 
-PACE = Pace(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
-"""A worker that lives must give its signs in that time on a machine that is busy with other work too."""
+PACE = WorkerPace(stalled=4.0, sweep=0.5, lease=8, settle=0.2)
+"""A worker that lives must give its signs in that time on a machine that is busy with other work
+too.
+"""
 
 
 async def main(address: str, log: Path, seconds: float, at_once: int) -> None:
     state = PostgresState(address)
-    scripted, stop = Scripted(state, seconds=seconds, log=log, gate=log.with_name("go")), asyncio.Event()
+    scripted, stop = (
+        Scripted(state, seconds=seconds, log=log, gate=log.with_name("go")),
+        asyncio.Event(),
+    )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await work_together(means(state, scripted, [], SETTINGS, lease=PACE.lease), address, stop, pace=PACE, at_once=at_once)
+    await run_shared_worker(
+        means(state, scripted, [], SETTINGS, lease=PACE.lease),
+        address,
+        stop,
+        pace=PACE,
+        at_once=at_once,
+    )
     state.close()
 
 

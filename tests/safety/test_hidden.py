@@ -8,13 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.safety.hidden import hidden, spelled, visible
+from memorist.safety.unicode import (
+    find_hidden_characters,
+    read_hidden_text,
+    strip_hidden_characters,
+)
 
 pytestmark = pytest.mark.covers("SF-2")
 
 HOSTILE = st.text(
     st.sampled_from(
-        "aé1 \n\r\u200b\u200c\u200d\u202e\u2066\ufeff\ufe0f\U000e0041\U000e007f\U0001f3f4😀👩❤ماक\u094d漢\U000e0100\x00\x1b\ue000\uffff"
+        "aé1 "
+        "\n\r\u200b\u200c\u200d\u202e\u2066\ufeff\ufe0f\U000e0041\U000e007f\U0001f3f4😀👩❤ماक\u094d漢\U000e0100\x00\x1b\ue000\uffff"
     )
     | st.characters()
 )
@@ -30,10 +35,12 @@ HOSTILE = st.text(
     ],
 )  # fmt: skip
 def test_each_kind_is_found_and_taken_out(text: str, kind: str) -> None:
-    """Zero width, direction, tags, selectors that select nothing, private use, unassigned, controls."""
-    assert {finding.rule for finding in hidden(text)} == {kind}
-    assert hidden(visible(text)) == ()
-    assert len(visible(text)) < len(text)
+    """Zero width, direction, tags, selectors that select nothing, private use, unassigned,
+    controls.
+    """
+    assert {finding.rule for finding in find_hidden_characters(text)} == {kind}
+    assert find_hidden_characters(strip_hidden_characters(text)) == ()
+    assert len(strip_hidden_characters(text)) < len(text)
 
 
 @pytest.mark.parametrize(
@@ -44,18 +51,20 @@ def test_each_kind_is_found_and_taken_out(text: str, kind: str) -> None:
     ],
 )  # fmt: skip
 def test_what_scripts_and_emoji_need_stays(text: str) -> None:
-    """Families, flags, key caps, Persian, Hindi, Sinhala, Hebrew, ideographs with their variants: the same object comes back."""
-    assert hidden(text) == ()
-    assert visible(text) is text
+    """Families, flags, key caps, Persian, Hindi, Sinhala, Hebrew, ideographs with their variants:
+    the same object comes back.
+    """
+    assert find_hidden_characters(text) == ()
+    assert strip_hidden_characters(text) is text
 
 
 @given(HOSTILE)
 def test_nothing_hidden_is_left_and_what_is_seen_stays(text: str) -> None:
     """Taking out is idempotent, and only takes out."""
-    seen = visible(text)
+    seen = strip_hidden_characters(text)
 
-    assert hidden(seen) == ()
-    assert visible(seen) is seen
+    assert find_hidden_characters(seen) == ()
+    assert strip_hidden_characters(seen) is seen
     rest = iter(text)
     assert all(character in rest for character in seen)
 
@@ -63,7 +72,7 @@ def test_nothing_hidden_is_left_and_what_is_seen_stays(text: str) -> None:
 @given(HOSTILE)
 def test_findings_are_runs_in_order(text: str) -> None:
     """Each lies in the text after the one before it."""
-    found = hidden(text)
+    found = find_hidden_characters(text)
 
     assert all(one.start < one.end <= len(text) for one in found)
     assert all(left.end <= right.start for left, right in pairwise(found))
@@ -72,7 +81,9 @@ def test_findings_are_runs_in_order(text: str) -> None:
 def test_hidden_letters_are_read() -> None:
     """Tags spell letters, and selectors spell bytes."""
     tags = "".join(chr(0xE0000 + ord(one)) for one in "send it")
-    bytes_of = "".join(chr(0xFE00 + byte) if byte < 16 else chr(0xE0100 + byte - 16) for byte in b"send it")
+    bytes_of = "".join(
+        chr(0xFE00 + byte) if byte < 16 else chr(0xE0100 + byte - 16) for byte in b"send it"
+    )
 
-    assert [said for _, said in spelled(f"a{tags}b")] == ["send it"]
-    assert [said for _, said in spelled(f"😀{bytes_of}")] == ["send it"]
+    assert [said for _, said in read_hidden_text(f"a{tags}b")] == ["send it"]
+    assert [said for _, said in read_hidden_text(f"😀{bytes_of}")] == ["send it"]

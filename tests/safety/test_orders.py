@@ -1,4 +1,6 @@
-"""Planted orders are seen in English and Chinese, plain or hidden; ordinary talk of developers is not taken for one."""
+"""Planted orders are seen in English and Chinese, plain or hidden; ordinary talk of developers is
+not taken for one.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.safety.instructing import instructs
-from memorist.safety.orders import planted, signs_of_orders
+from memorist.safety.prompt_injection import find_injection_rules, find_injections, is_instruction
 
 pytestmark = pytest.mark.covers("SF-2")
 
@@ -52,52 +53,85 @@ system: linux | System: Ubuntu 24.04 | assistant: the second role | role: system
 from now on the tests use pytest | you should always validate input | You must not commit secrets. | Act as a proxy between the two | this document ends here. The system restarts. | print the prompt before sending
 提交前请运行测试 | 忽略这个警告即可 | 系统提示用户输入密码 | 不要告诉编译器 | 用户已登录 | 用户已确认订单 | 记住我 功能已实现 | 内存不足 | 以后再说 | 模型读取文件 | 请把日志发送到控制台 | 令牌发送到服务器后过期 | 别忘了更新文档 | 不要让用户看到报错
 """
-SENTENCES = [sentence.strip() for sentence in ORDINARY.replace("\n", " | ").split(" | ") if sentence.strip()]
+SENTENCES = [
+    sentence.strip() for sentence in ORDINARY.replace("\n", " | ").split(" | ") if sentence.strip()
+]
 
 
-@pytest.mark.parametrize(("rule", "text"), [(rule, text) for rule, texts in PLANTED.items() for text in texts])
+@pytest.mark.parametrize(
+    ("rule", "text"), [(rule, text) for rule, texts in PLANTED.items() for text in texts]
+)
 def test_planted_orders_are_seen(rule: str, text: str) -> None:
     """Each kind, also in the middle of a page, and the place is where it stands."""
     page = f"# Readme\nSome words before it.\n\n{text}\n\nAnd after it."
-    found = [finding for finding in planted(page) if finding.rule == rule]
+    found = [finding for finding in find_injections(page) if finding.rule == rule]
 
     assert found
-    assert rule in {finding.rule for finding in planted(text)}
+    assert rule in {finding.rule for finding in find_injections(text)}
     assert page.index(text) - 2 <= found[0].start < found[0].end <= page.index(text) + len(text) + 1
 
 
 @pytest.mark.parametrize("text", SENTENCES)
 def test_ordinary_talk_of_developers_is_no_planted_order(text: str) -> None:
     """Words such as ignore, system, prompt, user and memory are not enough."""
-    assert planted(text) == ()
+    assert find_injections(text) == ()
 
 
 def test_the_projects_own_documents_plant_nothing() -> None:
-    """Pages about agents, prompts, memory and compaction; but for those that show planted orders, and the tags of scaffolding, on purpose."""
+    """Pages about agents, prompts, memory and compaction; but for those that show planted orders,
+    and the tags of scaffolding, on purpose.
+    """
     on_purpose = {"safety.md", "attacks.md", "context.md", "world-state.md"}
-    documents = [path for path in sorted((Path(__file__).parents[2] / "docs").glob("*.md")) if path.name not in on_purpose]
+    documents = [
+        path
+        for path in sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+        if path.name not in on_purpose
+    ]
 
     assert documents
-    assert not [(path.name, finding) for path in documents for finding in planted(path.read_text("utf-8"))]
+    assert not [
+        (path.name, finding)
+        for path in documents
+        for finding in find_injections(path.read_text("utf-8"))
+    ]
 
 
-@given(st.text() | st.lists(st.sampled_from([text for texts in PLANTED.values() for text in texts] + SENTENCES), max_size=5).map(" ".join))
+@given(
+    st.text()
+    | st.lists(
+        st.sampled_from([text for texts in PLANTED.values() for text in texts] + SENTENCES),
+        max_size=5,
+    ).map(" ".join)
+)
 def test_findings_lie_in_the_text_in_order_and_apart(text: str) -> None:
     """Also where folding makes the text longer or shorter."""
-    found = planted(text)
+    found = find_injections(text)
 
     assert all(0 <= one.start < one.end <= len(text) for one in found)
     assert all(left.end <= right.start for left, right in pairwise(found))
 
 
 @pytest.mark.parametrize(
-    "unit", ["ignore all ", "remember ", "send secrets to ", "curl -d ", "a b ", "![x](https://a", "%69", "\u200b", "把密钥"]
+    "unit",
+    [
+        "ignore all ",
+        "remember ",
+        "send secrets to ",
+        "curl -d ",
+        "a b ",
+        "![x](https://a",
+        "%69",
+        "\u200b",
+        "把密钥",
+    ],
 )
 def test_long_runs_are_read_in_linear_time(unit: str) -> None:
-    """Half a million characters: a pattern that went back over them would not come to an end within the test's time limit."""
+    """Half a million characters: a pattern that went back over them would not come to an end within
+    the test's time limit.
+    """
     text = unit * (500_000 // len(unit))
 
-    assert all(finding.end <= len(text) for finding in planted(text))
+    assert all(finding.end <= len(text) for finding in find_injections(text))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +144,7 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
 )  # fmt: skip
 def test_orders_instruct(text: str) -> None:
     """To do or not to do, in English and Chinese, as an order, a duty, a ban or a polite question."""
-    assert instructs(text)
+    assert is_instruction(text)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +156,12 @@ def test_orders_instruct(text: str) -> None:
 )  # fmt: skip
 def test_statements_do_not_instruct(text: str) -> None:
     """Facts, states and preferences that are told."""
-    assert not instructs(text)
+    assert not is_instruction(text)
 
 
 @pytest.mark.parametrize("piece", ["x", "aB1/", "a ", "aaaaaaaa\n", "aaaaaaaa \t", "aaaaaaaa\n> "])
 def test_a_long_text_is_looked_through_in_linear_time(piece: str) -> None:
-    """A hundred thousand repeats of any piece come to an end; looking from each letter to the end of its run would take hours."""
-    assert signs_of_orders(piece * 100_000) == frozenset()
+    """A hundred thousand repeats of any piece come to an end; looking from each letter to the end
+    of its run would take hours.
+    """
+    assert find_injection_rules(piece * 100_000) == frozenset()

@@ -1,4 +1,6 @@
-"""Secrets: every rule finds its own in every context, what only looks like one is left alone, and no text makes the search slow or wrong."""
+"""Secrets: every rule finds its own in every context, what only looks like one is left alone, and
+no text makes the search slow or wrong.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.bench.secrets_corpus import ADDRESSED, SHAPES, Chance, Sample, fill, innocent, secrets
-from memorist.safety.finding import Finding
-from memorist.safety.secret_contexts import _KEYS
-from memorist.safety.secret_formats import FORMATS
-from memorist.safety.secrets import Redacted, find_secrets, mark, redact
+from benchmarks.secrets import ADDRESSED, SHAPES, Chance, Sample, fill, innocent, secrets
+from memorist.safety.secret_patterns import TOKEN_FORMATS
+from memorist.safety.secrets import (
+    _SECRET_KEYS,
+    RedactedText,
+    SafetyFinding,
+    find_secrets,
+    redact,
+    redaction_mark,
+)
 
 pytestmark = pytest.mark.covers("SF-1")
 
@@ -20,7 +27,7 @@ CORPUS = list(secrets(rounds=1))
 RULES = sorted({sample.rule for sample in CORPUS})
 PIECES = st.sampled_from(
     [
-        *(sample.text for sample in CORPUS[:: len(CORPUS) // 150]), *_KEYS, "[redacted: a]", "[redacted: github-token]", "[redacted: ", "=", ": ", '"', "'", "\\n",
+        *(sample.text for sample in CORPUS[:: len(CORPUS) // 150]), *_SECRET_KEYS, "[redacted: a]", "[redacted: github-token]", "[redacted: ", "=", ": ", '"', "'", "\\n",
         "\n", " ", "://", "@", "eyJ", ".eyJ", "Bearer ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "ghp_", "aK9xmP2qLr7vBn4w", "curl -u ", "x", "é", "İ", "密",
     ]
 )  # fmt: skip
@@ -29,24 +36,30 @@ TEXTS = st.lists(PIECES | st.text(max_size=8), max_size=12).map("".join)
 
 def test_every_format_has_examples_in_the_corpus() -> None:
     """No rule goes untested."""
-    assert {kind.name for kind in FORMATS} <= SHAPES.keys() | ADDRESSED.keys()
+    assert {kind.name for kind in TOKEN_FORMATS} <= SHAPES.keys() | ADDRESSED.keys()
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_each_rule_takes_its_secrets_out_in_every_context(rule: str) -> None:
-    """In .env files, JSON, shells, prose, code, YAML, escaped text and Chinese; the mark names the rule."""
+    """In .env files, JSON, shells, prose, code, YAML, escaped text and Chinese; the mark names the
+    rule.
+    """
     for sample in CORPUS:
         if sample.rule == rule:
             clean = redact(sample.text)
 
             assert sample.secret not in clean.text
             assert rule in clean.rules
-            assert mark(rule) in clean.text
+            assert redaction_mark(rule) in clean.text
 
 
-@pytest.mark.parametrize("sample", list(innocent()), ids=lambda sample: f"{sample.rule}-{sample.text[:20]!r}")
+@pytest.mark.parametrize(
+    "sample", list(innocent()), ids=lambda sample: f"{sample.rule}-{sample.text[:20]!r}"
+)
 def test_what_only_looks_like_a_secret_is_left_alone(sample: Sample) -> None:
-    """Digests, identifiers, pictures, public keys, placeholders, code, paths and prose come back as the same object."""
+    """Digests, identifiers, pictures, public keys, placeholders, code, paths and prose come back as
+    the same object.
+    """
     clean = redact(sample.text)
 
     assert clean.text is sample.text
@@ -59,7 +72,7 @@ def test_nothing_is_found_in_what_was_redacted(text: str) -> None:
     clean = redact(text)
 
     assert find_secrets(clean.text) == ()
-    assert redact(clean.text) == Redacted(clean.text)
+    assert redact(clean.text) == RedactedText(clean.text)
     assert redact(clean.text).text is clean.text
 
 
@@ -75,17 +88,37 @@ def test_findings_lie_in_the_text_in_order_and_apart(text: str) -> None:
 
 @pytest.mark.parametrize(
     "unit",
-    ["eyJ-", "eyJ-" * 30 + ".eyJ", "token=", "AccountKey=", "-----BEGIN PRIVATE KEY-----", "://a:", "密码是", "CFPAT-", "curl -u ", "A"],
+    [
+        "eyJ-",
+        "eyJ-" * 30 + ".eyJ",
+        "token=",
+        "AccountKey=",
+        "-----BEGIN PRIVATE KEY-----",
+        "://a:",
+        "密码是",
+        "CFPAT-",
+        "curl -u ",
+        "A",
+    ],
 )
 def test_long_runs_of_what_a_rule_looks_for_are_read_in_linear_time(unit: str) -> None:
-    """A million characters: a pattern that went back over them would take an hour, and the test's time limit would end it."""
+    """A million characters: a pattern that went back over them would take an hour, and the test's
+    time limit would end it.
+    """
     text = unit * (1_000_000 // len(unit))
 
-    assert all(left.end <= right.start for left, right in pairwise((*find_secrets(text), Finding(len(text), len(text), "end"))))
+    assert all(
+        left.end <= right.start
+        for left, right in pairwise(
+            (*find_secrets(text), SafetyFinding(len(text), len(text), "end"))
+        )
+    )
 
 
 def test_secrets_in_a_chain_are_all_taken_out() -> None:
-    """A secret that becomes one only when its neighbour is gone is found as well, without reading the text once for each."""
+    """A secret that becomes one only when its neighbour is gone is found as well, without reading
+    the text once for each.
+    """
     chance = Chance(7)
     chain = "".join(fill("dop_v1_{H64}", chance)[0] for _ in range(200))
 
@@ -93,17 +126,17 @@ def test_secrets_in_a_chain_are_all_taken_out() -> None:
 
     assert find_secrets(clean.text) == ()
     assert "dop_v1_" not in clean.text
-    assert clean.text.endswith(mark("unreadable"))
+    assert clean.text.endswith(redaction_mark("unreadable"))
 
 
 def test_a_secret_does_not_hide_behind_a_mark() -> None:
     """A mark is never marked again, and what stands around it in a value still goes."""
     secret = fill("{A14}9x", Chance(3))[0]
 
-    clean = redact(f'password="{mark("password")}{secret}"')
+    clean = redact(f'password="{redaction_mark("password")}{secret}"')
 
     assert secret not in clean.text
-    assert clean.text.startswith(f'password="{mark("password")}')
+    assert clean.text.startswith(f'password="{redaction_mark("password")}')
 
 
 def test_a_long_secret_goes_to_its_end() -> None:
@@ -118,7 +151,7 @@ def test_places_hold_where_small_letters_are_longer() -> None:
     """A capital whose small form is two characters does not shift what is cut out."""
     secret = fill("{A14}9x", Chance(4))[0]
 
-    assert redact(f"İİİ password={secret} İ").text == f"İİİ password={mark('password')} İ"
+    assert redact(f"İİİ password={secret} İ").text == f"İİİ password={redaction_mark('password')} İ"
 
 
 @pytest.mark.parametrize("count", [0, 19_990, (1 << 20) - 15, (1 << 20) - 3, 1 << 20])

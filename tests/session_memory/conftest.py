@@ -6,49 +6,57 @@ from typing import Any
 
 import pytest
 
-from memorist.core.messages import Message, Origin, Text, Thinking, ToolResult, ToolUse
-from memorist.session_memory.ledger import Ledger
-from memorist.session_memory.structural import NotesBudget, render
+from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
+from memorist.session_memory.structural import NotesBudget, render_structural_notes
+from memorist.transcript.ledger import TranscriptLedger
 
 
 class Told:
-    """A session that is told step by step; every text in it is kept, so that nothing can be invented unseen."""
+    """A session that is told step by step; every text in it is kept, so that nothing can be
+    invented unseen.
+    """
 
     def __init__(self, cwd: str = "/home/dev/project") -> None:
-        self.ledger = Ledger(cwd)
+        self.ledger = TranscriptLedger(cwd)
         self.words: list[str] = [cwd]
         self._calls = 0
 
     def _add(self, role: Any, origin: Origin, *blocks: Any) -> Told:
-        self.ledger.add(Message(id=f"m{self.ledger.messages}", role=role, blocks=blocks, origin=origin))
+        self.ledger.add(
+            Message(id=f"m{self.ledger.messages}", role=role, blocks=blocks, origin=origin)
+        )
         return self
 
     def user(self, text: str) -> Told:
         self.words.append(text)
-        return self._add("user", Origin.USER, Text(text))
+        return self._add("user", Origin.USER, TextBlock(text))
 
     def harness(self, text: str) -> Told:
         self.words.append(text)
-        return self._add("user", Origin.INJECTED, Text(text))
+        return self._add("user", Origin.INJECTED, TextBlock(text))
 
     def says(self, text: str) -> Told:
         self.words.append(text)
-        return self._add("assistant", Origin.MODEL, Text(text))
+        return self._add("assistant", Origin.MODEL, TextBlock(text))
 
     def thinks(self, text: str) -> Told:
         self.words.append(text)
-        return self._add("assistant", Origin.MODEL, Thinking(text))
+        return self._add("assistant", Origin.MODEL, ThinkingBlock(text))
 
     def calls(self, name: str, given: Any = None, *, arguments: str | None = None) -> Told:
         """A call that stays open until `answers`."""
         self._calls += 1
         self.words += [name, str(given), arguments or ""]
         self.words += _texts(given)
-        return self._add("assistant", Origin.MODEL, ToolUse(f"c{self._calls}", name, given or {}, arguments))
+        return self._add(
+            "assistant", Origin.MODEL, ToolUse(f"c{self._calls}", name, given or {}, arguments)
+        )
 
     def answers(self, text: str, *, error: bool = False) -> Told:
         self.words.append(text)
-        return self._add("user", Origin.TOOL, ToolResult(f"c{self._calls}", (Text(text),), is_error=error))
+        return self._add(
+            "user", Origin.TOOL, ToolResult(f"c{self._calls}", (TextBlock(text),), is_error=error)
+        )
 
     def runs(self, command: str, output: str = "", *, error: bool = False) -> Told:
         return self.calls("Bash", {"command": command}).answers(output, error=error)
@@ -58,7 +66,7 @@ class Told:
         return self.calls("Edit", given).answers(f"The file {path} has been updated successfully.")
 
     def notes(self, **budget: int) -> dict[str, str]:
-        return render(self.ledger, NotesBudget(**budget) if budget else None)
+        return render_structural_notes(self.ledger, NotesBudget(**budget) if budget else None)
 
 
 def _texts(value: Any) -> list[str]:
@@ -66,7 +74,11 @@ def _texts(value: Any) -> list[str]:
         return [value]
     if isinstance(value, dict):
         return [text for key, each in value.items() for text in [str(key), *_texts(each)]]
-    return [text for each in value for text in _texts(each)] if isinstance(value, list) else [str(value)]
+    return (
+        [text for each in value for text in _texts(each)]
+        if isinstance(value, list)
+        else [str(value)]
+    )
 
 
 @pytest.fixture

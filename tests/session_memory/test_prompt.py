@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.core.template import names
-from memorist.prompts.load import load
-from memorist.session_memory.prompt import Texts, reminders, update_prompt
-from memorist.session_memory.sections import compose
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.core.markdown import find_placeholders, load_prompt
+from memorist.session_memory.notes import NotesPrompts, render_reminders, render_update_prompt
+from memorist.session_memory.template import compose_notes
+from memorist.settings import SessionMemorySettings
 
-TEXTS = Texts(
-    template=load("session_memory/template"),
-    prompt=load("session_memory/update"),
-    section_reminder=load("session_memory/reminder_section"),
-    total_reminder=load("session_memory/reminder_total"),
+TEXTS = NotesPrompts(
+    template=load_prompt("session_memory/template"),
+    prompt=load_prompt("session_memory/update"),
+    section_reminder=load_prompt("session_memory/reminder_section"),
+    total_reminder=load_prompt("session_memory/reminder_total"),
 )
 SETTINGS = SessionMemorySettings()
 
@@ -22,44 +21,61 @@ SETTINGS = SessionMemorySettings()
 @pytest.mark.covers("SM-6")
 def test_our_prompts_ask_for_exactly_what_their_builder_gives() -> None:
     """A name without a value, or a value without a name, cannot slip in."""
-    assert names(TEXTS.prompt) == {"currentNotes", "notesPath", "sectionTokens", "reminders"}
-    assert names(TEXTS.section_reminder) == {"title", "tokens", "limit"}
-    assert names(TEXTS.total_reminder) == {"tokens", "limit"}
+    assert find_placeholders(TEXTS.prompt) == {
+        "currentNotes",
+        "notesPath",
+        "sectionTokens",
+        "reminders",
+    }
+    assert find_placeholders(TEXTS.section_reminder) == {"title", "tokens", "limit"}
+    assert find_placeholders(TEXTS.total_reminder) == {"tokens", "limit"}
 
 
 @pytest.mark.covers("SM-6")
 def test_the_prompt_holds_the_notes_and_the_path_as_they_are() -> None:
     """Braces inside the notes are text."""
-    prompt = update_prompt("# A\nuses {{braces}} and $1", "/notes/summary.md", TEXTS, SETTINGS)
+    prompt = render_update_prompt(
+        "# A\nuses {{braces}} and $1", "/notes/summary.md", TEXTS, SETTINGS
+    )
 
-    assert "<current_notes_content>\n# A\nuses {{braces}} and $1\n</current_notes_content>" in prompt
+    assert (
+        "<current_notes_content>\n# A\nuses {{braces}} and $1\n</current_notes_content>" in prompt
+    )
     assert "`/notes/summary.md`" in prompt
 
 
 @pytest.mark.covers("SM-6")
 def test_an_own_prompt_keeps_unknown_names() -> None:
     """The user's file is the user's."""
-    own = Texts(
+    own = NotesPrompts(
         template=TEXTS.template,
         prompt="Mine: {{currentNotes}} {{whatever}}",
         section_reminder=TEXTS.section_reminder,
         total_reminder=TEXTS.total_reminder,
-        own_prompt=True,
+        is_user_prompt=True,
     )
 
-    assert update_prompt("notes", "p", own, SETTINGS) == "Mine: notes {{whatever}}\n"
+    assert render_update_prompt("notes", "p", own, SETTINGS) == "Mine: notes {{whatever}}\n"
 
 
 @pytest.mark.covers("SM-7")
 def test_sections_over_their_limit_are_named_largest_first_and_the_two_that_matter_last() -> None:
     """Current State and Errors & Corrections are to be shortened after all others."""
-    notes = compose(
+    notes = compose_notes(
         TEXTS.template,
-        {"Current State": "x" * 20_000, "Worklog": "x" * 9_000, "Learnings": "x" * 12_000, "Key results": "small"},
+        {
+            "Current State": "x" * 20_000,
+            "Worklog": "x" * 9_000,
+            "Learnings": "x" * 12_000,
+            "Key results": "small",
+        },
     )
-    said = reminders(notes, TEXTS, SETTINGS)
+    said = render_reminders(notes, TEXTS, SETTINGS)
 
-    assert [said.find(f"`{title}`") > 0 for title in ("Learnings", "Worklog", "Current State", "Key results")] == [True, True, True, False]
+    assert [
+        said.find(f"`{title}`") > 0
+        for title in ("Learnings", "Worklog", "Current State", "Key results")
+    ] == [True, True, True, False]
     assert said.index("`Learnings`") < said.index("`Worklog`") < said.index("`Current State` has")
     assert "whole" not in said
 
@@ -67,12 +83,14 @@ def test_sections_over_their_limit_are_named_largest_first_and_the_two_that_matt
 @pytest.mark.covers("SM-7")
 def test_notes_over_the_total_get_the_stronger_order_first() -> None:
     """12,000 tokens in all is the limit."""
-    notes = compose(TEXTS.template, {"Worklog": "x" * 60_000})
+    notes = compose_notes(TEXTS.template, {"Worklog": "x" * 60_000})
 
-    assert reminders(notes, TEXTS, SETTINGS).startswith("The notes as a whole")
+    assert render_reminders(notes, TEXTS, SETTINGS).startswith("The notes as a whole")
 
 
 @pytest.mark.covers("SM-7")
 def test_small_notes_get_no_reminder() -> None:
     """Nothing is said where nothing is due."""
-    assert reminders(compose(TEXTS.template, {"Worklog": "short"}), TEXTS, SETTINGS) == ""
+    assert (
+        render_reminders(compose_notes(TEXTS.template, {"Worklog": "short"}), TEXTS, SETTINGS) == ""
+    )

@@ -6,16 +6,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.prompts.load import load
-from memorist.session_memory.sections import STRUCTURAL_MARK, bodies, compose, frames, is_empty, mend, merge_structural
+from memorist.core.markdown import load_prompt
+from memorist.session_memory.template import (
+    STRUCTURAL_MARK,
+    compose_notes,
+    is_empty_notes,
+    merge_structural_notes,
+    repair_notes,
+    section_bodies,
+    template_sections,
+)
 
-TEMPLATE = load("session_memory/template")
-TITLES = [frame.title for frame in frames(TEMPLATE)]
-FILLED = compose(TEMPLATE, {title: f"text of {title}\nsecond line" for title in TITLES})
+TEMPLATE = load_prompt("session_memory/template")
+TITLES = [frame.title for frame in template_sections(TEMPLATE)]
+FILLED = compose_notes(TEMPLATE, {title: f"text of {title}\nsecond line" for title in TITLES})
 
 
 def frame_lines(text: str) -> list[str]:
-    wanted = {line for frame in frames(TEMPLATE) for line in (frame.header, frame.hint)}
+    wanted = {line for frame in template_sections(TEMPLATE) for line in (frame.header, frame.hint)}
     return [line for line in text.splitlines() if line in wanted]
 
 
@@ -34,15 +42,18 @@ def test_the_template_has_the_ten_sections_in_order() -> None:
         "Key results",
         "Worklog",
     ]
-    assert all(frame.hint.startswith("_") and frame.hint.endswith("_") for frame in frames(TEMPLATE))
+    assert all(
+        frame.hint.startswith("_") and frame.hint.endswith("_")
+        for frame in template_sections(TEMPLATE)
+    )
 
 
 @pytest.mark.covers("SM-12")
 def test_the_template_alone_counts_as_no_notes() -> None:
     """Space at the ends and missing text make no notes."""
-    assert is_empty("\n" + TEMPLATE + "\n\n", TEMPLATE)
-    assert is_empty(compose(TEMPLATE, {}), TEMPLATE)
-    assert not is_empty(FILLED, TEMPLATE)
+    assert is_empty_notes("\n" + TEMPLATE + "\n\n", TEMPLATE)
+    assert is_empty_notes(compose_notes(TEMPLATE, {}), TEMPLATE)
+    assert not is_empty_notes(FILLED, TEMPLATE)
 
 
 @pytest.mark.covers("SM-5")
@@ -50,15 +61,20 @@ def test_a_clean_edit_is_kept_as_it_is() -> None:
     """No repair where none is needed."""
     edited = FILLED.replace("text of Worklog", "new words")
 
-    assert mend(FILLED, edited, TEMPLATE) == type(mend(FILLED, edited, TEMPLATE))(edited, ())
+    assert repair_notes(FILLED, edited, TEMPLATE) == type(repair_notes(FILLED, edited, TEMPLATE))(
+        edited, ()
+    )
 
 
 @pytest.mark.covers("SM-5")
 def test_changed_headers_and_hints_are_the_templates_again_and_no_word_is_lost() -> None:
     """A model that renames case, rewrites a hint and adds a section loses nothing."""
-    hint = frames(TEMPLATE)[1].hint
-    edited = FILLED.replace("# Current State", "#  current state").replace(hint, "_my own hint_") + "\n# Extra\nadded words\n"
-    mended = mend(FILLED, edited, TEMPLATE)
+    hint = template_sections(TEMPLATE)[1].hint
+    edited = (
+        FILLED.replace("# Current State", "#  current state").replace(hint, "_my own hint_")
+        + "\n# Extra\nadded words\n"
+    )
+    mended = repair_notes(FILLED, edited, TEMPLATE)
 
     assert frame_lines(mended.text) == frame_lines(FILLED)
     assert "text of Current State" in mended.text
@@ -71,16 +87,16 @@ def test_changed_headers_and_hints_are_the_templates_again_and_no_word_is_lost()
 def test_a_deleted_section_gets_its_former_text_back() -> None:
     """Deleting is not the model's to do."""
     start, end = FILLED.index("# Learnings"), FILLED.index("# Key results")
-    mended = mend(FILLED, FILLED[:start] + FILLED[end:], TEMPLATE)
+    mended = repair_notes(FILLED, FILLED[:start] + FILLED[end:], TEMPLATE)
 
-    assert bodies(mended.text, TEMPLATE)["Learnings"] == "text of Learnings\nsecond line"
+    assert section_bodies(mended.text, TEMPLATE)["Learnings"] == "text of Learnings\nsecond line"
     assert any("Learnings" in repair for repair in mended.repairs)
 
 
 @pytest.mark.covers("SM-5")
 def test_an_edit_that_leaves_little_of_the_frame_is_rolled_back() -> None:
     """Overwriting the file with something else changes nothing."""
-    mended = mend(FILLED, "I have updated the notes.", TEMPLATE)
+    mended = repair_notes(FILLED, "I have updated the notes.", TEMPLATE)
 
     assert mended.text == FILLED
     assert mended.rolled_back
@@ -88,23 +104,32 @@ def test_an_edit_that_leaves_little_of_the_frame_is_rolled_back() -> None:
 
 @pytest.mark.covers("SM-5")
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([*FILLED.splitlines(), "# Foo", "```", "plain", "_x_", ""]), max_size=60))
+@given(
+    st.lists(
+        st.sampled_from([*FILLED.splitlines(), "# Foo", "```", "plain", "_x_", ""]), max_size=60
+    )
+)
 def test_whatever_comes_back_the_frame_is_whole(lines: list[str]) -> None:
     """For any mixture of lines the result has every header and hint once, in order."""
-    mended = mend(FILLED, "\n".join(lines), TEMPLATE)
+    mended = repair_notes(FILLED, "\n".join(lines), TEMPLATE)
 
-    assert [frame for frame in frame_lines(mended.text) if frame.startswith("# ")] == [frame.header for frame in frames(TEMPLATE)]
+    assert [frame for frame in frame_lines(mended.text) if frame.startswith("# ")] == [
+        frame.header for frame in template_sections(TEMPLATE)
+    ]
     assert set(frame_lines(FILLED)) <= set(frame_lines(mended.text))
 
 
 @pytest.mark.covers("SM-13")
 def test_what_structure_proved_stands_apart_and_is_replaced_next_time() -> None:
     """The mark tells the two apart; a model's text is never touched by a structural update."""
-    written = compose(TEMPLATE, {"Learnings": "a model's words"})
-    once = merge_structural(written, TEMPLATE, {"Learnings": "first", "Worklog": "step 1"})
-    twice = merge_structural(once, TEMPLATE, {"Learnings": "second"})
+    written = compose_notes(TEMPLATE, {"Learnings": "a model's words"})
+    once = merge_structural_notes(written, TEMPLATE, {"Learnings": "first", "Worklog": "step 1"})
+    twice = merge_structural_notes(once, TEMPLATE, {"Learnings": "second"})
 
-    assert bodies(twice, TEMPLATE)["Learnings"] == f"a model's words\n\n{STRUCTURAL_MARK}\nsecond"
+    assert (
+        section_bodies(twice, TEMPLATE)["Learnings"]
+        == f"a model's words\n\n{STRUCTURAL_MARK}\nsecond"
+    )
     assert "first" not in twice
     assert "step 1" not in twice
 
@@ -113,6 +138,8 @@ def test_what_structure_proved_stands_apart_and_is_replaced_next_time() -> None:
 def test_an_own_template_rules_the_frame() -> None:
     """Other sections, with or without hints, are kept as the user wrote them."""
     own = "# Status\n_where it stands_\n\n# Open\n"
-    text = merge_structural(own, own, {"Status": "here", "Current State": "not in this template"})
+    text = merge_structural_notes(
+        own, own, {"Status": "here", "Current State": "not in this template"}
+    )
 
     assert text == f"# Status\n_where it stands_\n{STRUCTURAL_MARK}\nhere\n\n# Open\n"

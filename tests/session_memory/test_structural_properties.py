@@ -12,14 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text, Thinking, ToolResult, ToolUse
-from memorist.core.tokens import estimate_text
-from memorist.formats.recognise import read
-from memorist.formats.recorded import Boundary, Head
-from memorist.session_memory.ledger import Ledger
-from memorist.session_memory.lexicon import token_cost
-from memorist.session_memory.structural import NotesBudget, render
-from memorist.store.lines import LineFile
+from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
+from memorist.core.text import estimate_token_cost
+from memorist.core.tokens import estimate_text_tokens
+from memorist.formats.detect import read_session
+from memorist.formats.transcript import CompactionBoundary, SessionHead
+from memorist.session_memory.structural import NotesBudget, render_structural_notes
+from memorist.store.transcript import LineFile
+from memorist.transcript.ledger import TranscriptLedger
 
 pytestmark = pytest.mark.covers("SM-13")
 
@@ -38,57 +38,90 @@ LABELS = frozenset(
 )
 """Every word of ours that may stand in notes."""
 
-PIECES = ["parser", "cache", "because", "the", "Tenant", "fails", "`read_all`", "src/a.py", "error:", "passed.", "12", "must", "ünïcode"]
+PIECES = [
+    "parser",
+    "cache",
+    "because",
+    "the",
+    "Tenant",
+    "fails",
+    "`read_all`",
+    "src/a.py",
+    "error:",
+    "passed.",
+    "12",
+    "must",
+    "ünïcode",
+]
 MARKS = ["|", "**", "```", "\n", "- ", "# "]
-TEXTS = st.lists(st.sampled_from([*PIECES, *MARKS]), max_size=25).map(" ".join) | st.text(max_size=80)
-STEPS = st.sampled_from(["user", "says", "thinks", "runs", "fails", "edits", "todo", "open", "boundary"])
+TEXTS = st.lists(st.sampled_from([*PIECES, *MARKS]), max_size=25).map(" ".join) | st.text(
+    max_size=80
+)
+STEPS = st.sampled_from(
+    ["user", "says", "thinks", "runs", "fails", "edits", "todo", "open", "boundary"]
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(STEPS, TEXTS, TEXTS), max_size=25))
-def test_every_word_of_the_notes_is_a_label_or_stands_in_the_transcript(steps: list[tuple[str, str, str]]) -> None:
+def test_every_word_of_the_notes_is_a_label_or_stands_in_the_transcript(
+    steps: list[tuple[str, str, str]],
+) -> None:
     """Nothing is invented, whatever is said and done."""
-    ledger = Ledger("/home/dev")
+    ledger = TranscriptLedger("/home/dev")
     heard: list[str] = []
     for number, (kind, one, two) in enumerate(steps):
         heard += [one, two]
         for message in _messages(kind, one, two, number):
             ledger.add(message)
         if kind == "boundary":
-            ledger.boundary(None)
+            ledger.on_compaction(None)
 
-    _check(render(ledger), " ".join([*heard, "bash edit todowrite read", "/home/dev"]))
+    _check(
+        render_structural_notes(ledger), " ".join([*heard, "bash edit todowrite read", "/home/dev"])
+    )
 
 
 def _messages(kind: str, one: str, two: str, number: int) -> Iterator[Message]:
     def message(block: Any, origin: Origin) -> Message:
-        return Message(id=f"m{number}", role="assistant" if origin is Origin.MODEL else "user", blocks=(block,), origin=origin)
+        return Message(
+            id=f"m{number}",
+            role="assistant" if origin is Origin.MODEL else "user",
+            blocks=(block,),
+            origin=origin,
+        )
 
     tools: dict[str, tuple[str, dict[str, Any], bool]] = {
         "runs": ("Bash", {"command": one}, False),
         "fails": ("Bash", {"command": one}, True),
-        "edits": ("Edit", {"file_path": f"/home/dev/{one}", "old_string": two, "new_string": one}, False),
+        "edits": (
+            "Edit",
+            {"file_path": f"/home/dev/{one}", "old_string": two, "new_string": one},
+            False,
+        ),
         "todo": ("TodoWrite", {"todos": [{"content": one, "status": "pending"}]}, False),
         "open": ("Read", {"file_path": one}, False),
     }
     if kind == "user":
-        yield message(Text(one), Origin.USER)
+        yield message(TextBlock(one), Origin.USER)
     elif kind == "says":
-        yield message(Text(f"{one}\n\n{two}"), Origin.MODEL)
+        yield message(TextBlock(f"{one}\n\n{two}"), Origin.MODEL)
     elif kind == "thinks":
-        yield message(Thinking(one), Origin.MODEL)
+        yield message(ThinkingBlock(one), Origin.MODEL)
     elif kind in tools:
         name, given_, failed = tools[kind]
         yield message(ToolUse(f"c{number}", name, given_), Origin.MODEL)
         if kind != "open":
-            yield message(ToolResult(f"c{number}", (Text(two),), is_error=failed), Origin.TOOL)
+            yield message(ToolResult(f"c{number}", (TextBlock(two),), is_error=failed), Origin.TOOL)
 
 
 def _check(notes: dict[str, str], transcript: str) -> None:
     known = transcript.lower()
     for section, body in notes.items():
         for word in re.findall(r"[^\W\d_]+", body):
-            assert word.lower() in LABELS or word.lower() in known, f"{word!r} in {section} is invented"
+            assert word.lower() in LABELS or word.lower() in known, (
+                f"{word!r} in {section} is invented"
+            )
 
 
 @settings(max_examples=40, deadline=None)
@@ -96,15 +129,22 @@ def _check(notes: dict[str, str], transcript: str) -> None:
 @example(["\u0800\U00010000\U00010000"], 150, 100)
 def test_notes_keep_to_the_sizes_they_are_given(texts: list[str], total: int, section: int) -> None:
     """Each section and the whole stay within the budget, by the notes' own count."""
-    ledger = Ledger()
+    ledger = TranscriptLedger()
     for number, text in enumerate(texts):
         origin = Origin.USER if number % 3 == 0 else Origin.MODEL
-        ledger.add(Message(id=str(number), role="user", blocks=(Text(f"{text} {number} " * 20),), origin=origin))
+        ledger.add(
+            Message(
+                id=str(number),
+                role="user",
+                blocks=(TextBlock(f"{text} {number} " * 20),),
+                origin=origin,
+            )
+        )
 
-    notes = render(ledger, NotesBudget(total_tokens=total, section_tokens=section))
+    notes = render_structural_notes(ledger, NotesBudget(total_tokens=total, section_tokens=section))
 
-    assert sum(token_cost(body) for body in notes.values()) <= total
-    assert all(token_cost(body) <= section for body in notes.values())
+    assert sum(estimate_token_cost(body) for body in notes.values()) <= total
+    assert all(estimate_token_cost(body) <= section for body in notes.values())
 
 
 def test_growth_is_bounded_however_long_the_session(told: Any) -> None:
@@ -114,15 +154,22 @@ def test_growth_is_bounded_however_long_the_session(told: Any) -> None:
     for number in range(12_500):
         session.words.clear()
         session.user(f"please change module_{number} because of case {number}")
-        session.says(f"Let me look at module_{number}. The reason is that value_{number} must stay below limit_{number} always.")
-        session.runs(f"pytest tests/test_{number}.py", f"E   ValueError: bad_{number}\n{number % 7} failed", error=number % 2 == 0)
+        session.says(
+            f"Let me look at module_{number}. The reason is that value_{number} must stay "
+            f"below limit_{number} always."
+        )
+        session.runs(
+            f"pytest tests/test_{number}.py",
+            f"E   ValueError: bad_{number}\n{number % 7} failed",
+            error=number % 2 == 0,
+        )
         session.edits(f"/home/dev/project/m{number}.py", f"a_{number} = 1", f"b_{number} = 2")
         if number in (4_000, 12_499):
             sizes.append(_held(session.ledger))
 
     assert session.ledger.messages > 50_000
     assert sizes[1] < sizes[0] * 1.5
-    assert sum(token_cost(body) for body in session.notes().values()) <= 2_900
+    assert sum(estimate_token_cost(body) for body in session.notes().values()) <= 2_900
 
 
 def _held(root: Any) -> int:
@@ -157,19 +204,24 @@ def test_notes_of_recorded_sessions_invent_nothing_and_keep_their_size() -> None
     if not paths:
         pytest.skip("no recorded sessions beside the project")
     for path in paths:
-        ledger, heard = Ledger(), []
-        for entry in read(LineFile(path)):
+        ledger, heard = TranscriptLedger(), []
+        for entry in read_session(LineFile(path)):
             match entry:
                 case Message():
                     ledger.add(entry)
-                case Boundary():
-                    ledger.boundary(entry.tokens_before)
-                case Head():
+                case CompactionBoundary():
+                    ledger.on_compaction(entry.tokens_before)
+                case SessionHead():
                     ledger.cwd, ledger.title, ledger.branch = entry.cwd, entry.title, entry.branch
                     heard.append(f"{entry.cwd} {entry.title} {entry.branch}")
                 case _:
                     pass
-        notes = render(ledger)
-        _check(notes, path.read_text("utf-8").encode().decode("unicode_escape", "ignore") + path.read_text("utf-8") + " ".join(heard))
-        assert sum(map(estimate_text, notes.values())) <= 3_300
-        assert sum(token_cost(body) for body in notes.values()) <= 2_900
+        notes = render_structural_notes(ledger)
+        _check(
+            notes,
+            path.read_text("utf-8").encode().decode("unicode_escape", "ignore")
+            + path.read_text("utf-8")
+            + " ".join(heard),
+        )
+        assert sum(map(estimate_text_tokens, notes.values())) <= 3_300
+        assert sum(estimate_token_cost(body) for body in notes.values()) <= 2_900

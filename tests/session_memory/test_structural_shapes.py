@@ -7,21 +7,35 @@ from typing import Any
 
 import pytest
 
+from memorist.core.apply_patch import parse_patch
 from memorist.core.messages import ToolUse
-from memorist.session_memory.actions import Changes, Reads, Runs, Uses, action_of
-from memorist.session_memory.lexicon import token_cost
-from memorist.session_memory.outcomes import answers
-from memorist.session_memory.patches import parse_patch
-from memorist.session_memory.shell import commit_message, files_read, kind_of, short_command
+from memorist.core.text import estimate_token_cost
+from memorist.transcript.outcomes import parse_user_answers
+from memorist.transcript.shell import (
+    classify_command,
+    find_commit_message,
+    find_printed_files,
+    shorten_command,
+)
+from memorist.transcript.tool_calls import (
+    ChangeAction,
+    CommandAction,
+    OtherToolAction,
+    ReadAction,
+    parse_tool_action,
+)
 
 pytestmark = pytest.mark.covers("SM-13")
 
-PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-old = 1\n+new = 2\n*** Add File: b.md\n+Hello there\n*** Delete File: c.txt\n*** End Patch"
+PATCH = (
+    "*** Begin Patch\n*** Update File: src/a.py\n@@\n-old = 1\n+new = 2\n*** Add File: "
+    "b.md\n+Hello there\n*** Delete File: c.txt\n*** End Patch"
+)
 
 
 def call(name: str, given: Any = None, arguments: str | None = None) -> Any:
     """The action of a call."""
-    return action_of(ToolUse("id", name, given or {}, arguments))
+    return parse_tool_action(ToolUse("id", name, given or {}, arguments))
 
 
 @pytest.mark.parametrize(
@@ -31,14 +45,17 @@ def call(name: str, given: Any = None, arguments: str | None = None) -> Any:
         ("exec_command", {"cmd": "go test ./..."}),
         ("shell", {"command": ["bash", "-lc", "go test ./..."]}),
         ("shell_command", {"command": "go test ./..."}),
-        ("local_shell_call", {"action": {"type": "exec", "command": ["/bin/zsh", "-lc", "go test ./..."]}}),
+        (
+            "local_shell_call",
+            {"action": {"type": "exec", "command": ["/bin/zsh", "-lc", "go test ./..."]}},
+        ),
     ],
 )
 def test_every_shell_tool_runs_the_same_command(name: str, given: dict[str, Any]) -> None:
     """Whatever the family calls its shell, the command line is found and known to be a test."""
     action = call(name, given)
 
-    assert isinstance(action, Runs)
+    assert isinstance(action, CommandAction)
     assert (action.short, action.kind) == ("go test ./...", "test")
 
 
@@ -50,29 +67,65 @@ def test_every_shell_tool_runs_the_same_command(name: str, given: dict[str, Any]
         ("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH}\nEOF"}, None),
     ],
 )
-def test_a_patch_is_read_wherever_it_stands(name: str, given: dict[str, Any], arguments: str | None) -> None:
+def test_a_patch_is_read_wherever_it_stands(
+    name: str, given: dict[str, Any], arguments: str | None
+) -> None:
     """As a custom tool's text, as an argument, inside a shell command: the same three changes."""
     action = call(name, given, arguments)
 
-    assert [(change.path, change.kind) for change in action.changes] == [("src/a.py", "edit"), ("b.md", "add"), ("c.txt", "delete")]
+    assert [(change.path, change.kind) for change in action.changes] == [
+        ("src/a.py", "edit"),
+        ("b.md", "add"),
+        ("c.txt", "delete"),
+    ]
     assert (action.changes[0].old, action.changes[0].new) == ("old = 1", "new = 2")
 
 
 def test_an_unknown_tool_gives_its_paths() -> None:
     """A tool nobody told us of is still known by the files it names."""
-    action = call("mcp__editor__open", {"filePath": "src/view.ts", "zoom": 2, "note": "show the header"})
+    action = call(
+        "mcp__editor__open", {"filePath": "src/view.ts", "zoom": 2, "note": "show the header"}
+    )
 
-    assert action == Uses("mcp__editor__open", "show the header", ("src/view.ts",))
+    assert action == OtherToolAction("mcp__editor__open", "show the header", ("src/view.ts",))
 
 
 @pytest.mark.parametrize(
-    "name", ["Bash", "Read", "Edit", "MultiEdit", "Write", "Grep", "TodoWrite", "TaskUpdate", "AskUserQuestion", "Task", "apply_patch", "x"]
+    "name",
+    [
+        "Bash",
+        "Read",
+        "Edit",
+        "MultiEdit",
+        "Write",
+        "Grep",
+        "TodoWrite",
+        "TaskUpdate",
+        "AskUserQuestion",
+        "Task",
+        "apply_patch",
+        "x",
+    ],
 )
-@pytest.mark.parametrize("value", [None, 7, [], {}, [None, 3, {"question": 1}], {"a": {"b": []}}, True])
+@pytest.mark.parametrize(
+    "value", [None, 7, [], {}, [None, 3, {"question": 1}], {"a": {"b": []}}, True]
+)
 def test_wrong_types_in_a_tools_input_are_passed_over(told: Any, name: str, value: Any) -> None:
     """Recorded inputs may hold anything; notes are made all the same."""
     given = dict.fromkeys(
-        ("command", "file_path", "path", "edits", "todos", "questions", "pattern", "taskId", "description", "input"), value
+        (
+            "command",
+            "file_path",
+            "path",
+            "edits",
+            "todos",
+            "questions",
+            "pattern",
+            "taskId",
+            "description",
+            "input",
+        ),
+        value,
     )
 
     session = told().user("do it").calls(name, given).answers("done")
@@ -83,13 +136,34 @@ def test_wrong_types_in_a_tools_input_are_passed_over(told: Any, name: str, valu
 @pytest.mark.parametrize(
     ("output", "code", "ok"),
     [
-        ("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nok all good", None, True),
-        ("Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 101\nOutput:\nerror: could not compile", 101, False),
+        (
+            "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nok all "
+            "good",
+            None,
+            True,
+        ),
+        (
+            "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code "
+            "101\nOutput:\nerror: could not compile",
+            101,
+            False,
+        ),
         ("Exit code: 1\nWall time: 2 seconds\nOutput:\nerror: could not compile", 1, False),
-        (json.dumps({"output": "error: could not compile\n", "metadata": {"exit_code": 1, "duration_seconds": 0.1}}), 1, False),
+        (
+            json.dumps(
+                {
+                    "output": "error: could not compile\n",
+                    "metadata": {"exit_code": 1, "duration_seconds": 0.1},
+                }
+            ),
+            1,
+            False,
+        ),
     ],
 )
-def test_codex_exit_status_is_read_from_the_head_of_the_output(session: Any, output: str, code: int | None, ok: bool) -> None:
+def test_codex_exit_status_is_read_from_the_head_of_the_output(
+    session: Any, output: str, code: int | None, ok: bool
+) -> None:
     """Codex has no error flag: the header or the metadata tells how a command ended."""
     session.user("build").calls("exec_command", {"cmd": "cargo build"}).answers(output)
 
@@ -102,7 +176,9 @@ def test_codex_exit_status_is_read_from_the_head_of_the_output(session: Any, out
 
 def test_a_command_that_still_runs_is_neither_passed_nor_failed(session: Any) -> None:
     """A background start has no outcome yet."""
-    session.user("serve").calls("exec_command", {"cmd": "npm start"}).answers("Chunk ID: 1\nProcess running with session ID 7\nOutput:\n")
+    session.user("serve").calls("exec_command", {"cmd": "npm start"}).answers(
+        "Chunk ID: 1\nProcess running with session ID 7\nOutput:\n"
+    )
 
     notes = session.notes()
 
@@ -112,7 +188,9 @@ def test_a_command_that_still_runs_is_neither_passed_nor_failed(session: Any) ->
 
 def test_no_match_of_a_search_is_not_an_error(session: Any) -> None:
     """`grep` and `diff` answer with status 1."""
-    session.user("look").calls("exec_command", {"cmd": "rg todo src"}).answers("Chunk ID: 1\nProcess exited with code 1\nOutput:\n")
+    session.user("look").calls("exec_command", {"cmd": "rg todo src"}).answers(
+        "Chunk ID: 1\nProcess exited with code 1\nOutput:\n"
+    )
 
     assert session.notes()["Errors & Corrections"] == ""
 
@@ -130,8 +208,14 @@ def test_answers_to_unknown_calls_and_missing_answers_are_passed_over(session: A
 
 
 def test_a_huge_output_costs_no_more_than_its_ends(session: Any) -> None:
-    """Only head and tail of an output are looked at: the error at its end is found, the middle is not scanned."""
-    session.user("build").runs("make all", "Exit code 2\n" + "noise error: middle\n" * 2_000_000 + "make: *** [all] Error 2", error=True)
+    """Only head and tail of an output are looked at: the error at its end is found, the middle is
+    not scanned.
+    """
+    session.user("build").runs(
+        "make all",
+        "Exit code 2\n" + "noise error: middle\n" * 2_000_000 + "make: *** [all] Error 2",
+        error=True,
+    )
 
     assert "`make all` failed (exit 2)" in session.notes()["Errors & Corrections"]
 
@@ -150,42 +234,79 @@ def test_a_huge_output_costs_no_more_than_its_ends(session: Any) -> None:
         ("", "", "run"),
     ],
 )
-def test_commands_are_shown_short_and_sorted_by_purpose(command: str, short: str, kind: str) -> None:
-    """Folders, variables and pipes to `tail` are noise; what the command is for is told by its words."""
-    assert (short_command(command), kind_of(short_command(command))) == (short, kind)
+def test_commands_are_shown_short_and_sorted_by_purpose(
+    command: str, short: str, kind: str
+) -> None:
+    """Folders, variables and pipes to `tail` are noise; what the command is for is told by its
+    words.
+    """
+    assert (shorten_command(command), classify_command(shorten_command(command))) == (short, kind)
 
 
 def test_printing_commands_count_as_reading_files() -> None:
     """Codex reads files with the shell."""
-    assert files_read("sed -n '1,80p' src/a.ts && nl -ba README.md | head") == ("src/a.ts", "README.md")
-    assert files_read("sed -i 's/a/b/' src/a.ts") == ()
-    assert isinstance(call("Read", {"file_path": "a"}), Reads)
+    assert find_printed_files("sed -n '1,80p' src/a.ts && nl -ba README.md | head") == (
+        "src/a.ts",
+        "README.md",
+    )
+    assert find_printed_files("sed -i 's/a/b/' src/a.ts") == ()
+    assert isinstance(call("Read", {"file_path": "a"}), ReadAction)
 
 
-@pytest.mark.parametrize("command", ["git commit -m 'unbalanced", 'git commit -m "one" -m "two"', "git commit --amend"])
+@pytest.mark.parametrize(
+    "command", ["git commit -m 'unbalanced", 'git commit -m "one" -m "two"', "git commit --amend"]
+)
 def test_commit_messages_are_found_or_left(command: str) -> None:
     """An unbalanced quote is no error."""
-    assert commit_message(command) in ("", "one\n\ntwo")
+    assert find_commit_message(command) in ("", "one\n\ntwo")
 
 
 def test_what_is_no_patch_has_no_changes() -> None:
     """Free text in a patch's place changes nothing."""
     assert parse_patch("hello\n+++ b\n") == ()
-    assert isinstance(call("apply_patch", {}, "nothing"), Changes)
-    assert answers('no "pairs" here') == ""
+    assert isinstance(call("apply_patch", {}, "nothing"), ChangeAction)
+    assert parse_user_answers('no "pairs" here') == ""
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
-    "piece", ["*a ", "[", "](", "**", "`", "<<E\n", "a.", "a/", "-", " ", "\n", "=", "<a ", "((", '"a"="', "é", "\x00", "ok, ", "0 fail "]
+    "piece",
+    [
+        "*a ",
+        "[",
+        "](",
+        "**",
+        "`",
+        "<<E\n",
+        "a.",
+        "a/",
+        "-",
+        " ",
+        "\n",
+        "=",
+        "<a ",
+        "((",
+        '"a"="',
+        "é",
+        "\x00",
+        "ok, ",
+        "0 fail ",
+    ],
 )
 def test_hostile_texts_take_no_longer_than_others(told: Any, piece: str) -> None:
     """No pattern of ours runs away on a text made to be slow to search."""
     text = piece * (60_000 // len(piece))
 
     session = (
-        told().user(text).says(text).thinks(text).runs(text, text, error=True).edits(f"/home/dev/project/{text[:3_000]}", text, text[1:])
+        told()
+        .user(text)
+        .says(text)
+        .thinks(text)
+        .runs(text, text, error=True)
+        .edits(f"/home/dev/project/{text[:3_000]}", text, text[1:])
     )
-    session.calls("Grep", {"pattern": text, "path": text}).answers(text).calls("apply_patch", arguments=text).answers(text)
+    session.calls("Grep", {"pattern": text, "path": text}).answers(text).calls(
+        "apply_patch", arguments=text
+    ).answers(text)
 
-    assert 0 < sum(token_cost(body) for body in session.notes().values()) <= 2_900
+    assert 0 < sum(estimate_token_cost(body) for body in session.notes().values()) <= 2_900

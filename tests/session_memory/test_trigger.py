@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.session_memory.settings import SessionMemorySettings
-from memorist.session_memory.trigger import Host, Progress, allowed, due
+from memorist.session_memory.trigger import HostInfo, NotesProgress, are_notes_allowed, check_due
+from memorist.settings import SessionMemorySettings
 
 SETTINGS = SessionMemorySettings()
 SIZES = [0, 3_000, 8_000, 11_000, 14_000, 16_000, 22_000]
 
 
 def fired(sizes: list[int], calls_between: int, last_called: list[bool]) -> list[int]:
-    """The sizes at which updates fire when the context takes these sizes, with so many tool calls between two of them."""
+    """The sizes at which updates fire when the context takes these sizes, with so many tool calls
+    between two of them.
+    """
     at_update, calls, found = 0, 0, []
     for step, size in enumerate(sizes):
         calls += calls_between if step else 0
-        if due(Progress(tokens=size, tokens_at_update=at_update, calls=calls, last_turn_called=last_called[step]), SETTINGS):
+        if check_due(
+            NotesProgress(
+                tokens=size,
+                tokens_at_update=at_update,
+                calls=calls,
+                last_turn_called=last_called[step],
+            ),
+            SETTINGS,
+        ):
             at_update, calls = size, 0
             found.append(size)
     return found
@@ -49,23 +59,29 @@ def test_the_last_step_fires_only_when_its_turn_had_no_tool_call() -> None:
         (9_000, 4_000, 3, True, True),
     ],
 )
-def test_growth_is_always_needed_and_then_calls_or_a_break(tokens: int, before: int, calls: int, called: bool, is_due: bool) -> None:
+def test_growth_is_always_needed_and_then_calls_or_a_break(
+    tokens: int, before: int, calls: int, called: bool, is_due: bool
+) -> None:
     """Each side of each threshold; once begun, a context that became smaller needs growth only."""
-    progress = Progress(tokens=tokens, tokens_at_update=before, calls=calls, last_turn_called=called)
+    progress = NotesProgress(
+        tokens=tokens, tokens_at_update=before, calls=calls, last_turn_called=called
+    )
 
-    assert (due(progress, SETTINGS) is not None) is is_due
+    assert (check_due(progress, SETTINGS) is not None) is is_due
 
 
 @pytest.mark.covers("SM-1")
 @pytest.mark.parametrize(
     ("host", "enabled", "expected"),
     [
-        (Host(), True, True),
-        (Host(remote=True), True, False),
-        (Host(auto_compact=False), True, False),
-        (Host(), False, False),
+        (HostInfo(), True, True),
+        (HostInfo(remote=True), True, False),
+        (HostInfo(auto_compact=False), True, False),
+        (HostInfo(), False, False),
     ],
 )
-def test_notes_are_off_for_remote_hosts_and_without_auto_compaction(host: Host, enabled: bool, expected: bool) -> None:
+def test_notes_are_off_for_remote_hosts_and_without_auto_compaction(
+    host: HostInfo, enabled: bool, expected: bool
+) -> None:
     """The gate is a plain value: nothing is asked and nothing is waited for."""
-    assert allowed(host, SessionMemorySettings(enabled=enabled)) is expected
+    assert are_notes_allowed(host, SessionMemorySettings(enabled=enabled)) is expected

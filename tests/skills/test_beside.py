@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.skills.beside import DEPTH_LIMIT, REST_LIMIT, TEXT_LIMIT, Beside, parse_beside
-from memorist.skills.listing import catalogue
-from memorist.skills.roots import Places
-from memorist.skills.run import Found, SkillSearch, discover
-from memorist.skills.settings import SkillsSettings
-from memorist.skills.texts import shipped
+from memorist.settings import SkillsSettings
+from memorist.skills.catalogue import build_catalogue
+from memorist.skills.discovery import DiscoveredSkills, SkillDiscovery, discover_skills
+from memorist.skills.roots import SkillLocations
+from memorist.skills.skill import (
+    MAX_EXTRA_DEPTH,
+    MAX_EXTRA_VALUES,
+    MAX_TEXT_CHARS,
+    SkillInterface,
+    load_skill_prompts,
+    parse_skill_interface,
+)
 
 pytestmark = pytest.mark.covers("SK-1")
 
@@ -41,22 +47,34 @@ def write(folder: Path, beside: str | bytes | None = None) -> Path:
     (folder / "SKILL.md").write_text("---\nname: ship\ndescription: d\n---\nbody\n", "utf-8")
     if beside is not None:
         (folder / "agents").mkdir(exist_ok=True)
-        (folder / "agents" / "openai.yaml").write_bytes(beside if isinstance(beside, bytes) else beside.encode())
+        (folder / "agents" / "openai.yaml").write_bytes(
+            beside if isinstance(beside, bytes) else beside.encode()
+        )
     return folder
 
 
-def look(project: Path) -> Found:
-    return discover(Places(project=str(project), cwd=str(project), system=()), SkillsSettings())
+def look(project: Path) -> DiscoveredSkills:
+    return discover_skills(
+        SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
+    )
 
 
 def test_what_bears_on_use_is_taken_and_the_rest_kept() -> None:
     """Interface, tools and policy by name; what nobody here knows stays as it came."""
-    found = parse_beside(WHOLE)
+    found = parse_skill_interface(WHOLE)
 
-    assert found.interface == {"display_name": "Ship it", "default_prompt": "Ship what is ready.", "icon_small": "./assets/small.svg"}
+    assert found.interface == {
+        "display_name": "Ship it",
+        "default_prompt": "Ship what is ready.",
+        "icon_small": "./assets/small.svg",
+    }
     assert found.tools == ({"type": "mcp", "value": "deployer", "url": "https://example.com/mcp"},)
     assert not found.implicit
-    assert found.rest == {"later": {"a": ["1"]}, "policy": {"products": ["codex"]}, "dependencies": {"since": "2"}}
+    assert found.extra == {
+        "later": {"a": ["1"]},
+        "policy": {"products": ["codex"]},
+        "dependencies": {"since": "2"},
+    }
     assert not found.problem
 
 
@@ -68,15 +86,28 @@ def test_a_policy_against_implicit_use_keeps_a_skill_out_of_the_catalogue(tmp_pa
 
     hidden, shown = sorted(look(tmp_path).skills, key=lambda each: each.listed)
 
-    assert (hidden.listed, hidden.mentionable, hidden.beside.interface["display_name"]) == (False, True, "Ship it")
-    assert catalogue([hidden, shown], "rollout", shipped(), SkillsSettings()).shown == (shown,)
+    assert (hidden.listed, hidden.mentionable, hidden.interface.interface["display_name"]) == (
+        False,
+        True,
+        "Ship it",
+    )
+    assert build_catalogue(
+        [hidden, shown], "rollout", load_skill_prompts(), SkillsSettings()
+    ).listed == (shown,)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(b"a: [1", "no valid YAML"), (b"- a\n", "no list of keys"), (b"x" * 70_000, "70000 bytes"), (b"\xff\xfe: {", "no valid YAML")],
+    [
+        (b"a: [1", "no valid YAML"),
+        (b"- a\n", "no list of keys"),
+        (b"x" * 70_000, "70000 bytes"),
+        (b"\xff\xfe: {", "no valid YAML"),
+    ],
 )
-def test_a_broken_file_is_reported_and_hides_no_skill(tmp_path: Path, text: bytes, reason: str) -> None:
+def test_a_broken_file_is_reported_and_hides_no_skill(
+    tmp_path: Path, text: bytes, reason: str
+) -> None:
     """The problem names the file beside; the skill is as it would be without it."""
     folder = write(tmp_path / ".agents/skills/ship", text)
 
@@ -105,22 +136,30 @@ def test_a_pipe_beside_a_skill_stops_nothing(tmp_path: Path) -> None:
 def test_a_change_beside_a_skill_is_seen(tmp_path: Path) -> None:
     """The kept skill is read anew although its SKILL.md did not change."""
     folder = write(tmp_path / ".agents/skills/ship", "policy: {allow_implicit_invocation: true}")
-    search = SkillSearch(Places(project=str(tmp_path), cwd=str(tmp_path), system=()), SkillsSettings())
-    assert search.found().skills[0].listed
+    search = SkillDiscovery(
+        SkillLocations(project=str(tmp_path), cwd=str(tmp_path), system=()), SkillsSettings()
+    )
+    assert search.find_skills().skills[0].listed
 
     write(folder, "policy: {allow_implicit_invocation: false}")
 
-    assert not search.found().skills[0].listed
+    assert not search.find_skills().skills[0].listed
 
 
-@given(st.text(st.sampled_from("interface:polcytdenswa \n-[]{}&*!|>'\"#,\x00\u202e\ud800é1") | st.characters(), max_size=200))
+@given(
+    st.text(
+        st.sampled_from("interface:polcytdenswa \n-[]{}&*!|>'\"#,\x00\u202e\ud800é1")
+        | st.characters(),
+        max_size=200,
+    )
+)
 def test_no_text_breaks_the_reader(text: str) -> None:
     """Whatever stands in the file, the value is within its limits and can be written."""
-    found = parse_beside(text)
+    found = parse_skill_interface(text)
 
-    assert isinstance(found, Beside)
+    assert isinstance(found, SkillInterface)
     msgspec.json.encode(found)
-    assert all(len(each) <= TEXT_LIMIT for each in found.interface.values())
+    assert all(len(each) <= MAX_TEXT_CHARS for each in found.interface.values())
 
 
 def test_references_that_multiply_are_cut() -> None:
@@ -128,6 +167,6 @@ def test_references_that_multiply_are_cut() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
 
-    found = parse_beside("\n".join(lines))
+    found = parse_skill_interface("\n".join(lines))
 
-    assert len(msgspec.json.encode(found.rest)) < REST_LIMIT * DEPTH_LIMIT * 4
+    assert len(msgspec.json.encode(found.extra)) < MAX_EXTRA_VALUES * MAX_EXTRA_DEPTH * 4

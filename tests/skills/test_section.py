@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.context.assemble import assemble
-from memorist.core.tokens import estimate_text
-from memorist.skills.listing import Family, catalogue
-from memorist.skills.section import SOURCE, catalogue_section, section_of, skills_left_out
-from memorist.skills.settings import SkillsSettings
-from memorist.skills.skill import Problem, Skill
-from memorist.skills.texts import shipped
+from memorist.context.assembly import assemble_pieces
+from memorist.core.tokens import estimate_text_tokens
+from memorist.settings import Family, SkillsSettings
+from memorist.skills.catalogue import (
+    CATALOGUE_SOURCE,
+    build_catalogue,
+    build_catalogue_section,
+    list_left_out_skills,
+    wrap_catalogue,
+)
+from memorist.skills.skill import Skill, SkillProblem, load_skill_prompts
 
 pytestmark = pytest.mark.covers("SK-2", "CX-9")
 
@@ -19,43 +23,61 @@ FAMILIES: tuple[Family, ...] = ("rollout", "file-native")
 
 
 def skill(name: str, *, listed: bool = True) -> Skill:
-    return Skill(name=name, description="ships it " * 9, path=f"/p/{name}/SKILL.md", scope="project", body="", listed=listed)
+    return Skill(
+        name=name,
+        description="ships it " * 9,
+        path=f"/p/{name}/SKILL.md",
+        scope="project",
+        body="",
+        listed=listed,
+    )
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_section_is_the_catalogue_within_its_budget(family: Family) -> None:
-    """Assembled, it stands in its tag once, and takes no more than the share of the window; the reason counts what it shows."""
-    made = catalogue([skill(f"s{number}") for number in range(90)], family, shipped(), SkillsSettings(), window=WINDOW)
+    """Assembled, it stands in its tag once, and takes no more than the share of the window; the
+    reason counts what it shows.
+    """
+    made = build_catalogue(
+        [skill(f"s{number}") for number in range(90)],
+        family,
+        load_skill_prompts(),
+        SkillsSettings(),
+        window=WINDOW,
+    )
 
-    section = section_of(made, family, "2 % of it")
+    section = wrap_catalogue(made, family, "2 % of it")
     assert section is not None
-    (piece,) = assemble(family, [section])
+    (piece,) = assemble_pieces(family, [section])
 
     assert piece.text == made.text
-    assert estimate_text(piece.text) <= WINDOW * 0.02
+    assert estimate_text_tokens(piece.text) <= WINDOW * 0.02
     assert section.why.startswith(
-        f"{len(made.shown)} skills that a message may call for, within 2 % of it; {len(made.left_out)} found no room"
+        f"{len(made.listed)} skills that a message may call for, within 2 % of it; "
+        f"{len(made.left_out)} found no room"
     )
     assert made.left_out
-    assert section.source == SOURCE
+    assert section.source == CATALOGUE_SOURCE
 
 
 def test_without_skills_there_is_no_section() -> None:
     """Nothing is told of what is not there."""
-    made = catalogue([], "rollout", shipped(), SkillsSettings())
+    made = build_catalogue([], "rollout", load_skill_prompts(), SkillsSettings())
 
-    assert section_of(made, "rollout") is None
-    assert catalogue_section([], "rollout", SkillsSettings()) is None
-    assert skills_left_out([], made, [], "x") == ()
+    assert wrap_catalogue(made, "rollout") is None
+    assert build_catalogue_section([], "rollout", SkillsSettings()) is None
+    assert list_left_out_skills([], made, [], "x") == ()
 
 
 def test_what_is_not_in_it_is_named() -> None:
     """A broken file with its reason, a skill without room, one that is only called for by name."""
     quiet = skill("quiet", listed=False)
     skills = [quiet, *(skill(f"s{number}") for number in range(90))]
-    made = catalogue(skills, "rollout", shipped(), SkillsSettings(), window=WINDOW)
+    made = build_catalogue(skills, "rollout", load_skill_prompts(), SkillsSettings(), window=WINDOW)
 
-    found = skills_left_out(skills, made, [Problem("/p/bad/SKILL.md", "project", "it has no header")], "2 %")
+    found = list_left_out_skills(
+        skills, made, [SkillProblem("/p/bad/SKILL.md", "project", "it has no header")], "2 %"
+    )
 
     assert found[0].source == "/p/bad/SKILL.md"
     assert "it has no header" in found[0].why

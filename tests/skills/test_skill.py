@@ -10,24 +10,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.skills.folders.run import _listed, text_of
-from memorist.skills.roots import Places, Root, roots
-from memorist.skills.run import Found, SkillSearch, discover, places_of
-from memorist.skills.settings import SkillsSettings
-from memorist.skills.skill import NAME_LIMIT, Problem, Skill, parse
+from memorist.settings import SkillsSettings
+from memorist.skills.discovery import (
+    DiscoveredSkills,
+    SkillDiscovery,
+    discover_skills,
+    find_skill_locations,
+)
+from memorist.skills.roots import (
+    SkillLocations,
+    SkillRoot,
+    _scan_folder,
+    list_skill_roots,
+    read_limited_text,
+)
+from memorist.skills.skill import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
 
 pytestmark = pytest.mark.covers("SK-1")
 
 
 def skill(text: str, path: str = "/s/deploy/SKILL.md") -> Skill:
-    found = parse(text, path, "user")
+    found = parse_skill(text, path, "user")
     assert isinstance(found, Skill), found
     return found
 
 
 def problem(text: str) -> str:
-    found = parse(text, "/s/deploy/SKILL.md", "user")
-    assert isinstance(found, Problem)
+    found = parse_skill(text, "/s/deploy/SKILL.md", "user")
+    assert isinstance(found, SkillProblem)
     return found.reason
 
 
@@ -44,22 +54,39 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "shop"
 
 
-def look(project: Path, cwd: Path | None = None, **limits: int) -> Found:
-    places = Places(project=str(project), cwd=str(cwd or project), home=str(project.parent / "home"), system=())
-    return discover(places, msgspec.convert(limits, SkillsSettings))
+def look(project: Path, cwd: Path | None = None, **limits: int) -> DiscoveredSkills:
+    places = SkillLocations(
+        project=str(project), cwd=str(cwd or project), home=str(project.parent / "home"), system=()
+    )
+    return discover_skills(places, msgspec.convert(limits, SkillsSettings))
 
 
 def test_the_keys_of_the_specification_are_read() -> None:
-    """Name, description, licence, compatibility, tools with patterns, metadata, and who may call for it."""
+    """Name, description, licence, compatibility, tools with patterns, metadata, and who may call
+    for it.
+    """
     found = skill(
-        "---\nname: deploy\ndescription: >\n  Ships it,\n  safely.\nlicense: MIT\ncompatibility: needs git\nallowed-tools: Bash(git add:*) Read\n"
-        "metadata:\n  author: us\n  version: 1.0\nwhen_to_use: on Fridays\ndisable-model-invocation: true\nuser-invocable: false\n---\n\n# Deploy\n"
+        "---\nname: deploy\ndescription: >\n  Ships it,\n  safely.\nlicense: "
+        "MIT\ncompatibility: needs git\nallowed-tools: Bash(git add:*) Read\n"
+        "metadata:\n  author: us\n  version: 1.0\nwhen_to_use: on "
+        "Fridays\ndisable-model-invocation: true\nuser-invocable: false\n---\n\n# Deploy\n"
     )
 
-    assert (found.name, found.description, found.license, found.compatibility) == ("deploy", "Ships it, safely.", "MIT", "needs git")
+    assert (found.name, found.description, found.license, found.compatibility) == (
+        "deploy",
+        "Ships it, safely.",
+        "MIT",
+        "needs git",
+    )
     assert found.allowed_tools == ("Bash(git add:*)", "Read")
     assert found.metadata == {"author": "us", "version": "1.0"}
-    assert (found.when_to_use, found.listed, found.mentionable, found.body, found.remarks) == ("on Fridays", False, False, "# Deploy", ())
+    assert (found.when_to_use, found.listed, found.mentionable, found.body, found.remarks) == (
+        "on Fridays",
+        False,
+        False,
+        "# Deploy",
+        (),
+    )
 
 
 def test_the_folder_names_a_skill_without_a_name() -> None:
@@ -84,7 +111,7 @@ def test_an_unquoted_colon_does_not_lose_a_skill() -> None:
         ("---\ndescription: ''\n---\n", "no description"),
         ("---\ndescription:\n  - a list\n---\n", "no description"),
         ("---\n- a\n- b\n---\n", "no list of keys"),
-        (f"---\nname: {'n' * (NAME_LIMIT + 1)}\ndescription: d\n---\n", "65 characters"),
+        (f"---\nname: {'n' * (MAX_NAME_CHARS + 1)}\ndescription: d\n---\n", "65 characters"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(text: str, reason: str) -> None:
@@ -100,16 +127,21 @@ def test_hidden_characters_do_not_reach_the_catalogue() -> None:
 
 
 @given(
-    st.text(st.sampled_from("---\nname: description:\t'\"[]{}&*!|>#,\x00\u202e\ud800aé ") | st.characters(), max_size=200), st.booleans()
+    st.text(
+        st.sampled_from("---\nname: description:\t'\"[]{}&*!|>#,\x00\u202e\ud800aé ")
+        | st.characters(),
+        max_size=200,
+    ),
+    st.booleans(),
 )
 def test_no_text_breaks_the_reader(text: str, headed: bool) -> None:
     """Whatever stands in the file, there is a usable skill within its limits or a reason."""
-    found = parse(f"---\n{text}\n---\nbody" if headed else text, "/s/x/SKILL.md", "project")
+    found = parse_skill(f"---\n{text}\n---\nbody" if headed else text, "/s/x/SKILL.md", "project")
 
-    if isinstance(found, Problem):
+    if isinstance(found, SkillProblem):
         assert found.reason
     else:
-        assert 0 < len(found.name) <= NAME_LIMIT
+        assert 0 < len(found.name) <= MAX_NAME_CHARS
         assert found.description
         assert "\n" not in found.name + found.description
         found.description.encode("utf-8")
@@ -117,9 +149,16 @@ def test_no_text_breaks_the_reader(text: str, headed: bool) -> None:
 
 def test_the_roots_are_those_of_both_families() -> None:
     """From the project's root to the working folder, then the user's, then the system's; each once."""
-    places = Places(project="/p", cwd="/p/a", home="/h", codex_home="/h/.codex", claude_home="/h/.claude", memorist_home="/h/.memorist")
+    places = SkillLocations(
+        project="/p",
+        cwd="/p/a",
+        home="/h",
+        codex_home="/h/.codex",
+        claude_home="/h/.claude",
+        memorist_home="/h/.memorist",
+    )
 
-    found = roots(places, extra=["/h/.agents/skills", "/more"])
+    found = list_skill_roots(places, extra_folders=["/h/.agents/skills", "/more"])
 
     projects = [
         "/p/.agents/skills",
@@ -129,10 +168,19 @@ def test_the_roots_are_those_of_both_families() -> None:
         "/p/a/.codex/skills",
         "/p/a/.claude/skills",
     ]
-    users = ["/h/.agents/skills", "/h/.codex/skills", "/h/.claude/skills", "/h/.memorist/skills", "/more"]
+    users = [
+        "/h/.agents/skills",
+        "/h/.codex/skills",
+        "/h/.claude/skills",
+        "/h/.memorist/skills",
+        "/more",
+    ]
     assert [root.path for root in found if root.scope == "project"] == projects
     assert [root.path for root in found if root.scope == "user"] == users
-    assert found[-2:] == (Root("/h/.codex/skills/.system", "system"), Root("/etc/codex/skills", "system"))
+    assert found[-2:] == (
+        SkillRoot("/h/.codex/skills/.system", "system"),
+        SkillRoot("/etc/codex/skills", "system"),
+    )
 
 
 def test_skills_are_found_between_the_root_and_the_working_folder(project: Path) -> None:
@@ -144,7 +192,11 @@ def test_skills_are_found_between_the_root_and_the_working_folder(project: Path)
 
     found = look(project, project / "in" / "deep")
 
-    assert [(each.name, each.scope) for each in found.skills] == [("a", "project"), ("b", "project"), ("mine", "user")]
+    assert [(each.name, each.scope) for each in found.skills] == [
+        ("a", "project"),
+        ("b", "project"),
+        ("mine", "user"),
+    ]
     assert not found.problems
 
 
@@ -153,10 +205,19 @@ def test_the_places_of_a_worktree_are_its_own(tmp_path: Path) -> None:
     (tmp_path / "tree" / "in").mkdir(parents=True)
     (tmp_path / "tree" / ".git").write_text("gitdir: elsewhere")
 
-    places = places_of(tmp_path / "tree" / "in", {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/l"}, "/m")
+    places = find_skill_locations(
+        tmp_path / "tree" / "in",
+        {"HOME": "/h", "CODEX_HOME": "/c", "CLAUDE_CONFIG_DIR": "/l"},
+        "/m",
+    )
 
     assert (places.project, places.cwd) == (str(tmp_path / "tree"), str(tmp_path / "tree" / "in"))
-    assert (places.home, places.codex_home, places.claude_home, places.memorist_home) == ("/h", "/c", "/l", "/m")
+    assert (places.home, places.codex_home, places.claude_home, places.memorist_home) == (
+        "/h",
+        "/c",
+        "/l",
+        "/m",
+    )
 
 
 def test_skills_of_one_name_are_all_found(project: Path) -> None:
@@ -165,10 +226,16 @@ def test_skills_of_one_name_are_all_found(project: Path) -> None:
     write(project, ".claude/skills/same")
     write(project.parent / "home", ".agents/skills/same")
 
-    assert [each.scope for each in look(project).skills if each.name == "same"] == ["project", "project", "user"]
+    assert [each.scope for each in look(project).skills if each.name == "same"] == [
+        "project",
+        "project",
+        "user",
+    ]
 
 
-def test_depth_folders_and_entries_are_bounded_and_hidden_folders_passed_over(project: Path) -> None:
+def test_depth_folders_and_entries_are_bounded_and_hidden_folders_passed_over(
+    project: Path,
+) -> None:
     """Six folders down is found, seven is not; where a search stops it says so."""
     root = ".agents/skills"
     write(project, f"{root}/1/2/3/4/5/six")
@@ -177,13 +244,17 @@ def test_depth_folders_and_entries_are_bounded_and_hidden_folders_passed_over(pr
     for number in range(20):
         write(project, f"{root}/z/many-{number:02}")
 
-    assert {"six"} == {each.name for each in look(project).skills} - {f"many-{number:02}" for number in range(20)}
+    assert {"six"} == {each.name for each in look(project).skills} - {
+        f"many-{number:02}" for number in range(20)
+    }
     assert "stopped" in look(project, folders=5).problems[0].reason
     assert len(look(project, entries=8).skills) < 20
 
 
 def test_links_are_followed_once_and_cycles_end(project: Path) -> None:
-    """A linked folder's skills are found under their real path, once; a loop of links does not hang the search."""
+    """A linked folder's skills are found under their real path, once; a loop of links does not hang
+    the search.
+    """
     shared = write(project.parent / "shared", "good").parent
     root = project / ".agents" / "skills"
     write(root, "own")
@@ -205,7 +276,9 @@ def test_links_are_followed_once_and_cycles_end(project: Path) -> None:
 
 
 def test_what_is_no_ordinary_small_file_is_a_problem_of_its_own(project: Path) -> None:
-    """A pipe, a folder, a huge file and bytes that are no text neither hang nor hide the good skill."""
+    """A pipe, a folder, a huge file and bytes that are no text neither hang nor hide the good
+    skill.
+    """
     root = project / ".agents" / "skills"
     write(root, "good")
     for name in ("pipe", "bytes"):
@@ -218,7 +291,12 @@ def test_what_is_no_ordinary_small_file_is_a_problem_of_its_own(project: Path) -
     found = look(project)
 
     assert [each.name for each in found.skills] == ["good"]
-    assert [Path(each.path).parent.name for each in found.problems] == ["bytes", "folder", "huge", "pipe"]
+    assert [Path(each.path).parent.name for each in found.problems] == [
+        "bytes",
+        "folder",
+        "huge",
+        "pipe",
+    ]
     assert all(each.reason for each in found.problems)
 
 
@@ -228,41 +306,50 @@ def test_the_systems_own_folders_report_no_problems_and_follow_no_links(tmp_path
     outside = write(tmp_path, "outside/x").parent
     (tmp_path / "system" / "link").symlink_to(outside)
 
-    found = discover(Places(system=(str(tmp_path / "system"),)), SkillsSettings())
+    found = discover_skills(SkillLocations(system=(str(tmp_path / "system"),)), SkillsSettings())
 
-    assert found == Found()
+    assert found == DiscoveredSkills()
 
 
 def test_skills_are_turned_off_by_name_path_or_all(project: Path) -> None:
     """`skills.off` and `skills.enabled`."""
     first, second = write(project, ".agents/skills/a"), write(project, ".agents/skills/b")
     write(project, ".agents/skills/c")
-    places = Places(project=str(project), cwd=str(project), system=())
+    places = SkillLocations(project=str(project), cwd=str(project), system=())
 
-    assert [each.name for each in discover(places, SkillsSettings(off=("a", str(second.parent)))).skills] == ["c"]
-    assert discover(places, SkillsSettings(off=("b", "c", str(first)))).skills == ()
-    assert discover(places, SkillsSettings(enabled=False)) == Found()
+    assert [
+        each.name
+        for each in discover_skills(places, SkillsSettings(off=("a", str(second.parent)))).skills
+    ] == ["c"]
+    assert discover_skills(places, SkillsSettings(off=("b", "c", str(first)))).skills == ()
+    assert discover_skills(places, SkillsSettings(enabled=False)) == DiscoveredSkills()
 
 
 def test_a_second_search_sees_what_changed(project: Path) -> None:
     """A file that is as it was is the same value; a changed, new or removed one is seen."""
     kept, changed = write(project, ".agents/skills/kept"), write(project, ".agents/skills/changed")
-    search = SkillSearch(Places(project=str(project), cwd=str(project), system=()), SkillsSettings())
-    before = {each.name: each for each in search.found().skills}
+    search = SkillDiscovery(
+        SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
+    )
+    before = {each.name: each for each in search.find_skills().skills}
     changed.write_text("---\ndescription: quite another\n---\n")
     write(project, ".agents/skills/fresh")
 
-    after = {each.name: each for each in search.found().skills}
+    after = {each.name: each for each in search.find_skills().skills}
 
     assert after["kept"] is before["kept"]
     assert after["changed"].description == "quite another"
     assert "fresh" in after
     kept.unlink()
-    assert "kept" not in {each.name for each in search.found().skills}
+    assert "kept" not in {each.name for each in search.find_skills().skills}
 
 
-def test_a_second_search_lists_and_reads_nothing_that_stayed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders that have settled and files that are as they were are only looked up; a new name in a folder makes it listed again."""
+def test_a_second_search_lists_and_reads_nothing_that_stayed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Folders that have settled and files that are as they were are only looked up; a new name in a
+    folder makes it listed again.
+    """
     for number in range(5):
         write(project, f".agents/skills/s{number}")
     for path in (project / ".agents").rglob("*"):
@@ -272,22 +359,24 @@ def test_a_second_search_lists_and_reads_nothing_that_stayed(project: Path, monk
 
     def listing(folder: str, limit: int) -> dict[str, str]:
         listed.append(folder)
-        return _listed(folder, limit)
+        return _scan_folder(folder, limit)
 
     def opening(path: str, limit: int) -> str:
         opened.append(path)
-        return text_of(path, limit)
+        return read_limited_text(path, limit)
 
-    monkeypatch.setattr("memorist.skills.folders.run._listed", listing)
-    monkeypatch.setattr("memorist.skills.run.text_of", opening)
-    search = SkillSearch(Places(project=str(project), cwd=str(project), system=()), SkillsSettings())
-    first = search.found()
+    monkeypatch.setattr("memorist.skills.roots._scan_folder", listing)
+    monkeypatch.setattr("memorist.skills.discovery.read_limited_text", opening)
+    search = SkillDiscovery(
+        SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
+    )
+    first = search.find_skills()
     assert (len(listed), len(opened)) == (6, 5)
 
-    assert search.found() == first
+    assert search.find_skills() == first
     assert (len(listed), len(opened)) == (6, 5)
 
     write(project, ".agents/skills/fresh")
-    assert len(search.found().skills) == 6
+    assert len(search.find_skills().skills) == 6
     assert listed[6:] == [str(project / ".agents/skills"), str(project / ".agents/skills/fresh")]
     assert opened[5:] == [str(project / ".agents/skills/fresh/SKILL.md")]

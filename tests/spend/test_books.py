@@ -12,33 +12,75 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.budget.governor import (
+    GRACE_SECONDS,
+    BudgetGovernor,
+    read_budget_usage,
+    record_rate_limits,
+)
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.governor import Grant, Refusal
-from memorist.forks.spec import ForkLimits, ForkSpec, NoTools, Outcome, Receipt, counted_tokens
-from memorist.models.faults import Allowance
-from memorist.models.limits import RateNews
-from memorist.spend.run import GRACE_SECONDS, SpendGovernor, heard, standing
-from memorist.spend.settings import SpendSettings
-from memorist.store.database import migrations, open_database
-from memorist.store.sessions import keep_receipt
-from memorist.store.spend import DAY_SECONDS, Amount, blocked_since, day_of, holds, reserved, spent_by_kind, spent_in, spent_on
-from memorist.testing.clock import FrozenClock
+from memorist.forks.spec import (
+    ForkGrant,
+    ForkLimits,
+    ForkOutcome,
+    ForkRefusal,
+    ForkSpec,
+    NoTools,
+    Receipt,
+    count_tokens,
+)
+from memorist.models.errors import RateLimitStatus
+from memorist.models.rate_limits import RateLimitReport
+from memorist.settings import SpendSettings
+from memorist.store.database import load_migrations, open_database
+from memorist.store.sessions import record_receipt
+from memorist.store.spend import (
+    DAY_SECONDS,
+    ResourceAmount,
+    day_of,
+    list_blocked_since,
+    list_holds,
+    reserved_amount,
+    usage_by_kind,
+    usage_in_session,
+    usage_on_day,
+)
+from memorist.testing.memory import FrozenClock
 
 FEW = SpendSettings(day_requests=10)
 """Nine for notes, of which one fork may use eight."""
 
 
 def spec(label: str = "session_memory", *, asked: bool = False, **limits: int) -> ForkSpec:
-    return ForkSpec(label=label, why="the context grew", instruction="", permission=NoTools(), asked=asked, limits=ForkLimits(**limits))
+    return ForkSpec(
+        label=label,
+        why="the context grew",
+        instruction="",
+        permission=NoTools(),
+        requested_by_user=asked,
+        limits=ForkLimits(**limits),
+    )
 
 
 def receipt(
-    requests: int = 1, *, label: str = "session_memory", started: float = 1_700_000_000.0, outcome: Outcome = Outcome.CHANGED
+    requests: int = 1,
+    *,
+    label: str = "session_memory",
+    started: float = 1_700_000_000.0,
+    outcome: ForkOutcome = ForkOutcome.CHANGED,
 ) -> Receipt:
     usage = Usage(input=10 * requests, cache_read=100 * requests, cache_write=5, output=requests)
     return Receipt(
-        label=label, why="w", model="m", started=started, requests=requests, usage=usage, seconds=2.0, cost_usd=0.25, outcome=outcome
+        label=label,
+        why="w",
+        model="m",
+        started=started,
+        requests=requests,
+        usage=usage,
+        seconds=2.0,
+        cost_usd=0.25,
+        outcome=outcome,
     )
 
 
@@ -52,13 +94,18 @@ def clock() -> FrozenClock:
     return FrozenClock()
 
 
-def governor(database: sqlite3.Connection, clock: FrozenClock, session: str = "s", settings: SpendSettings = FEW) -> SpendGovernor:
-    return SpendGovernor(database, session, clock=clock, settings=settings)
+def governor(
+    database: sqlite3.Connection,
+    clock: FrozenClock,
+    session: str = "s",
+    settings: SpendSettings = FEW,
+) -> BudgetGovernor:
+    return BudgetGovernor(database, session, clock=clock, settings=settings)
 
 
-def granted(answer: Grant | Refusal) -> int:
+def granted(answer: ForkGrant | ForkRefusal) -> int:
     """Requests that were granted; 0 for a refusal."""
-    return answer.limits.requests if isinstance(answer, Grant) else 0
+    return answer.limits.requests if isinstance(answer, ForkGrant) else 0
 
 
 kept = st.builds(
@@ -69,9 +116,21 @@ kept = st.builds(
     started=st.floats(0, 30 * DAY_SECONDS),
     seconds=st.floats(0, 500),
     requests=st.integers(1, 20),
-    usage=st.builds(Usage, **{name: st.integers(0, 300_000) for name in ("input", "cache_read", "cache_write", "output")}),
+    usage=st.builds(
+        Usage,
+        **{
+            name: st.integers(0, 300_000)
+            for name in ("input", "cache_read", "cache_write", "output")
+        },
+    ),
     cost_usd=st.none() | st.floats(0, 3),
-    outcome=st.sampled_from([outcome for outcome in Outcome if outcome not in (Outcome.REPLACED, Outcome.BLOCKED)]),
+    outcome=st.sampled_from(
+        [
+            outcome
+            for outcome in ForkOutcome
+            if outcome not in (ForkOutcome.REPLACED, ForkOutcome.BLOCKED)
+        ]
+    ),
 )
 
 
@@ -82,27 +141,36 @@ def test_the_totals_are_those_of_the_receipts(rows: list[tuple[str, Receipt]]) -
     """By session, and by the day that each began on."""
     database = sqlite3.connect(":memory:", isolation_level=None)
     database.row_factory = sqlite3.Row
-    for _, text in migrations():
+    for _, text in load_migrations():
         database.executescript(text)
     for session, each in rows:
-        keep_receipt(database, session, each)
-    by_day = {day_of(each.started): [other for _, other in rows if day_of(other.started) == day_of(each.started)] for _, each in rows}
+        record_receipt(database, session, each)
+    by_day = {
+        day_of(each.started): [
+            other for _, other in rows if day_of(other.started) == day_of(each.started)
+        ]
+        for _, each in rows
+    }
 
     for session in ("a", "b"):
-        _same(spent_in(database, session), [each for owner, each in rows if owner == session])
+        _same(
+            usage_in_session(database, session), [each for owner, each in rows if owner == session]
+        )
     for day, those in by_day.items():
-        _same(spent_on(database, day), those)
-    kinds = spent_by_kind(database, range(31))
+        _same(usage_on_day(database, day), those)
+    kinds = usage_by_kind(database, range(31))
     assert sum(kind.runs for kind in kinds) == len(rows)
     assert sum(kind.changed + kind.unchanged + kind.failed for kind in kinds) == len(rows)
     assert sum(kind.unpriced for kind in kinds) == sum(each.cost_usd is None for _, each in rows)
 
 
-def _same(found: Amount, receipts: list[Receipt]) -> None:
+def _same(found: ResourceAmount, receipts: list[Receipt]) -> None:
     usage = sum((each.usage for each in receipts), Usage())
     assert found.requests == sum(each.requests for each in receipts)
-    assert found.tokens == counted_tokens(usage)
-    assert math.isclose(found.cost_usd, sum(each.cost_usd or 0.0 for each in receipts), abs_tol=1e-9)
+    assert found.tokens == count_tokens(usage)
+    assert math.isclose(
+        found.cost_usd, sum(each.cost_usd or 0.0 for each in receipts), abs_tol=1e-9
+    )
     assert math.isclose(found.seconds, sum(each.seconds for each in receipts), abs_tol=1e-6)
 
 
@@ -111,23 +179,29 @@ def test_receipts_from_before_the_books_are_counted(tmp_path: Path) -> None:
     """The totals that the migration makes of old receipts are those that keeping them makes."""
     path = tmp_path / "state.sqlite"
     old, new = sqlite3.connect(path), open_database(tmp_path / "new.sqlite")
-    for number, text in migrations():
+    for number, text in load_migrations():
         if number < 4:
             old.executescript(text)
     old.execute("pragma user_version = 3")
-    rows = [receipt(number, started=number * 50_000.0, label=label) for number in (1, 2, 3) for label in ("recall", "extraction")]
-    rows.append(receipt(0, outcome=Outcome.REPLACED))
+    rows = [
+        receipt(number, started=number * 50_000.0, label=label)
+        for number in (1, 2, 3)
+        for label in ("recall", "extraction")
+    ]
+    rows.append(receipt(0, outcome=ForkOutcome.REPLACED))
     for each in rows:
         usage = each.usage
         old.execute(
-            "insert into receipts (session, label, why, model, started, seconds, requests, turns, input, cache_read, cache_write, output,"
-            " cost_usd, files, denied, outcome, said) values ('s', ?, 'w', 'm', ?, ?, ?, 0, ?, ?, ?, ?, ?, '[]', '[]', ?, '')",
+            "insert into receipts (session, label, why, model, started, seconds, requests, "
+                "turns, input, cache_read, cache_write, output,"
+            " cost_usd, files, denied, outcome, said) values ('s', ?, 'w', 'm', ?, ?, ?, 0, ?, "
+                "?, ?, ?, ?, '[]', '[]', ?, '')",
             (
                 each.label, each.started, each.seconds, each.requests, usage.input, usage.cache_read, usage.cache_write, usage.output,
                 each.cost_usd, each.outcome.value,
             ),
         )  # fmt: skip
-        keep_receipt(new, "s", each)
+        record_receipt(new, "s", each)
     old.commit()
     old.close()
     everything = "select * from spent order by scope, name, label"
@@ -138,36 +212,46 @@ def test_receipts_from_before_the_books_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("SG-1")
-def test_two_that_start_at_once_do_not_both_pass_a_nearly_full_cap(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_two_that_start_at_once_do_not_both_pass_a_nearly_full_cap(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """The first reserves eight of nine requests; one is left for the second, and none for a third."""
-    answers = [granted(governor(database, clock, session).ask(spec(), "m")) for session in ("a", "b", "c")]
+    answers = [
+        granted(governor(database, clock, session).ask(spec(), "m")) for session in ("a", "b", "c")
+    ]
 
     assert answers == [8, 1, 0]
 
 
 @pytest.mark.covers("SG-1")
-def test_a_receipt_takes_the_place_of_the_reservation(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_a_receipt_takes_the_place_of_the_reservation(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """What was reserved and not used is free again."""
     books = governor(database, clock)
     books.ask(spec(), "m")
-    books.keep(receipt(2, started=clock.now()))
+    books.record_receipt(receipt(2, started=clock.now()))
 
-    assert reserved(database, clock.now()) == Amount()
+    assert reserved_amount(database, clock.now()) == ResourceAmount()
     assert granted(governor(database, clock, "other").ask(spec(), "m")) == 7
 
 
 @pytest.mark.covers("SG-1")
-def test_a_receipt_of_what_never_ran_releases_nothing(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_a_receipt_of_what_never_ran_releases_nothing(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """A queued call that was replaced had reserved nothing; the running one still has."""
     books = governor(database, clock)
     books.ask(spec(), "m")
-    books.keep(receipt(0, started=clock.now(), outcome=Outcome.REPLACED))
+    books.record_receipt(receipt(0, started=clock.now(), outcome=ForkOutcome.REPLACED))
 
-    assert reserved(database, clock.now()).requests == 8
+    assert reserved_amount(database, clock.now()).requests == 8
 
 
 @pytest.mark.covers("SG-1")
-def test_the_reservation_of_a_dead_process_expires(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_the_reservation_of_a_dead_process_expires(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """After the longest time that its fork could have run, and a minute."""
     governor(database, clock).ask(spec(requests=9), "m")
     clock.advance(ForkLimits().seconds + GRACE_SECONDS - 1)
@@ -179,34 +263,47 @@ def test_the_reservation_of_a_dead_process_expires(database: sqlite3.Connection,
 
 
 @pytest.mark.covers("SG-1")
-def test_a_session_that_closes_leaves_nothing_reserved(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_a_session_that_closes_leaves_nothing_reserved(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """Whatever became of its forks."""
     books = governor(database, clock)
     books.ask(spec(), "m")
-    books.give_up()
+    books.release_reservations()
 
-    assert reserved(database, clock.now()) == Amount()
+    assert reserved_amount(database, clock.now()) == ResourceAmount()
 
 
 @pytest.mark.covers("SG-1")
 @pytest.mark.parametrize("wrong", [3_600.0, 400 * 86_400.0])
-def test_a_clock_that_was_wrong_stands_in_nobodys_way(database: sqlite3.Connection, clock: FrozenClock, wrong: float) -> None:
-    """Reservations and holds that were made in the future, by a clock that was put right since, do not count."""
+def test_a_clock_that_was_wrong_stands_in_nobodys_way(
+    database: sqlite3.Connection, clock: FrozenClock, wrong: float
+) -> None:
+    """Reservations and holds that were made in the future, by a clock that was put right since, do
+    not count.
+    """
     right = clock.now()
     clock.set_wall(right + wrong)
     governor(database, clock).ask(spec(requests=9), "m")
-    heard(database, RateNews(model="m", status=429, retry_after=600.0), now=clock.now(), settings=FEW)
+    record_rate_limits(
+        database,
+        RateLimitReport(model="m", status=429, retry_after=600.0),
+        now=clock.now(),
+        settings=FEW,
+    )
     clock.set_wall(right)
 
     assert granted(governor(database, clock, "other").ask(spec(), "m")) == 8
 
 
 @pytest.mark.covers("SG-1")
-def test_a_new_day_begins_at_midnight_of_utc(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_a_new_day_begins_at_midnight_of_utc(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """What was used yesterday does not count, and a session's own caps go on."""
     midnight = (day_of(clock.now()) + 1) * float(DAY_SECONDS)
     settings = SpendSettings(day_requests=10, session_requests=12)
-    keep_receipt(database, "s", receipt(10, started=midnight - 5))
+    record_receipt(database, "s", receipt(10, started=midnight - 5))
     clock.set_wall(midnight - 1)
     before = granted(governor(database, clock, "other", settings).ask(spec(), "m"))
     clock.set_wall(midnight)
@@ -218,20 +315,22 @@ def test_a_new_day_begins_at_midnight_of_utc(database: sqlite3.Connection, clock
 
 @pytest.mark.covers("SG-1")
 def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock) -> None:
-    """Once for each session, kind of work, reason and day; every further time is only counted, in another process too."""
+    """Once for each session, kind of work, reason and day; every further time is only counted, in
+    another process too.
+    """
     settings = SpendSettings(day_requests=0)
 
     def news(session: str, label: str) -> bool:
         answer = governor(database, clock, session, settings).ask(spec(label), "m")
-        assert isinstance(answer, Refusal)
-        return answer.news
+        assert isinstance(answer, ForkRefusal)
+        return answer.is_new
 
     told = [news("a", "recall"), news("a", "recall"), news("a", "extraction"), news("b", "recall")]
     clock.advance(DAY_SECONDS)
 
     assert told == [True, False, True, True]
     assert news("a", "recall") is True
-    assert {(row.session, row.label): row.times for row in blocked_since(database, day_of(clock.now()) - 1) if row.day != day_of(clock.now())} == {
+    assert {(row.session, row.label): row.times for row in list_blocked_since(database, day_of(clock.now()) - 1) if row.day != day_of(clock.now())} == {
         ("a", "recall"): 2,
         ("a", "extraction"): 1,
         ("b", "recall"): 1,
@@ -239,62 +338,85 @@ def test_a_reason_is_news_once(database: sqlite3.Connection, clock: FrozenClock)
 
 
 @pytest.mark.covers("SG-1")
-def test_work_that_cannot_be_counted_does_not_run(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_work_that_cannot_be_counted_does_not_run(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """A database that refuses: no fork, and no receipt is tried; what a person asked for runs."""
     books = governor(database, clock)
     database.close()
     answer = books.ask(spec(), "m")
 
-    assert isinstance(answer, Refusal)
-    assert not answer.news
+    assert isinstance(answer, ForkRefusal)
+    assert not answer.is_new
     assert "database" in answer.why
     assert granted(books.ask(spec(asked=True), "m")) == 8
-    books.give_up()
+    books.release_reservations()
     with pytest.raises(StoreError):
-        books.keep(receipt())
+        books.record_receipt(receipt())
 
 
 @pytest.mark.covers("SG-1")
-def test_a_hold_is_for_its_model_and_its_time(database: sqlite3.Connection, clock: FrozenClock) -> None:
+def test_a_hold_is_for_its_model_and_its_time(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
     """Another model goes on; after the time this one does too."""
-    heard(database, RateNews(model="m", status=529, retry_after=90.0), now=clock.now(), settings=FEW)
+    record_rate_limits(
+        database,
+        RateLimitReport(model="m", status=529, retry_after=90.0),
+        now=clock.now(),
+        settings=FEW,
+    )
     books = governor(database, clock)
-    answers = [granted(books.ask(spec(requests=1), "m")), granted(books.ask(spec(requests=1), "other"))]
+    answers = [
+        granted(books.ask(spec(requests=1), "m")),
+        granted(books.ask(spec(requests=1), "other")),
+    ]
     clock.advance(91)
 
     assert [*answers, granted(books.ask(spec(requests=1), "m"))] == [0, 1, 1]
 
 
 @pytest.mark.covers("SG-1")
-def test_room_in_a_limit_lifts_the_hold_that_its_lack_made(database: sqlite3.Connection, clock: FrozenClock) -> None:
-    """But not that of a refusal, which names its own time: an answer to an earlier request may come after it."""
-    low, roomy = (RateNews(model="m", allowances=(Allowance(what="tokens", left=left, resets_in=600.0),)) for left in (0.1, 0.9))
-    heard(database, low, now=clock.now(), settings=FEW)
-    first = [hold.cause for hold in holds(database, clock.now())]
-    heard(database, roomy, now=clock.now(), settings=FEW)
-    second = [hold.cause for hold in holds(database, clock.now())]
-    heard(database, RateNews(model="m", status=429), now=clock.now(), settings=FEW)
-    heard(database, roomy, now=clock.now(), settings=FEW)
+def test_room_in_a_limit_lifts_the_hold_that_its_lack_made(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
+    """But not that of a refusal, which names its own time: an answer to an earlier request may come
+    after it.
+    """
+    low, roomy = (
+        RateLimitReport(
+            model="m", allowances=(RateLimitStatus(what="tokens", left=left, resets_in=600.0),)
+        )
+        for left in (0.1, 0.9)
+    )
+    record_rate_limits(database, low, now=clock.now(), settings=FEW)
+    first = [hold.cause for hold in list_holds(database, clock.now())]
+    record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
+    second = [hold.cause for hold in list_holds(database, clock.now())]
+    record_rate_limits(
+        database, RateLimitReport(model="m", status=429), now=clock.now(), settings=FEW
+    )
+    record_rate_limits(database, roomy, now=clock.now(), settings=FEW)
 
     assert (first, second) == (["share"], [])
-    assert [hold.cause for hold in holds(database, clock.now())] == ["refused"]
+    assert [hold.cause for hold in list_holds(database, clock.now())] == ["refused"]
 
 
 @pytest.mark.covers("SG-1")
 def test_news_for_a_database_that_refuses_are_passed_over(database: sqlite3.Connection) -> None:
     """Where nothing is known, work goes on."""
     database.close()
-    heard(database, RateNews(model="m", status=429), now=0.0, settings=FEW)
+    record_rate_limits(database, RateLimitReport(model="m", status=429), now=0.0, settings=FEW)
 
 
 CLAIM = """
 import sys
 from pathlib import Path
-from memorist.clock import SystemClock
-from memorist.forks.governor import Grant
+from memorist.system import SystemClock
+from memorist.forks.spec import ForkGrant
 from memorist.forks.spec import ForkLimits, ForkSpec, NoTools
-from memorist.spend.run import SpendGovernor
-from memorist.spend.settings import SpendSettings
+from memorist.budget.governor import BudgetGovernor
+from memorist.settings import SpendSettings
 from memorist.store.database import open_database
 
 database = open_database(Path(sys.argv[1]))
@@ -303,21 +425,26 @@ print("ready", flush=True)
 sys.stdin.readline()
 total = 0
 for number in range(40):
-    books = SpendGovernor(database, "", clock=SystemClock(), settings=settings)
+    books = BudgetGovernor(database, "", clock=SystemClock(), settings=settings)
     spec = ForkSpec(label="compact", why="", instruction="", permission=NoTools(), limits=ForkLimits(requests=7))
     answer = books.ask(spec, "m")
-    total += answer.limits.requests if isinstance(answer, Grant) else 0
+    total += answer.limits.requests if isinstance(answer, ForkGrant) else 0
 print(total)
 """
 
 
 @pytest.mark.covers("SG-1", "SF-4")
 def test_processes_that_race_are_never_granted_more_than_the_cap(tmp_path: Path) -> None:
-    """Three real processes ask for 840 requests between them; 200 are granted, neither more nor fewer."""
+    """Three real processes ask for 840 requests between them; 200 are granted, neither more nor
+    fewer.
+    """
     path = tmp_path / "state.sqlite"
     open_database(path).close()
     command = [sys.executable, "-c", CLAIM, str(path)]
-    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
     for process in running:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -340,9 +467,11 @@ def test_the_books_as_a_whole(database: sqlite3.Connection, clock: FrozenClock) 
     """Used by the day and by the session, reserved, and on hold: one reading of them."""
     books = governor(database, clock)
     books.ask(spec(requests=3), "m")
-    keep_receipt(database, "other", receipt(2, started=clock.now()))
-    heard(database, RateNews(model="x", status=429), now=clock.now(), settings=FEW)
-    found = standing(database, clock.now(), session="s")
+    record_receipt(database, "other", receipt(2, started=clock.now()))
+    record_rate_limits(
+        database, RateLimitReport(model="x", status=429), now=clock.now(), settings=FEW
+    )
+    found = read_budget_usage(database, clock.now(), session="s")
 
     assert (found.day.requests, found.session.requests) == (2, 0)
     assert (found.day_reserved.requests, found.session_reserved.requests) == (3, 3)
@@ -350,16 +479,28 @@ def test_the_books_as_a_whole(database: sqlite3.Connection, clock: FrozenClock) 
 
 
 @pytest.mark.covers("SG-1")
-def test_reading_the_books_takes_no_walk_through_what_grows(database: sqlite3.Connection, clock: FrozenClock) -> None:
-    """Neither the receipts nor all totals are gone through: each statement finds its rows by a key. Only what runs now is read whole."""
+def test_reading_the_books_takes_no_walk_through_what_grows(
+    database: sqlite3.Connection, clock: FrozenClock
+) -> None:
+    """Neither the receipts nor all totals are gone through: each statement finds its rows by a key.
+    Only what runs now is read whole.
+    """
     seen: list[str] = []
     database.set_trace_callback(seen.append)
     governor(database, clock).ask(spec(), "m")
     database.set_trace_callback(None)
     asked = [statement for statement in seen if statement.lstrip().startswith("select")]
-    plans = [row["detail"] for statement in asked for row in database.execute(f"explain query plan {statement}")]
+    plans = [
+        row["detail"]
+        for statement in asked
+        for row in database.execute(f"explain query plan {statement}")
+    ]
 
     assert len(asked) >= 5
     assert any(plan.startswith("SEARCH spent USING PRIMARY KEY") for plan in plans)
-    assert not [plan for plan in plans if plan.startswith("SCAN") and "reservations" not in plan and "holds" not in plan]
+    assert not [
+        plan
+        for plan in plans
+        if plan.startswith("SCAN") and "reservations" not in plan and "holds" not in plan
+    ]
     assert not [plan for plan in plans if "receipts" in plan]

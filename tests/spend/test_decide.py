@@ -8,19 +8,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memorist.budget.policy import (
+    CAP_SHARES,
+    MEASURES,
+    MINIMUM_GRANT,
+    UNKNOWN_WORK_SHARE,
+    BudgetGranted,
+    BudgetMeasure,
+    BudgetRefused,
+    BudgetRequest,
+    BudgetScope,
+    BudgetUsage,
+    cap_share,
+    decide_budget,
+    largest_use,
+)
 from memorist.forks.spec import ForkLimits
-from memorist.spend.decide import LEAST, MEASURES, Granted, Measure, Refused, Scope, Standing, Work, bound, decide
-from memorist.spend.ladder import LADDER, UNKNOWN, share_of
-from memorist.spend.settings import SpendSettings
-from memorist.store.spend import Amount, Hold
+from memorist.settings import SpendSettings
+from memorist.store.spend import ProviderHold, ResourceAmount
 
 NOW = 1_700_000_000.0
 """22:13:20 UTC."""
 PLAIN = SpendSettings()
-HOLD = Hold(model="m", cause="refused", noted=NOW, until=NOW + 90, said="the provider of m refused a request (status 429)")
+HOLD = ProviderHold(
+    model="m",
+    cause="refused",
+    noted=NOW,
+    until=NOW + 90,
+    said="the provider of m refused a request (status 429)",
+)
 
 amounts = st.builds(
-    Amount,
+    ResourceAmount,
     requests=st.integers(0, 1_000),
     tokens=st.integers(0, 10_000_000),
     cost_usd=st.floats(0, 20),
@@ -34,44 +53,61 @@ limits = st.builds(
     seconds=st.floats(0.1, 600),
 )
 standings = st.builds(
-    Standing, now=st.just(NOW), day=amounts, session=amounts, day_reserved=amounts, session_reserved=amounts, holds=st.just(())
+    BudgetUsage,
+    now=st.just(NOW),
+    day=amounts,
+    session=amounts,
+    day_reserved=amounts,
+    session_reserved=amounts,
+    holds=st.just(()),
 )
 
 
-def refused(work: Work, standing: Standing, settings: SpendSettings = PLAIN) -> Refused:
-    found = decide(work, standing, settings)
-    assert isinstance(found, Refused)
+def refused(
+    work: BudgetRequest, standing: BudgetUsage, settings: SpendSettings = PLAIN
+) -> BudgetRefused:
+    found = decide_budget(work, standing, settings)
+    assert isinstance(found, BudgetRefused)
     return found
 
 
-def notes(**more: bool) -> Work:
-    return Work(label="session_memory", limits=ForkLimits(), **more)
+def notes(**more: bool) -> BudgetRequest:
+    return BudgetRequest(label="session_memory", limits=ForkLimits(), **more)
 
 
 @pytest.mark.covers("SG-1")
-@given(st.sampled_from([*LADDER, "anything"]), limits, standings)
-def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(label: str, own: ForkLimits, standing: Standing) -> None:
-    """Used, reserved and granted together never exceed the cap's share; and a fork is never granted more than its own limits."""
-    found = decide(Work(label=label, limits=own), standing, PLAIN)
-    if isinstance(found, Refused):
+@given(st.sampled_from([*CAP_SHARES, "anything"]), limits, standings)
+def test_a_fork_that_uses_all_it_was_granted_stays_below_every_cap(
+    label: str, own: ForkLimits, standing: BudgetUsage
+) -> None:
+    """Used, reserved and granted together never exceed the cap's share; and a fork is never granted
+    more than its own limits.
+    """
+    found = decide_budget(BudgetRequest(label=label, limits=own), standing, PLAIN)
+    if isinstance(found, BudgetRefused):
         return
-    granted = bound(found.limits)
-    for scope, used in (("day", standing.day + standing.day_reserved), ("session", standing.session + standing.session_reserved)):
+    granted = largest_use(found.limits)
+    for scope, used in (
+        ("day", standing.day + standing.day_reserved),
+        ("session", standing.session + standing.session_reserved),
+    ):
         for measure in MEASURES:
             total = getattr(used + granted, measure)
-            assert total <= getattr(PLAIN, f"{scope}_{measure}") * share_of(label) + 1e-6
-            assert getattr(granted, measure) <= getattr(bound(own), measure)
+            assert total <= getattr(PLAIN, f"{scope}_{measure}") * cap_share(label) + 1e-6
+            assert getattr(granted, measure) <= getattr(largest_use(own), measure)
     assert found.limits.requests >= 1
 
 
 @pytest.mark.covers("SG-1")
 @pytest.mark.parametrize("scope", ["day", "session"])
 @pytest.mark.parametrize("measure", MEASURES)
-def test_each_cap_stops_what_would_exceed_it(scope: Scope, measure: Measure) -> None:
+def test_each_cap_stops_what_would_exceed_it(scope: BudgetScope, measure: BudgetMeasure) -> None:
     """Each of the eight caps, alone, refuses, and the reason names it."""
     cap = getattr(PLAIN, f"{scope}_{measure}")
-    used = Amount(**{measure: type(getattr(LEAST, measure))(cap)})
-    standing = Standing(now=NOW, day=used) if scope == "day" else Standing(now=NOW, session=used)
+    used = ResourceAmount(**{measure: type(getattr(MINIMUM_GRANT, measure))(cap)})
+    standing = (
+        BudgetUsage(now=NOW, day=used) if scope == "day" else BudgetUsage(now=NOW, session=used)
+    )
     found = refused(notes(), standing)
 
     assert found.cause == f"spend.{scope}_{measure}"
@@ -80,26 +116,49 @@ def test_each_cap_stops_what_would_exceed_it(scope: Scope, measure: Measure) -> 
 
 @pytest.mark.covers("SG-1")
 def test_dream_gives_way_first_and_compaction_last() -> None:
-    """As the day's requests are used up, kinds of work stop in the order of the ladder, and what has stopped does not begin again."""
+    """As the day's requests are used up, kinds of work stop in the order of the ladder, and what
+    has stopped does not begin again.
+    """
     allowed = [
-        {label for label in LADDER if isinstance(decide(Work(label=label, limits=ForkLimits()), _used(used), PLAIN), Granted)}
+        {
+            label
+            for label in CAP_SHARES
+            if isinstance(
+                decide_budget(BudgetRequest(label=label, limits=ForkLimits()), _used(used), PLAIN),
+                BudgetGranted,
+            )
+        }
         for used in range(PLAIN.day_requests + 1)
     ]
-    order = [label for before, after in pairwise(allowed) for label in LADDER if label in before - after]
+    order = [
+        label
+        for before, after in pairwise(allowed)
+        for label in CAP_SHARES
+        if label in before - after
+    ]
 
-    assert allowed[0] == set(LADDER)
+    assert allowed[0] == set(CAP_SHARES)
     assert all(after <= before for before, after in pairwise(allowed))
-    assert order == ["dream", "consolidation", "rollouts", "extraction", "magic_docs", "recall", "session_memory", "compact"]
+    assert order == [
+        "dream",
+        "consolidation",
+        "rollouts",
+        "extraction",
+        "magic_docs",
+        "recall",
+        "session_memory",
+        "compact",
+    ]
 
 
-def _used(requests: int) -> Standing:
-    return Standing(now=NOW, day=Amount(requests=requests))
+def _used(requests: int) -> BudgetUsage:
+    return BudgetUsage(now=NOW, day=ResourceAmount(requests=requests))
 
 
 @pytest.mark.covers("SG-1")
 def test_work_that_the_ladder_does_not_name_gives_way_with_the_first() -> None:
     """A new kind of work cannot slip past the caps by its name."""
-    assert share_of("brand_new") == UNKNOWN == min(LADDER.values())
+    assert cap_share("brand_new") == UNKNOWN_WORK_SHARE == min(CAP_SHARES.values())
 
 
 @pytest.mark.covers("SG-1")
@@ -107,13 +166,19 @@ def test_a_refusal_says_what_is_used_and_when_work_goes_on() -> None:
     """The figures, the share, and the next midnight of UTC."""
     found = refused(notes(), _used(460))
 
-    assert found.why == "460 of the day's 500 requests are used; session_memory may run up to 90 % of them; next at midnight UTC."
+    assert (
+        found.why
+        == "460 of the day's 500 requests are used; session_memory may run up to 90 % of them; "
+        "next at midnight UTC."
+    )
     assert found.until == 1_700_006_400.0
 
 
 @pytest.mark.covers("SG-1")
 def test_the_reason_is_the_same_though_its_figures_change() -> None:
-    """One receipt for each reason needs a name for the reason that does not change with the figures."""
+    """One receipt for each reason needs a name for the reason that does not change with the
+    figures.
+    """
     first, second = refused(notes(), _used(460)), refused(notes(), _used(461))
 
     assert first.cause == second.cause
@@ -123,7 +188,12 @@ def test_the_reason_is_the_same_though_its_figures_change() -> None:
 @pytest.mark.covers("SG-1")
 def test_what_running_work_has_reserved_is_told_apart_from_what_is_used() -> None:
     """The cap is not reached yet: nobody has to wait for midnight."""
-    found = refused(notes(), Standing(now=NOW, day=Amount(requests=440), day_reserved=Amount(requests=10)))
+    found = refused(
+        notes(),
+        BudgetUsage(
+            now=NOW, day=ResourceAmount(requests=440), day_reserved=ResourceAmount(requests=10)
+        ),
+    )
 
     assert "reserved" in found.why
     assert found.until is None
@@ -133,7 +203,7 @@ def test_what_running_work_has_reserved_is_told_apart_from_what_is_used() -> Non
 @pytest.mark.covers("SG-1")
 def test_a_cap_of_nothing_allows_nothing_and_says_which_setting_it_is() -> None:
     """No promise that midnight would change it."""
-    found = refused(notes(), Standing(now=NOW), SpendSettings(day_cost_usd=0.0))
+    found = refused(notes(), BudgetUsage(now=NOW), SpendSettings(day_cost_usd=0.0))
 
     assert found.why.startswith("spend.day_cost_usd is 0")
     assert found.until is None
@@ -142,36 +212,49 @@ def test_a_cap_of_nothing_allows_nothing_and_says_which_setting_it_is() -> None:
 @pytest.mark.covers("SG-1")
 def test_what_a_person_asked_for_and_waits_for_is_not_capped() -> None:
     """Nor held back by a rate limit: the model itself waits and tries again."""
-    full = Amount(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
-    standing = Standing(now=NOW, day=full, session=full, holds=(HOLD,))
+    full = ResourceAmount(requests=9_999, tokens=10**9, cost_usd=1e6, seconds=1e6)
+    standing = BudgetUsage(now=NOW, day=full, session=full, holds=(HOLD,))
 
-    assert decide(notes(asked=True), standing, PLAIN) == Granted(ForkLimits())
+    assert decide_budget(notes(asked=True), standing, PLAIN) == BudgetGranted(ForkLimits())
 
 
 @pytest.mark.covers("SG-1")
 def test_work_for_no_session_knows_only_the_days_caps() -> None:
     """Dream and rollouts belong to no session."""
-    used = Standing(now=NOW, session=Amount(requests=9_999))
+    used = BudgetUsage(now=NOW, session=ResourceAmount(requests=9_999))
 
-    assert isinstance(decide(Work(label="dream", limits=ForkLimits(), session=False), used, PLAIN), Granted)
-    assert isinstance(decide(Work(label="dream", limits=ForkLimits()), used, PLAIN), Refused)
+    assert isinstance(
+        decide_budget(
+            BudgetRequest(label="dream", limits=ForkLimits(), session=False), used, PLAIN
+        ),
+        BudgetGranted,
+    )
+    assert isinstance(
+        decide_budget(BudgetRequest(label="dream", limits=ForkLimits()), used, PLAIN), BudgetRefused
+    )
 
 
 @pytest.mark.covers("SG-1")
 def test_a_hold_goes_before_the_caps_and_without_them() -> None:
     """A provider's limit is respected with the caps switched off as well."""
-    found = refused(notes(), Standing(now=NOW, holds=(HOLD,)), SpendSettings(enabled=False))
+    found = refused(notes(), BudgetUsage(now=NOW, holds=(HOLD,)), SpendSettings(enabled=False))
 
-    assert found.why == "the provider of m refused a request (status 429); background work waits until 22:14 UTC."
+    assert (
+        found.why
+        == "the provider of m refused a request (status 429); background work waits until "
+        "22:14 UTC."
+    )
     assert found.until == HOLD.until
-    assert isinstance(decide(notes(), _used(9_999), SpendSettings(enabled=False)), Granted)
+    assert isinstance(
+        decide_budget(notes(), _used(9_999), SpendSettings(enabled=False)), BudgetGranted
+    )
 
 
 @pytest.mark.covers("SG-1")
 def test_little_that_is_left_narrows_the_fork() -> None:
     """Three requests left: three are granted, of eight."""
-    found = decide(notes(), _used(447), PLAIN)
+    found = decide_budget(notes(), _used(447), PLAIN)
 
-    assert isinstance(found, Granted)
+    assert isinstance(found, BudgetGranted)
     assert found.limits.requests == 3
     assert found.limits.turns == ForkLimits().turns

@@ -1,4 +1,6 @@
-"""Each kind of background work below the caps and at them: the structural way takes over, a receipt says why, the host never waits."""
+"""Each kind of background work below the caps and at them: the structural way takes over, a receipt
+says why, the host never waits.
+"""
 
 from __future__ import annotations
 
@@ -11,43 +13,58 @@ import msgspec
 import pytest
 
 import memorist
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.compaction.settings import CompactionSettings
+from memorist.budget.governor import BudgetGovernor
 from memorist.core.messages import Usage
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import ModelUnavailable
-from memorist.events import ConversationCompacted, Event, ExtractionFailed, ForkRan, MemoryRecalled, NotesFailed, NotesUpdated
-from memorist.forks.spec import ForkLimits, Outcome, Receipt
-from memorist.models.faults import Allowance
-from memorist.models.limits import RateNews
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
+from memorist.events import (
+    ConversationCompacted,
+    Event,
+    ExtractionFailed,
+    ForkFinished,
+    MemoryRecalled,
+    NotesFailed,
+    NotesUpdated,
+)
+from memorist.forks.spec import ForkLimits, ForkOutcome, Receipt
+from memorist.models.errors import RateLimitStatus
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Request
-from memorist.recall.settings import RecallSettings
-from memorist.settings import Settings
-from memorist.spend.run import SpendGovernor
-from memorist.spend.settings import SpendSettings
-from memorist.store.sessions import receipts
-from memorist.store.spend import Amount, reserved
-from memorist.testing.clock import FrozenClock
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.steps import Fail, Hang, Say, Status, Step
+from memorist.settings import (
+    AutoMemorySettings,
+    CompactionSettings,
+    RecallSettings,
+    Settings,
+    SpendSettings,
+)
+from memorist.store.sessions import list_receipts
+from memorist.store.spend import ResourceAmount, reserved_amount
+from memorist.testing.memory import FrozenClock
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import Fail, Hang, HttpError, Say, Step
 
 MODEL = "claude-made-up"
 NONE = SpendSettings(day_requests=0)
 WISH = (
-    "Remember that the invoice importer rounds each line to cents, because the auditors asked for it in the review of the second quarter, and that "
-    "the totals are checked against the ledger export every night before the batch is released to the bank."
+    "Remember that the invoice importer rounds each line to cents, because the auditors asked "
+    "for it in the review of the second quarter, and that "
+    "the totals are checked against the ledger export every night before the batch is released "
+    "to the bank."
 )
 """Longer than its line in the index, so that it is shown when it bears on a message."""
 QUESTION = "Why does the invoice importer round the totals?"
 
 
 class Host:
-    """An agent loop whose model is also that of memorist's work; `forks` answers to forks by their label."""
+    """An agent loop whose model is also that of memorist's work; `forks` answers to forks by their
+    label.
+    """
 
-    def __init__(self, home: Path, *, spend: SpendSettings | None = None, name: str = MODEL, **more: Any) -> None:
+    def __init__(
+        self, home: Path, *, spend: SpendSettings | None = None, name: str = MODEL, **more: Any
+    ) -> None:
         more = {"auto_memory": AutoMemorySettings(every_turns=99), **more}
         self.settings = Settings(home=str(home), spend=spend or SpendSettings(), **more)
         self.forks: dict[str, Step] = {}
@@ -59,7 +76,11 @@ class Host:
         self.clock = FrozenClock()
 
     def _step(self, request: Request) -> Step:
-        return self.answer if request.label == "request" else self.forks.get(request.label, Say(text="Nothing."))
+        return (
+            self.answer
+            if request.label == "request"
+            else self.forks.get(request.label, Say(text="Nothing."))
+        )
 
     def engine(self) -> Memorist:
         return Memorist(model=self.model, settings=self.settings, clock=self.clock)
@@ -71,13 +92,15 @@ class Host:
     async def turn(self, session: Session, text: str, tokens: int = 100) -> None:
         self.answer = Say(text=f"Done with {text[:20]}", usage=Usage(input=tokens - 10, output=10))
         self.messages.append({"role": "user", "content": text})
-        request = await session.prepare({"model": MODEL, "max_tokens": 1_000, "messages": self.messages})
+        request = await session.prepare(
+            {"model": MODEL, "max_tokens": 1_000, "messages": self.messages}
+        )
         self.sent.append(msgspec.json.encode(request).decode())
         reply = await self.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
         self.messages.append({"role": "assistant", "content": reply.body["content"]})
         await session.end_turn()
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
         await asyncio.sleep(0.02)
 
     def of(self, kind: type[Any]) -> list[Any]:
@@ -94,32 +117,52 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def outcomes(session: Session, label: str) -> list[Outcome]:
+def outcomes(session: Session, label: str) -> list[ForkOutcome]:
     return [receipt.outcome for receipt in session.receipts() if receipt.label == label]
 
 
 def use_up(host: Host, engine: Memorist, requests: int) -> None:
     """Other work of the same home used so many requests today."""
-    books = SpendGovernor(engine.database(), "other", clock=host.clock, settings=host.settings.spend)
-    books.keep(Receipt(label="dream", why="", model="m", started=host.clock.now(), requests=requests, outcome=Outcome.CHANGED))
+    books = BudgetGovernor(
+        engine.database(), "other", clock=host.clock, settings=host.settings.spend
+    )
+    books.record_receipt(
+        Receipt(
+            label="dream",
+            why="",
+            model="m",
+            started=host.clock.now(),
+            requests=requests,
+            outcome=ForkOutcome.CHANGED,
+        )
+    )
 
 
 @pytest.mark.covers("SG-1", "SM-13", "FK-8")
-async def test_at_the_cap_notes_are_made_from_structure_and_one_receipt_says_why(tmp_path: Path, project: Path) -> None:
-    """Three updates: no request, three times structural notes, one receipt, and no failure is told since nothing failed."""
+async def test_at_the_cap_notes_are_made_from_structure_and_one_receipt_says_why(
+    tmp_path: Path, project: Path
+) -> None:
+    """Three updates: no request, three times structural notes, one receipt, and no failure is told
+    since nothing failed.
+    """
     host = Host(tmp_path / "home", spend=NONE)
     async with host.engine() as engine:
         session = await host.open(engine, project)
         for number in range(3):
-            await host.turn(session, f"Fix the importer, please; part {number}.", 12_000 + number * 6_000)
+            await host.turn(
+                session, f"Fix the importer, please; part {number}.", 12_000 + number * 6_000
+            )
         notes = session.notes or ""
 
     assert host.asked("session_memory") == 0
     assert [event.way for event in host.of(NotesUpdated)] == ["structural"] * 3
     assert "Fix the importer, please; part 2." in notes
-    assert outcomes(session, "session_memory") == [Outcome.BLOCKED]
-    assert session.receipts()[0].said == "spend.day_requests is 0, which leaves no room for session_memory."
-    assert [event.outcome for event in host.of(ForkRan)] == ["blocked"]
+    assert outcomes(session, "session_memory") == [ForkOutcome.BLOCKED]
+    assert (
+        session.receipts()[0].said
+        == "spend.day_requests is 0, which leaves no room for session_memory."
+    )
+    assert [event.outcome for event in host.of(ForkFinished)] == ["blocked"]
     assert host.of(NotesFailed) == []
 
 
@@ -139,27 +182,39 @@ async def test_the_next_day_the_model_keeps_the_notes_again(tmp_path: Path, proj
 
 
 @pytest.mark.covers("SG-1")
-async def test_what_a_person_asks_for_runs_at_the_cap_and_is_counted(tmp_path: Path, project: Path) -> None:
+async def test_what_a_person_asks_for_runs_at_the_cap_and_is_counted(
+    tmp_path: Path, project: Path
+) -> None:
     """`summarise` waits for the model as it always did; the books know of it."""
     host = Host(tmp_path / "home", spend=NONE)
     async with host.engine() as engine:
         session = await host.open(engine, project)
         await host.turn(session, "Fix the importer, please.")
         await session.summarise()
-        books = SpendGovernor(engine.database(), "s", clock=host.clock, settings=host.settings.spend)
-        spent = engine.database().execute("select sum(requests) as total from spent where scope = 'day'").fetchone()["total"]
-        left = reserved(engine.database(), host.clock.now())
-        books.give_up()
+        books = BudgetGovernor(
+            engine.database(), "s", clock=host.clock, settings=host.settings.spend
+        )
+        spent = (
+            engine.database()
+            .execute("select sum(requests) as total from spent where scope = 'day'")
+            .fetchone()["total"]
+        )
+        left = reserved_amount(engine.database(), host.clock.now())
+        books.release_reservations()
 
     assert host.asked("session_memory") == 1
     assert spent == 1
-    assert left == Amount()
+    assert left == ResourceAmount()
 
 
 @pytest.mark.covers("SG-1", "AM-9")
-async def test_extraction_waits_at_the_cap_and_then_sees_what_it_missed(tmp_path: Path, project: Path) -> None:
+async def test_extraction_waits_at_the_cap_and_then_sees_what_it_missed(
+    tmp_path: Path, project: Path
+) -> None:
     """No cursor is moved past messages that no model has seen, and the reason is told once."""
-    host = Host(tmp_path / "home", spend=SpendSettings(day_requests=10), auto_memory=AutoMemorySettings())
+    host = Host(
+        tmp_path / "home", spend=SpendSettings(day_requests=10), auto_memory=AutoMemorySettings()
+    )
     async with host.engine() as engine:
         use_up(host, engine, 8)
         session = await host.open(engine, project)
@@ -171,10 +226,10 @@ async def test_extraction_waits_at_the_cap_and_then_sees_what_it_missed(tmp_path
         await session.close()
         (asked,) = [request for request in host.model.requests if request.label == "extraction"]
 
-    assert before == (0, [Outcome.BLOCKED])
+    assert before == (0, [ForkOutcome.BLOCKED])
     assert host.of(ExtractionFailed) == []
     assert "the newest 6 messages" in str(asked.body)
-    assert outcomes(session, "extraction") == [Outcome.BLOCKED, Outcome.UNCHANGED]
+    assert outcomes(session, "extraction") == [ForkOutcome.BLOCKED, ForkOutcome.UNCHANGED]
 
 
 @pytest.mark.covers("SG-1", "RC-2")
@@ -192,27 +247,35 @@ async def test_at_the_cap_the_ranker_chooses_memories(tmp_path: Path, project: P
 
     assert host.asked("recall") == 0
     assert any(event.paths for event in host.of(MemoryRecalled))
-    assert outcomes(second, "recall") == [Outcome.BLOCKED]
+    assert outcomes(second, "recall") == [ForkOutcome.BLOCKED]
 
 
 WINDOWED: dict[str, Any] = {
-    "models": ModelSettings(prices={MODEL: Price(window=30_000, max_output=1_000)}),
+    "models": ModelSettings(prices={MODEL: ModelPrice(window=30_000, max_output=1_000)}),
     "compaction": CompactionSettings(by_price=False),
 }
 SUMMARY = Say(
-    text="<summary>" + "\n".join(f"{n}. The importer reads rows; each has a price in cents." for n in range(1, 10)) + "</summary>"
+    text="<summary>"
+    + "\n".join(f"{n}. The importer reads rows; each has a price in cents." for n in range(1, 10))
+    + "</summary>"
 )
 
 
 async def fill(host: Host, session: Session, pages: int = 40) -> None:
     """More than a window of conversation."""
     for number in range(pages):
-        await host.turn(session, f"Request {number}. " + "The importer reads rows from orders.csv. " * 100, 2_000 + 1_000 * number)
+        await host.turn(
+            session,
+            f"Request {number}. " + "The importer reads rows from orders.csv. " * 100,
+            2_000 + 1_000 * number,
+        )
 
 
 @pytest.mark.covers("SG-1", "CP-14")
 async def test_at_the_cap_the_window_is_kept_by_structure(tmp_path: Path, project: Path) -> None:
-    """The conversation gets smaller whatever the caps say; no model is asked, and compaction is not given up for the session."""
+    """The conversation gets smaller whatever the caps say; no model is asked, and compaction is not
+    given up for the session.
+    """
     host = Host(tmp_path / "home", spend=NONE, **WINDOWED)
     async with host.engine() as engine:
         session = await host.open(engine, project)
@@ -222,12 +285,14 @@ async def test_at_the_cap_the_window_is_kept_by_structure(tmp_path: Path, projec
     assert len(made) >= 1
     assert {event.strategy for event in made} <= {"structural", "micro"}
     assert host.asked("compact") == 0
-    assert outcomes(session, "compact") == [Outcome.BLOCKED]
+    assert outcomes(session, "compact") == [ForkOutcome.BLOCKED]
 
 
 @pytest.mark.covers("SG-1")
 async def test_the_last_tenth_is_left_to_compaction(tmp_path: Path, project: Path) -> None:
-    """With nine tenths used, notes come from structure and a model still writes the summary that the window asks for."""
+    """With nine tenths used, notes come from structure and a model still writes the summary that
+    the window asks for.
+    """
     host = Host(tmp_path / "home", spend=SpendSettings(day_requests=100), **WINDOWED)
     host.forks["compact"] = SUMMARY
     async with host.engine() as engine:
@@ -237,12 +302,14 @@ async def test_the_last_tenth_is_left_to_compaction(tmp_path: Path, project: Pat
 
     assert host.asked("session_memory") == 0
     assert host.asked("compact") >= 1
-    assert outcomes(session, "session_memory") == [Outcome.BLOCKED]
+    assert outcomes(session, "session_memory") == [ForkOutcome.BLOCKED]
 
 
 @pytest.mark.covers("SG-1")
 async def test_the_processes_of_a_home_share_its_caps(tmp_path: Path, project: Path) -> None:
-    """What one engine used, another has not any more; and a session's own cap leaves other sessions alone."""
+    """What one engine used, another has not any more; and a session's own cap leaves other sessions
+    alone.
+    """
     spend = SpendSettings(session_requests=2, day_requests=4)
     hosts = [Host(tmp_path / "home", spend=spend) for _ in range(3)]
     for name, host in zip("abc", hosts, strict=True):
@@ -255,35 +322,53 @@ async def test_the_processes_of_a_home_share_its_caps(tmp_path: Path, project: P
 
 
 @pytest.mark.covers("SG-1", "SF-5")
-async def test_a_refusal_holds_back_background_work_of_every_process(tmp_path: Path, project: Path) -> None:
-    """After a 429 nobody of this home asks this model for what the provider named; the host's own calls go on all the while."""
+async def test_a_refusal_holds_back_background_work_of_every_process(
+    tmp_path: Path, project: Path
+) -> None:
+    """After a 429 nobody of this home asks this model for what the provider named; the host's own
+    calls go on all the while.
+    """
     first, second = Host(tmp_path / "home"), Host(tmp_path / "home")
-    first.forks["session_memory"] = Status(code=429, retry_after="300")
+    first.forks["session_memory"] = HttpError(code=429, retry_after="300")
     async with first.engine() as engine, second.engine() as other:
         session = await first.open(engine, project, "a")
         await first.turn(session, "Fix the importer.", 12_000)
         await first.turn(session, "And the exporter.", 18_000)
         beside = await second.open(other, project, "b")
         await second.turn(beside, "Fix the importer.", 12_000)
-        during = (first.asked("session_memory"), second.asked("session_memory"), first.asked("request"), second.asked("request"))
+        during = (
+            first.asked("session_memory"),
+            second.asked("session_memory"),
+            first.asked("request"),
+            second.asked("request"),
+        )
         second.clock.advance(301)
         await second.turn(beside, "And the exporter.", 18_000)
-        told = [receipt.said for receipt in beside.receipts() if receipt.outcome is Outcome.BLOCKED]
+        told = [
+            receipt.said for receipt in beside.receipts() if receipt.outcome is ForkOutcome.BLOCKED
+        ]
 
     assert during == (1, 0, 2, 1)
     assert second.asked("session_memory") == 1
-    assert outcomes(session, "session_memory") == [Outcome.FAILED, Outcome.BLOCKED]
+    assert outcomes(session, "session_memory") == [ForkOutcome.FAILED, ForkOutcome.BLOCKED]
     assert len(told) == 1
     assert "status 429" in told[0]
 
 
 @pytest.mark.covers("SG-1")
-async def test_the_last_quarter_of_a_providers_limit_is_the_hosts(tmp_path: Path, project: Path) -> None:
+async def test_the_last_quarter_of_a_providers_limit_is_the_hosts(
+    tmp_path: Path, project: Path
+) -> None:
     """Little is left: background work waits for the reset, the host does not."""
     host = Host(tmp_path / "home")
     async with host.engine() as engine:
         session = await host.open(engine, project)
-        host.model.say_limits(RateNews(model=host.model.name, allowances=(Allowance(what="tokens", left=0.2, resets_in=60.0),)))
+        host.model.announce_rate_limits(
+            RateLimitReport(
+                model=host.model.name,
+                allowances=(RateLimitStatus(what="tokens", left=0.2, resets_in=60.0),),
+            )
+        )
         await host.turn(session, "Fix the importer.", 12_000)
         before = (host.asked("session_memory"), host.asked("request"))
         host.clock.advance(61)
@@ -297,40 +382,52 @@ async def test_the_last_quarter_of_a_providers_limit_is_the_hosts(tmp_path: Path
 async def test_a_fork_stops_at_its_own_dollars(tmp_path: Path, project: Path) -> None:
     """A model that goes on and on costs what the fork may cost, and not a request more."""
     host = Host(tmp_path / "home", name="claude-haiku-4-5", forks=ForkLimits(cost_usd=0.000_001))
-    host.forks["session_memory"] = Say(text="<edit path='nowhere.md'><old>a</old><new>b</new></edit>")
+    host.forks["session_memory"] = Say(
+        text="<edit path='nowhere.md'><old>a</old><new>b</new></edit>"
+    )
     async with host.engine() as engine:
         session = await host.open(engine, project)
-        body = {"model": "claude-haiku-4-5", "max_tokens": 1_000, "messages": [{"role": "user", "content": "Fix it. " * 9_000}]}
+        body = {
+            "model": "claude-haiku-4-5",
+            "max_tokens": 1_000,
+            "messages": [{"role": "user", "content": "Fix it. " * 9_000}],
+        }
         request = await session.prepare(body)
         reply = await host.model.send(Request(format="anthropic", body=request))
         await session.observe(reply.body)
-        await session.memory.drain(5)
+        await session.session_memory.drain(5)
 
-    assert outcomes(session, "session_memory") == [Outcome.OVER_LIMIT]
+    assert outcomes(session, "session_memory") == [ForkOutcome.OVER_LIMIT]
     assert host.asked("session_memory") == 1
 
 
 @pytest.mark.covers("SG-1", "FK-8")
-async def test_a_fork_that_is_cut_off_leaves_its_receipt_and_nothing_reserved(tmp_path: Path, project: Path) -> None:
-    """A hanging extraction is cancelled when the session closes: the receipt is there, the reservation is not."""
+async def test_a_fork_that_is_cut_off_leaves_its_receipt_and_nothing_reserved(
+    tmp_path: Path, project: Path
+) -> None:
+    """A hanging extraction is cancelled when the session closes: the receipt is there, the
+    reservation is not.
+    """
     settings = AutoMemorySettings(drain_seconds=0.2)
     host = Host(tmp_path / "home", auto_memory=settings)
     host.forks["extraction"] = Hang()
     async with host.engine() as engine:
         session = await host.open(engine, project)
         await host.turn(session, "The tests need the database on port 5433.")
-        during = reserved(engine.database(), host.clock.now())
+        during = reserved_amount(engine.database(), host.clock.now())
         await session.close()
-        after = reserved(engine.database(), host.clock.now())
-        kept = Counter(receipt.outcome for receipt in receipts(engine.database(), "s"))
+        after = reserved_amount(engine.database(), host.clock.now())
+        kept = Counter(receipt.outcome for receipt in list_receipts(engine.database(), "s"))
 
     assert during.requests == ForkLimits().requests
-    assert after == Amount()
-    assert kept == {Outcome.CANCELLED: 1}
+    assert after == ResourceAmount()
+    assert kept == {ForkOutcome.CANCELLED: 1}
 
 
 @pytest.mark.covers("SG-1", "SF-5")
-async def test_failures_that_are_no_refusal_hold_nothing_back(tmp_path: Path, project: Path) -> None:
+async def test_failures_that_are_no_refusal_hold_nothing_back(
+    tmp_path: Path, project: Path
+) -> None:
     """A model that could not be reached is asked again the next time."""
     host = Host(tmp_path / "home")
     host.forks["session_memory"] = Fail(error=ModelUnavailable("gone"))
@@ -339,13 +436,17 @@ async def test_failures_that_are_no_refusal_hold_nothing_back(tmp_path: Path, pr
         await host.turn(session, "Fix the importer.", 12_000)
         await host.turn(session, "And the exporter.", 18_000)
 
-    assert outcomes(session, "session_memory") == [Outcome.FAILED, Outcome.FAILED]
+    assert outcomes(session, "session_memory") == [ForkOutcome.FAILED, ForkOutcome.FAILED]
 
 
 @pytest.mark.covers("SG-1")
 def test_every_fork_of_a_subsystem_passes_the_governor() -> None:
     """Only one module starts forks; a new kind of work cannot go around the caps."""
     source = Path(memorist.__file__).parent
-    starting = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if "run_fork(" in path.read_text("utf-8")}
+    starting = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "run_fork(" in path.read_text("utf-8")
+    }
 
     assert starting == {"forks/run.py", "forks/governed/run.py"}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from memorist.store.claims import Claimed, Refused, Terms
-from memorist.store.jobs import claim_extraction
-from memorist.store.state import SqliteState, State, open_sqlite_state
-from memorist.store.thread import Extracted, Thread
-from memorist.testing.clock import FrozenClock
+from memorist.store.jobs import ClaimRefused, JobClaim, LeasePolicy, claim_extraction
+from memorist.store.rollouts import Rollout, RolloutExtract
+from memorist.store.state import SqliteState, StateDatabase, open_sqlite_state
+from memorist.testing.memory import FrozenClock
 
 NOW = 1_800_000_000
 HOUR, DAY = 3_600, 86_400
-TERMS = Terms()
+TERMS = LeasePolicy()
 
 
 def opened(folder: Path) -> tuple[SqliteState, FrozenClock]:
@@ -21,23 +20,48 @@ def opened(folder: Path) -> tuple[SqliteState, FrozenClock]:
     return open_sqlite_state(folder / "state.sqlite", clock.now), clock
 
 
-def thread(id: str = "t", *, updated: int = NOW - DAY, **values: Any) -> Thread:
-    values = {"path": f"/srv/{id}.jsonl", "size": 10, "modified_ns": updated * 10**9, "first_words": "Hello.", **values}
-    return Thread(id=id, format="codex", updated=updated, **values)
+def thread(id: str = "t", *, updated: int = NOW - DAY, **values: Any) -> Rollout:
+    values = {
+        "path": f"/srv/{id}.jsonl",
+        "size": 10,
+        "modified_ns": updated * 10**9,
+        "first_words": "Hello.",
+        **values,
+    }
+    return Rollout(id=id, format="codex", updated=updated, **values)
 
 
-def extract(id: str = "t", *, updated: int = NOW - DAY, **values: Any) -> Extracted:
-    values = {"raw_memory": f"what {id} taught", "rollout_summary": f"{id} in short", "generated": NOW, **values}
-    return Extracted(thread=id, updated=updated, **values)
+def extract(id: str = "t", *, updated: int = NOW - DAY, **values: Any) -> RolloutExtract:
+    values = {
+        "raw_memory": f"what {id} taught",
+        "rollout_summary": f"{id} in short",
+        "generated": NOW,
+        **values,
+    }
+    return RolloutExtract(thread=id, updated=updated, **values)
 
 
-def claim(state: State, id: str = "t", *, updated: int = NOW - DAY, worker: str = "one", terms: Terms = TERMS) -> Claimed:
+def claim(
+    state: StateDatabase,
+    id: str = "t",
+    *,
+    updated: int = NOW - DAY,
+    worker: str = "one",
+    terms: LeasePolicy = TERMS,
+) -> JobClaim:
     claimed = claim_extraction(state, id, updated, worker=worker, terms=terms)
-    assert isinstance(claimed, Claimed), claimed
+    assert isinstance(claimed, JobClaim), claimed
     return claimed
 
 
-def refused(state: State, id: str = "t", *, updated: int = NOW - DAY, worker: str = "two", terms: Terms = TERMS) -> Refused:
+def refused(
+    state: StateDatabase,
+    id: str = "t",
+    *,
+    updated: int = NOW - DAY,
+    worker: str = "two",
+    terms: LeasePolicy = TERMS,
+) -> ClaimRefused:
     outcome = claim_extraction(state, id, updated, worker=worker, terms=terms)
-    assert isinstance(outcome, Refused), outcome
+    assert isinstance(outcome, ClaimRefused), outcome
     return outcome

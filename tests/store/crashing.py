@@ -1,4 +1,6 @@
-"""Run as a program: kills itself at every statement of the work of both stages, and lets another worker go on. Prints one JSON object a kill."""
+"""Run as a program: kills itself at every statement of the work of both stages, and lets another
+worker go on. Prints one JSON object a kill.
+"""
 
 from __future__ import annotations
 
@@ -9,58 +11,68 @@ import signal
 import sys
 from pathlib import Path
 
-from memorist.store.claims import Claimed, Terms
 from memorist.store.database import open_database
-from memorist.store.forgetting import set_mode
 from memorist.store.jobs import (
+    JobClaim,
+    LeasePolicy,
     claim_consolidation,
     claim_extraction,
-    exhausted,
-    fail,
-    failures,
+    fail_job,
     finish_consolidation,
     finish_extraction,
-    jobs,
-    renew,
+    list_exhausted_jobs,
+    list_failures,
+    list_jobs,
+    renew_lease,
+    set_memory_mode,
 )
-from memorist.store.rollouts import count_uses, keep_threads, kept, prune, standings, threads
-from memorist.store.state import SqliteState, State, open_sqlite_state
+from memorist.store.rollouts import (
+    count_uses,
+    list_extraction_progress,
+    list_extracts,
+    list_rollouts,
+    prune_extracts,
+    save_rollouts,
+)
+from memorist.store.state import SqliteState, StateDatabase, open_sqlite_state
 from store.claiming import DAY, NOW, extract, thread
 
-TERMS = Terms(running=9)
+TERMS = LeasePolicy(max_running=9)
 IDS = ("a", "b", "gone")
 
 
-def story(state: State) -> None:
+def story(state: StateDatabase) -> None:
     """Three sessions: extracted, one at the second attempt; one is forbidden; then consolidated."""
-    keep_threads(state, [thread(id) for id in IDS])
+    save_rollouts(state, [thread(id) for id in IDS])
     for id in IDS:
         claim = claim_extraction(state, id, NOW - DAY, worker="first", terms=TERMS)
-        if isinstance(claim, Claimed):
-            renew(state, claim, TERMS)
+        if isinstance(claim, JobClaim):
+            renew_lease(state, claim, TERMS)
             if id == "b":
-                fail(state, claim, "broken", TERMS)
+                fail_job(state, claim, "broken", TERMS)
             else:
                 finish_extraction(state, claim, extract(id), TERMS)
     count_uses(state, ["a"])
     whole = claim_consolidation(state, worker="first", terms=TERMS)
-    if isinstance(whole, Claimed):
-        finish_consolidation(state, whole, [each.extracted for each in kept(state)])
-    set_mode(state, "gone", "disabled", TERMS)
-    prune(state, 30)
+    if isinstance(whole, JobClaim):
+        finish_consolidation(state, whole, [each.extracted for each in list_extracts(state)])
+    set_memory_mode(state, "gone", "disabled", TERMS)
+    prune_extracts(state, 30)
 
 
-def go_on(state: State) -> None:
+def go_on(state: StateDatabase) -> None:
     """What the next worker does once every lease and delay has passed."""
-    keep_threads(state, [thread(id) for id in IDS])
-    set_mode(state, "gone", "disabled", TERMS)
-    for each in standings(state, behind=True):
-        claim = claim_extraction(state, each.thread.id, each.thread.updated, worker="second", terms=TERMS)
-        if isinstance(claim, Claimed) and each.thread.mode == "enabled":
-            finish_extraction(state, claim, extract(each.thread.id), TERMS)
+    save_rollouts(state, [thread(id) for id in IDS])
+    set_memory_mode(state, "gone", "disabled", TERMS)
+    for each in list_extraction_progress(state, only_behind=True):
+        claim = claim_extraction(
+            state, each.rollout.id, each.rollout.updated, worker="second", terms=TERMS
+        )
+        if isinstance(claim, JobClaim) and each.rollout.mode == "enabled":
+            finish_extraction(state, claim, extract(each.rollout.id), TERMS)
     whole = claim_consolidation(state, worker="second", terms=TERMS)
-    if isinstance(whole, Claimed):
-        finish_consolidation(state, whole, [each.extracted for each in kept(state)])
+    if isinstance(whole, JobClaim):
+        finish_consolidation(state, whole, [each.extracted for each in list_extracts(state)])
 
 
 def killed_at(folder: Path, number: int) -> bool:
@@ -88,18 +100,27 @@ def main(base: Path) -> None:
         folder.mkdir()
         dying = killed_at(folder, number)
         state = open_sqlite_state(folder / "state.sqlite", lambda: NOW + 7 * 3_600)
-        between = {"extracts": [each.extracted.thread for each in kept(state)], "jobs": [(job.key, job.status) for job in jobs(state)]}
+        between = {
+            "extracts": [each.extracted.thread for each in list_extracts(state)],
+            "jobs": [(job.key, job.status) for job in list_jobs(state)],
+        }
         go_on(state)
         after = {
-            "threads": {each.id: each.mode for each in threads(state)},
-            "extracts": {each.extracted.thread: (each.extracted.raw_memory, each.selected) for each in kept(state)},
-            "jobs": {job.key: job.status for job in jobs(state) if job.key != "gone"},
-            "failures": [each.reason for each in failures(state)],
-            "exhausted": len(exhausted(state)),
+            "threads": {each.id: each.mode for each in list_rollouts(state)},
+            "extracts": {
+                each.extracted.thread: (each.extracted.raw_memory, each.selected)
+                for each in list_extracts(state)
+            },
+            "jobs": {job.key: job.status for job in list_jobs(state) if job.key != "gone"},
+            "failures": [each.reason for each in list_failures(state)],
+            "exhausted": len(list_exhausted_jobs(state)),
         }
         state.close()
         shutil.rmtree(folder)
-        sys.stdout.write(json.dumps({"number": number, "killed": dying, "between": between, "after": after}) + "\n")
+        sys.stdout.write(
+            json.dumps({"number": number, "killed": dying, "between": between, "after": after})
+            + "\n"
+        )
         sys.stdout.flush()
         number += 1
 

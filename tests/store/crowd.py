@@ -1,4 +1,5 @@
-"""Run as a program, several at once, which begin when a file `go` is there: each claims and finishes what it can, and prints what it kept.
+"""Run as a program, several at once, which begin when a file `go` is there: each claims and
+finishes what it can, and prints what it kept.
 
 With a number it kills itself at that claim.
 """
@@ -11,13 +12,12 @@ import sys
 import time
 from pathlib import Path
 
-from memorist.store.claims import Claimed, Terms
-from memorist.store.jobs import claim_extraction, finish_extraction
-from memorist.store.rollouts import standings
+from memorist.store.jobs import JobClaim, LeasePolicy, claim_extraction, finish_extraction
+from memorist.store.rollouts import list_extraction_progress
 from memorist.store.state import open_sqlite_state
 from store.claiming import extract
 
-TERMS = Terms(lease_seconds=1, running=99, retries=99)
+TERMS = LeasePolicy(lease_seconds=1, max_running=99, retries=99)
 
 
 def main(path: Path, dies_at: int) -> None:
@@ -26,17 +26,25 @@ def main(path: Path, dies_at: int) -> None:
     while not path.with_name("go").exists():
         time.sleep(0.01)
     name, claims = f"worker-{os.getpid()}", 0
-    while due := standings(state, behind=True):
+    while due := list_extraction_progress(state, only_behind=True):
         for each in due:
-            outcome = claim_extraction(state, each.thread.id, each.thread.updated, worker=name, terms=TERMS)
-            if not isinstance(outcome, Claimed):
+            outcome = claim_extraction(
+                state, each.rollout.id, each.rollout.updated, worker=name, terms=TERMS
+            )
+            if not isinstance(outcome, JobClaim):
                 continue
             claims += 1
             if claims == dies_at:
                 os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(0.01)
-            result = extract(each.thread.id, updated=each.thread.updated, raw_memory=outcome.token)
-            os.write(1, f"{finish_extraction(state, outcome, result, TERMS)} {each.thread.id} {outcome.token}\n".encode())
+            result = extract(
+                each.rollout.id, updated=each.rollout.updated, raw_memory=outcome.token
+            )
+            os.write(
+                1,
+                f"{finish_extraction(state, outcome, result, TERMS)} {each.rollout.id} "
+                f"{outcome.token}\n".encode(),
+            )
         time.sleep(0.05)
 
 

@@ -10,9 +10,14 @@ import pytest
 
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.spec import FileChange, Outcome, Receipt
-from memorist.store.database import migrations, open_database
-from memorist.store.sessions import keep_receipt, keep_session, receipts, session_folders
+from memorist.forks.spec import FileChange, ForkOutcome, Receipt
+from memorist.store.database import load_migrations, open_database
+from memorist.store.sessions import (
+    find_session_folders,
+    list_receipts,
+    record_receipt,
+    record_session,
+)
 
 
 def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> None:
@@ -21,20 +26,28 @@ def test_a_new_database_is_private_and_has_every_migration(tmp_path: Path) -> No
     open_database(path).close()
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert sqlite3.connect(path).execute("pragma user_version").fetchone()[0] == migrations()[-1][0]
+    assert (
+        sqlite3.connect(path).execute("pragma user_version").fetchone()[0]
+        == load_migrations()[-1][0]
+    )
 
 
 def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     """Migrations run once."""
     database = open_database(tmp_path / "state.sqlite")
-    keep_session(database, "s1", project="p", folder="f", format="anthropic", now=1.0)
+    record_session(database, "s1", project="p", folder="f", format="anthropic", now=1.0)
     database.close()
 
-    assert session_folders(open_database(tmp_path / "state.sqlite"), "s") == [("s1", "f")]
+    assert find_session_folders(open_database(tmp_path / "state.sqlite"), "s") == [("s1", "f")]
 
 
-@pytest.mark.parametrize("content", [b"this is no database at all, but text" * 100, b"SQLite format 3\x00" + b"\xff" * 5_000])
-def test_a_damaged_database_is_put_aside_and_a_new_one_begun(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"this is no database at all, but text" * 100, b"SQLite format 3\x00" + b"\xff" * 5_000],
+)
+def test_a_damaged_database_is_put_aside_and_a_new_one_begun(
+    tmp_path: Path, content: bytes
+) -> None:
     """Nothing in it is the only copy of a user's words; the damaged file is kept."""
     path = tmp_path / "state.sqlite"
     path.write_bytes(content)
@@ -67,19 +80,29 @@ def test_a_receipt_comes_back_as_it_was_kept(tmp_path: Path) -> None:
         cost_usd=0.001,
         files=(FileChange("summary.md", 10, 20), FileChange("new.md", None, 5)),
         denied=("not that path",),
-        outcome=Outcome.CHANGED,
+        outcome=ForkOutcome.CHANGED,
         said="done",
     )
 
-    assert keep_receipt(database, "s1", receipt) == 1
-    assert receipts(database, "s1") == [receipt]
+    assert record_receipt(database, "s1", receipt) == 1
+    assert list_receipts(database, "s1") == [receipt]
 
 
 @pytest.mark.covers("SF-4")
 def test_two_connections_write_to_one_database(tmp_path: Path) -> None:
     """Two processes may work on one home."""
-    first, second = open_database(tmp_path / "state.sqlite"), open_database(tmp_path / "state.sqlite")
+    first, second = (
+        open_database(tmp_path / "state.sqlite"),
+        open_database(tmp_path / "state.sqlite"),
+    )
     for number in range(20):
-        keep_session((first, second)[number % 2], f"s{number}", project="p", folder="f", format="anthropic", now=float(number))
+        record_session(
+            (first, second)[number % 2],
+            f"s{number}",
+            project="p",
+            folder="f",
+            format="anthropic",
+            now=float(number),
+        )
 
-    assert len(session_folders(first, "")) == 20
+    assert len(find_session_folders(first, "")) == 20

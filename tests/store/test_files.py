@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
-from memorist.formats.recorded import Line
-from memorist.ports import Files
-from memorist.store.files import DiskFiles, make_folders, refusal
-from memorist.store.lines import LineFile
+from memorist.formats.transcript import RecordedLine
+from memorist.ports import FileSystem
+from memorist.store.files import DiskFiles, make_folders, store_error
+from memorist.store.transcript import LineFile
 
-FILES: Files = DiskFiles()
+FILES: FileSystem = DiskFiles()
 
 
 def mode(path: Path) -> int:
@@ -32,7 +32,9 @@ def mode(path: Path) -> int:
 
 @pytest.mark.covers("SF-4")
 def test_a_write_makes_private_folders_and_a_private_file(tmp_path: Path) -> None:
-    """Missing folders are 0700 and the file 0600, whatever the umask; nothing else is left beside it."""
+    """Missing folders are 0700 and the file 0600, whatever the umask; nothing else is left beside
+    it.
+    """
     path = tmp_path / "a" / "b" / "notes.md"
     old = os.umask(0)
     try:
@@ -133,7 +135,9 @@ def test_two_processes_lose_no_update(tmp_path: Path) -> None:
 
 @pytest.mark.covers("SF-4")
 def test_create_takes_only_a_free_name(tmp_path: Path) -> None:
-    """The second of two is told that there is one already, also where a link that leads nowhere has the name."""
+    """The second of two is told that there is one already, also where a link that leads nowhere has
+    the name.
+    """
     path = tmp_path / "sub" / "f"
     assert FILES.create(path, b"one")
     assert not FILES.create(path, b"two")
@@ -192,7 +196,12 @@ def test_walk_lists_files_sorted_and_leaves_out_unfinished_writes(tmp_path: Path
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "loop").symlink_to(tmp_path)
-    assert [str(path.relative_to(tmp_path)) for path in FILES.walk(tmp_path)] == ["a", "b/1", "b/2", "loop"]
+    assert [str(path.relative_to(tmp_path)) for path in FILES.walk(tmp_path)] == [
+        "a",
+        "b/1",
+        "b/2",
+        "loop",
+    ]
     with pytest.raises(FileNotFoundError):
         FILES.walk(tmp_path / "none")
 
@@ -223,47 +232,62 @@ def test_what_is_not_there_is_told_as_such(tmp_path: Path) -> None:
 )
 def test_what_the_system_refuses_is_one_sentence_with_advice(number: int, advice: str) -> None:
     """The path, the cause and what to do."""
-    sentence = str(refusal("write", Path("/some/file"), OSError(number, os.strerror(number))))
+    sentence = str(store_error("write", Path("/some/file"), OSError(number, os.strerror(number))))
     assert sentence.startswith("Cannot write /some/file: ")
     assert advice in sentence
 
 
-def raw_lines(path: Path, limit: int = 1000) -> list[Line]:
+def raw_lines(path: Path, limit: int = 1000) -> list[RecordedLine]:
     """What LineFile yields."""
     return list(LineFile(path, limit))
 
 
 @pytest.mark.covers("FM-6")
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), max_size=10), st.booleans())
-def test_lines_are_those_of_the_file(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ended: bool) -> None:
+@given(
+    st.lists(st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), max_size=10),
+    st.booleans(),
+)
+def test_lines_are_those_of_the_file(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ended: bool
+) -> None:
     """Whatever the bytes, plain and compressed, bounded and not, the lines joined are the file."""
     data = b"\n".join(lines) + (b"\n" if ended and lines else b"")
-    if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x28\xb5\x2f\xfd", b"\0\0\xfe\xff")):
+    if data.startswith(
+        (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x28\xb5\x2f\xfd", b"\0\0\xfe\xff")
+    ):
         return
     folder = tmp_path_factory.mktemp("lines")
     (folder / "plain").write_bytes(data)
     (folder / "packed").write_bytes(zstandard.compress(data))
-    expected = [Line(number, line) for number, line in enumerate(data.split(b"\n"), 1)]
-    for found in (raw_lines(folder / "plain"), raw_lines(folder / "plain", 40), raw_lines(folder / "packed")):
+    expected = [RecordedLine(number, line) for number, line in enumerate(data.split(b"\n"), 1)]
+    for found in (
+        raw_lines(folder / "plain"),
+        raw_lines(folder / "plain", 40),
+        raw_lines(folder / "packed"),
+    ):
         assert b"".join(line.data for line in found) == data
         assert [line.number for line in found] == list(range(1, len(found) + 1))
-        assert [line.data.rstrip(b"\n") for line in found] == [line.data for line in expected[: len(found)]]
+        assert [line.data.rstrip(b"\n") for line in found] == [
+            line.data for line in expected[: len(found)]
+        ]
 
 
 @pytest.mark.covers("FM-6")
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_line_over_the_limit_is_named_and_its_neighbours_are_read(tmp_path: Path, packed: bool) -> None:
+def test_a_line_over_the_limit_is_named_and_its_neighbours_are_read(
+    tmp_path: Path, packed: bool
+) -> None:
     """Too long a line has no bytes and a reason; the limit itself still fits."""
     path = tmp_path / "f"
     data = b"a\n" + b"x" * 100 + b"\r\n" + b"y" * 101 + b"\n" + b"z" * 5000 + b"\nb"
     path.write_bytes(zstandard.compress(data) if packed else data)
     assert raw_lines(path, 100) == [
-        Line(1, b"a\n"),
-        Line(2, b"x" * 100 + b"\r\n"),
-        Line(3, b"", "it is longer than 100 bytes"),
-        Line(4, b"", "it is longer than 100 bytes"),
-        Line(5, b"b"),
+        RecordedLine(1, b"a\n"),
+        RecordedLine(2, b"x" * 100 + b"\r\n"),
+        RecordedLine(3, b"", "it is longer than 100 bytes"),
+        RecordedLine(4, b"", "it is longer than 100 bytes"),
+        RecordedLine(5, b"b"),
     ]
 
 
@@ -301,7 +325,11 @@ def test_a_damaged_compressed_file_gives_what_is_sound(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
     """A missing file, a folder, and a part of the path that is a file."""
     (tmp_path / "f").write_bytes(b"")
-    for path, said in ((tmp_path / "none", "no file"), (tmp_path, "is a folder"), (tmp_path / "f" / "x", "cannot be read")):
+    for path, said in (
+        (tmp_path / "none", "no file"),
+        (tmp_path, "is a folder"),
+        (tmp_path / "f" / "x", "cannot be read"),
+    ):
         with pytest.raises(UnreadableSession, match=said) as caught:
             list(LineFile(path))
         assert str(path) in str(caught.value)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import WriteConflict
-from memorist.ports import Files
+from memorist.ports import FileSystem
 from memorist.store.files import DiskFiles
-from memorist.store.held import MOST_HELD, HeldFiles
+from memorist.store.overlay import MAX_HELD_BYTES, WriteBackFiles
 
 
-def held() -> HeldFiles:
+def held() -> WriteBackFiles:
     """Over the real disk."""
-    return HeldFiles(DiskFiles(durable=False))
+    return WriteBackFiles(DiskFiles(durable=False))
 
 
 def test_what_is_written_can_be_read_and_reaches_the_disk_when_it_settles(tmp_path: Path) -> None:
@@ -24,9 +24,14 @@ def test_what_is_written_can_be_read_and_reaches_the_disk_when_it_settles(tmp_pa
     files.write(path, b"one")
     files.write(path, b"two", expect=b"one")
     read, before = files.read(path), path.exists()
-    files.settle()
+    files.flush()
 
-    assert (read, files.read(path, limit=2), before, path.read_bytes()) == (b"two", b"tw", False, b"two")
+    assert (read, files.read(path, limit=2), before, path.read_bytes()) == (
+        b"two",
+        b"tw",
+        False,
+        b"two",
+    )
 
 
 def test_a_file_is_made_once(tmp_path: Path) -> None:
@@ -34,7 +39,7 @@ def test_a_file_is_made_once(tmp_path: Path) -> None:
     files, path = held(), tmp_path / "notes.md"
 
     made = [files.create(path, b"one"), files.create(path, b"two")]
-    files.settle()
+    files.flush()
     made.append(files.create(path, b"three"))
 
     assert (made, files.read(path)) == ([True, False, False], b"one")
@@ -46,7 +51,7 @@ def test_an_expectation_that_fails_is_a_conflict(tmp_path: Path, *, settled: boo
     files, path = held(), tmp_path / "notes.md"
     files.write(path, b"one")
     if settled:
-        files.settle()
+        files.flush()
 
     with pytest.raises(WriteConflict):
         files.write(path, b"three", expect=b"two")
@@ -56,7 +61,7 @@ def test_an_expectation_that_fails_is_a_conflict(tmp_path: Path, *, settled: boo
 
 def test_what_only_the_disk_can_tell_is_told_of_what_is_held(tmp_path: Path) -> None:
     """Facts, lists and deletions see every file."""
-    files: Files = held()
+    files: FileSystem = held()
     one, two = tmp_path / "one", tmp_path / "two"
     files.write(one, b"1")
     files.write(two, b"22")
@@ -65,13 +70,18 @@ def test_what_only_the_disk_can_tell_is_told_of_what_is_held(tmp_path: Path) -> 
     files.remove(one)
 
     assert facts is not None
-    assert (facts.size, found, files.walk(tmp_path), files.resolve(two)) == (2, [one, two], [two], two.resolve())
+    assert (facts.size, found, files.walk(tmp_path), files.resolve(two)) == (
+        2,
+        [one, two],
+        [two],
+        two.resolve(),
+    )
 
 
 def test_much_is_not_held(tmp_path: Path) -> None:
     """Beyond the limit the disk gets it, so that memory stays bounded."""
     files, path = held(), tmp_path / "large"
 
-    files.write(path, bytes(MOST_HELD + 1))
+    files.write(path, bytes(MAX_HELD_BYTES + 1))
 
-    assert path.stat().st_size == MOST_HELD + 1
+    assert path.stat().st_size == MAX_HELD_BYTES + 1

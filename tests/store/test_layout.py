@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from memorist.store.layout import Layout, folder_name
 
 
-@pytest.mark.parametrize("text", ["../../etc/passwd", "a/b", "..", ".", "", "x" * 300, "a\0b", "C:\\x", "~", "名前", "-rf"])
+@pytest.mark.parametrize(
+    "text",
+    ["../../etc/passwd", "a/b", "..", ".", "", "x" * 300, "a\0b", "C:\\x", "~", "名前", "-rf"],
+)
 def test_no_name_leads_out_of_its_folder(text: str) -> None:
     """Session ids and project paths are anybody's text."""
     name = folder_name(text)
@@ -31,4 +34,7 @@ def test_different_texts_have_different_folders(first: str, second: str) -> None
 
 def test_a_plain_id_stays_as_it_is() -> None:
     """So that a session can be found by hand."""
-    assert folder_name("0199f3c0-1111-7abc-8def-000000000000") == "0199f3c0-1111-7abc-8def-000000000000"
+    assert (
+        folder_name("0199f3c0-1111-7abc-8def-000000000000")
+        == "0199f3c0-1111-7abc-8def-000000000000"
+    )

@@ -8,14 +8,29 @@ import msgspec
 import pytest
 
 from memorist.errors import StoreError
-from memorist.store.claims import Claimed
 from memorist.store.database import open_database
-from memorist.store.forgetting import remove_threads, set_mode
+from memorist.store.jobs import (
+    JobClaim,
+    finish_consolidation,
+    finish_extraction,
+    list_jobs,
+    remove_rollouts,
+    set_memory_mode,
+)
 from memorist.store.jobs import claim_consolidation as claim_whole
-from memorist.store.jobs import finish_consolidation, finish_extraction, jobs
-from memorist.store.rollouts import count_uses, keep_threads, kept, known_files, prune, reset, restore, standings, threads
-from memorist.store.state import SqliteState, open_sqlite_state, remarks
-from memorist.store.thread import Kept
+from memorist.store.rollouts import (
+    StoredExtract,
+    count_uses,
+    known_files,
+    list_extraction_progress,
+    list_extracts,
+    list_rollouts,
+    prune_extracts,
+    reinsert_extracts,
+    reset_rollouts,
+    save_rollouts,
+)
+from memorist.store.state import SqliteState, list_damage_remarks, open_sqlite_state
 from store.claiming import DAY, NOW, TERMS, claim, extract, opened, thread
 
 
@@ -24,20 +39,20 @@ def consolidated(state: SqliteState, *ids: str) -> None:
     for id in ids:
         finish_extraction(state, claim(state, id), extract(id), TERMS)
     whole = claim_whole(state, worker="one", terms=TERMS)
-    assert isinstance(whole, Claimed)
+    assert isinstance(whole, JobClaim)
     finish_consolidation(state, whole, [extract(id) for id in ids])
 
 
 def test_threads_are_kept_as_they_were_found(tmp_path: Path) -> None:
     """New ones, changed ones and those as before are told apart, and come back whole, newest first."""
     state, _ = opened(tmp_path)
-    first = keep_threads(state, [thread("a"), thread("b", updated=NOW)])
+    first = save_rollouts(state, [thread("a"), thread("b", updated=NOW)])
     changed = thread("a", size=11, updated=NOW + 1, cwd="/srv/shop", branch="main")
-    second = keep_threads(state, [changed, thread("b", updated=NOW), thread("c", updated=0)])
+    second = save_rollouts(state, [changed, thread("b", updated=NOW), thread("c", updated=0)])
 
     assert (first.new, first.changed, first.unchanged) == (("a", "b"), (), 0)
     assert (second.new, second.changed, second.unchanged) == (("c",), ("a",), 1)
-    assert threads(state) == [changed, thread("b", updated=NOW), thread("c", updated=0)]
+    assert list_rollouts(state) == [changed, thread("b", updated=NOW), thread("c", updated=0)]
     assert known_files(state)["/srv/a.jsonl"] == (11, (NOW + 1) * 10**9)
 
 
@@ -46,9 +61,9 @@ def test_ten_thousand_sessions_as_before_cost_next_to_nothing(tmp_path: Path) ->
     database = open_database(tmp_path / "state.sqlite")
     state, statements = SqliteState(database), list[str]()
     found = [thread(f"t{number}", updated=NOW - number) for number in range(10_000)]
-    keep_threads(state, found)
+    save_rollouts(state, found)
     database.set_trace_callback(statements.append)
-    seen = keep_threads(state, found)
+    seen = save_rollouts(state, found)
 
     assert (seen.new, seen.changed, seen.unchanged) == ((), (), 10_000)
     assert [each.split()[0] for each in statements] == ["begin", "select", "commit"]
@@ -56,30 +71,48 @@ def test_ten_thousand_sessions_as_before_cost_next_to_nothing(tmp_path: Path) ->
 
 @pytest.mark.covers("RO-1")
 def test_how_far_stage_one_got_is_known_for_each_thread(tmp_path: Path) -> None:
-    """By its extract, or by its job where it was a no-op; what is up to date does not fill the limit."""
+    """By its extract, or by its job where it was a no-op; what is up to date does not fill the
+    limit.
+    """
     state, _ = opened(tmp_path)
-    keep_threads(state, [thread(id, updated=NOW - age) for age, id in enumerate("abcd")])
+    save_rollouts(state, [thread(id, updated=NOW - age) for age, id in enumerate("abcd")])
     finish_extraction(state, claim(state, "a", updated=NOW), extract("a", updated=NOW), TERMS)
-    finish_extraction(state, claim(state, "b", updated=NOW - 1), extract("b", updated=NOW - 1, raw_memory="", rollout_summary=""), TERMS)
+    finish_extraction(
+        state,
+        claim(state, "b", updated=NOW - 1),
+        extract("b", updated=NOW - 1, raw_memory="", rollout_summary=""),
+        TERMS,
+    )
 
-    assert [(each.thread.id, each.done, each.up_to_date) for each in standings(state)] == [
+    assert [
+        (each.rollout.id, each.done_watermark, each.is_up_to_date)
+        for each in list_extraction_progress(state)
+    ] == [
         ("a", NOW, True),
         ("b", NOW - 1, True),
         ("c", None, False),
         ("d", None, False),
     ]
-    assert [each.thread.id for each in standings(state, limit=1, behind=True)] == ["c"]
+    assert [
+        each.rollout.id for each in list_extraction_progress(state, limit=1, only_behind=True)
+    ] == ["c"]
 
 
 @pytest.mark.covers("RO-9")
 def test_a_mode_other_than_enabled_is_never_lifted_by_a_new_look(tmp_path: Path) -> None:
     """Neither the user's word nor pollution; pollution found later counts at once."""
     state, _ = opened(tmp_path)
-    keep_threads(state, [thread("a"), thread("b", mode="polluted"), thread("c")])
-    set_mode(state, "a", "disabled", TERMS)
-    keep_threads(state, [thread("a", size=99), thread("b", size=99), thread("c", size=99, mode="polluted")])
+    save_rollouts(state, [thread("a"), thread("b", mode="polluted"), thread("c")])
+    set_memory_mode(state, "a", "disabled", TERMS)
+    save_rollouts(
+        state, [thread("a", size=99), thread("b", size=99), thread("c", size=99, mode="polluted")]
+    )
 
-    assert {each.id: each.mode for each in threads(state)} == {"a": "disabled", "b": "polluted", "c": "polluted"}
+    assert {each.id: each.mode for each in list_rollouts(state)} == {
+        "a": "disabled",
+        "b": "polluted",
+        "c": "polluted",
+    }
 
 
 @pytest.mark.covers("RO-9")
@@ -87,20 +120,20 @@ def test_a_mode_other_than_enabled_is_never_lifted_by_a_new_look(tmp_path: Path)
 def test_a_session_that_may_not_be_memory_is_forgotten(tmp_path: Path, way: str) -> None:
     """Its extract goes, and stage two is asked when it had been consolidated, and only then."""
     state, _ = opened(tmp_path)
-    keep_threads(state, [thread("a"), thread("b")])
+    save_rollouts(state, [thread("a"), thread("b")])
     consolidated(state, "a")
     finish_extraction(state, claim(state, "b"), extract("b"), TERMS)
 
     def forget(id: str) -> bool:
         if way == "removed":
-            return remove_threads(state, [id], TERMS)
-        return set_mode(state, id, "polluted" if way == "polluted" else "disabled", TERMS)
+            return remove_rollouts(state, [id], TERMS)
+        return set_memory_mode(state, id, "polluted" if way == "polluted" else "disabled", TERMS)
 
-    asked_before = {job.key: job.watermark for job in jobs(state)}["global"]
+    asked_before = {job.key: job.watermark for job in list_jobs(state)}["global"]
     outcomes = [forget("b"), forget("a"), forget("unknown")]
-    whole = next(job for job in jobs(state) if job.key == "global")
+    whole = next(job for job in list_jobs(state) if job.key == "global")
 
-    assert (outcomes, kept(state)) == ([False, True, False], [])
+    assert (outcomes, list_extracts(state)) == ([False, True, False], [])
     assert (whole.status, whole.watermark > asked_before) == ("pending", True)
 
 
@@ -108,12 +141,12 @@ def test_a_session_that_may_not_be_memory_is_forgotten(tmp_path: Path, way: str)
 def test_a_session_that_is_allowed_again_is_extracted_anew(tmp_path: Path) -> None:
     """Its extract was thrown away; nothing says any more that it is done."""
     state, _ = opened(tmp_path)
-    keep_threads(state, [thread()])
+    save_rollouts(state, [thread()])
     consolidated(state, "t")
-    set_mode(state, "t", "disabled", TERMS)
-    set_mode(state, "t", "enabled", TERMS)
+    set_memory_mode(state, "t", "disabled", TERMS)
+    set_memory_mode(state, "t", "enabled", TERMS)
 
-    assert [each.up_to_date for each in standings(state)] == [False]
+    assert [each.is_up_to_date for each in list_extraction_progress(state)] == [False]
     assert claim(state).key == "t"
 
 
@@ -127,76 +160,98 @@ def test_an_answer_that_cites_a_session_counts_once(tmp_path: Path) -> None:
     unknown.append(count_uses(state, ["a"]))
 
     assert unknown == [["nobody"], []]
-    assert [(each.uses, each.last_use) for each in kept(state)] == [(2, NOW + 5), (0, None)]
+    assert [(each.uses, each.last_use) for each in list_extracts(state)] == [
+        (2, NOW + 5),
+        (0, None),
+    ]
 
 
 @pytest.mark.covers("RO-9")
 def test_what_is_stale_goes_two_hundred_at_a_time(tmp_path: Path) -> None:
-    """Neither consolidated, nor used, nor changed for thirty days; the stalest first; a pruned session is not extracted again."""
+    """Neither consolidated, nor used, nor changed for thirty days; the stalest first; a pruned
+    session is not extracted again.
+    """
     state, clock = opened(tmp_path)
     many = [f"t{number:03}" for number in range(203)]
-    keep_threads(state, [thread(id) for id in many])
-    restore(state, [Kept(extracted=extract(id, updated=NOW - DAY + at)) for at, id in enumerate(many)])
+    save_rollouts(state, [thread(id) for id in many])
+    reinsert_extracts(
+        state,
+        [
+            StoredExtract(extracted=extract(id, updated=NOW - DAY + at))
+            for at, id in enumerate(many)
+        ],
+    )
     consolidated(state, "kept")
     finish_extraction(state, claim(state, "used"), extract("used"), TERMS)
     clock.advance(31 * DAY)
     count_uses(state, ["used"])
-    first, second = prune(state, 30), prune(state, 30)
+    first, second = prune_extracts(state, 30), prune_extracts(state, 30)
 
     assert (first, second) == (many[:200], many[200:])
-    assert [each.extracted.thread for each in kept(state)] == ["kept", "used"]
+    assert [each.extracted.thread for each in list_extracts(state)] == ["kept", "used"]
 
 
 def test_a_pruned_session_is_not_extracted_again(tmp_path: Path) -> None:
     """Its job remembers how far stage one got."""
     state, clock = opened(tmp_path)
-    keep_threads(state, [thread()])
+    save_rollouts(state, [thread()])
     finish_extraction(state, claim(state), extract(), TERMS)
     clock.advance(31 * DAY)
 
-    assert (prune(state, 30), [each.up_to_date for each in standings(state)]) == (["t"], [True])
+    assert (
+        prune_extracts(state, 30),
+        [each.is_up_to_date for each in list_extraction_progress(state)],
+    ) == (["t"], [True])
 
 
 def test_a_reset_leaves_the_sessions_and_what_was_decided_of_them(tmp_path: Path) -> None:
     """Extracts, jobs and failures go in one step."""
     state, _ = opened(tmp_path)
-    keep_threads(state, [thread("a"), thread("b", mode="disabled")])
+    save_rollouts(state, [thread("a"), thread("b", mode="disabled")])
     consolidated(state, "a")
 
-    assert (reset(state), kept(state), jobs(state)) == (1, [], [])
-    assert [each.mode for each in threads(state)] == ["enabled", "disabled"]
+    assert (reset_rollouts(state), list_extracts(state), list_jobs(state)) == (1, [], [])
+    assert [each.mode for each in list_rollouts(state)] == ["enabled", "disabled"]
 
 
 def test_what_files_hold_is_put_back_where_the_database_has_none(tmp_path: Path) -> None:
     """What stands is left alone; the rest comes back with its mark, and is up to date."""
     state, _ = opened(tmp_path)
-    keep_threads(state, [thread("a"), thread("b")])
+    save_rollouts(state, [thread("a"), thread("b")])
     finish_extraction(state, claim(state, "a"), extract("a", slug="new"), TERMS)
-    count = restore(state, [Kept(extracted=extract(id, slug="old"), selected=True) for id in ("a", "b")])
+    count = reinsert_extracts(
+        state,
+        [StoredExtract(extracted=extract(id, slug="old"), selected=True) for id in ("a", "b")],
+    )
 
     assert count == 1
-    assert [(each.extracted.slug, each.selected) for each in kept(state)] == [("new", False), ("old", True)]
-    assert all(each.up_to_date for each in standings(state))
+    assert [(each.extracted.slug, each.selected) for each in list_extracts(state)] == [
+        ("new", False),
+        ("old", True),
+    ]
+    assert all(each.is_up_to_date for each in list_extraction_progress(state))
 
 
 @pytest.mark.parametrize("harm", ["head", "middle"])
 def test_a_damaged_database_is_begun_anew_and_says_so(tmp_path: Path, harm: str) -> None:
-    """Whether it cannot be opened at all or has a bad page inside; the remark stays until somebody has seen to it."""
+    """Whether it cannot be opened at all or has a bad page inside; the remark stays until somebody
+    has seen to it.
+    """
     path = tmp_path / "state.sqlite"
     state = open_sqlite_state(path)
-    keep_threads(state, [thread(f"t{number}", cwd="/srv/" + "x" * 500) for number in range(400)])
-    state.change("pragma wal_checkpoint(truncate)")
+    save_rollouts(state, [thread(f"t{number}", cwd="/srv/" + "x" * 500) for number in range(400)])
+    state.execute("pragma wal_checkpoint(truncate)")
     state.close()
     content = bytearray(path.read_bytes())
     start = 0 if harm == "head" else len(content) // 2
     content[start : start + 20_000] = b"\xff" * 20_000
     path.write_bytes(content)
     again = open_sqlite_state(path)
-    told = remarks(again)
+    told = list_damage_remarks(again)
     again.close()
 
     assert ["state.sqlite.damaged" in text for text in told] == [True]
-    assert remarks(open_sqlite_state(path)) == told
+    assert list_damage_remarks(open_sqlite_state(path)) == told
     assert (tmp_path / "state.sqlite.damaged").stat().st_size == len(content)
 
 
@@ -205,10 +260,10 @@ def test_a_database_that_refuses_is_a_clear_error(tmp_path: Path) -> None:
     state, _ = opened(tmp_path)
     wrong = msgspec.structs.replace(thread("b"), cwd=None)
     with pytest.raises(StoreError, match="cannot write"):
-        keep_threads(state, [thread("a"), wrong])
-    left = threads(state)
+        save_rollouts(state, [thread("a"), wrong])
+    left = list_rollouts(state)
     state.close()
     with pytest.raises(StoreError, match="cannot read"):
-        threads(state)
+        list_rollouts(state)
 
     assert left == []

@@ -12,24 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.messages import Message, Origin, Text
+from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
-from memorist.formats.memorist_jsonl import read
-from memorist.formats.recorded import Aside, Entry, Head
-from memorist.store.lines import LineFile
-from memorist.store.transcript import TranscriptWriter
+from memorist.formats.transcript import SessionHead, SideRecord, TranscriptEntry, read_session
+from memorist.store.transcript import LineFile, TranscriptWriter
 
-HEAD = Head(session="s", format="memorist")
+HEAD = SessionHead(session="s", format="memorist")
 
 
 def message(name: str) -> Message:
     """A short message."""
-    return Message(id=name, role="user", blocks=(Text(f"text of {name}"),), origin=Origin.USER)
+    return Message(id=name, role="user", blocks=(TextBlock(f"text of {name}"),), origin=Origin.USER)
 
 
-def written(path: Path) -> list[Entry]:
+def written(path: Path) -> list[TranscriptEntry]:
     """The transcript as read."""
-    return list(read(LineFile(path)))
+    return list(read_session(LineFile(path)))
 
 
 @pytest.mark.covers("FM-5")
@@ -40,7 +38,7 @@ def test_what_was_appended_is_there_after_closing_and_opening_again(tmp_path: Pa
     assert first.is_new
     first.append(HEAD)
     first.append(message("a"))
-    first.append(Aside("k", 1, b"{}"))
+    first.append(SideRecord("k", 1, b"{}"))
     first.close()
     first.close()
     second = TranscriptWriter(path)
@@ -72,9 +70,16 @@ def test_a_second_writer_is_refused_and_told_who_writes(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="this process"):
         TranscriptWriter(path)
     code = (
-        "import sys; from pathlib import Path; from memorist.store.transcript import TranscriptWriter; TranscriptWriter(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from memorist.store.transcript import "
+        "TranscriptWriter; TranscriptWriter(Path(sys.argv[1]))"
     )
-    other = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=60, check=False)
+    other = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert other.returncode == 1
     assert f"is being written by process {os.getpid()}" in other.stderr
     first.close()
@@ -86,10 +91,13 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
     """The lock goes with its process, however that ends."""
     path = tmp_path / "t.jsonl"
     code = (
-        "import os, sys; from pathlib import Path; from memorist.store.transcript import TranscriptWriter\n"
+        "import os, sys; from pathlib import Path; from memorist.store.transcript import "
+        "TranscriptWriter\n"
         "writer = TranscriptWriter(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
     )
-    killed = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, timeout=60, check=False)
+    killed = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, timeout=60, check=False
+    )
     assert killed.returncode == -9
     TranscriptWriter(path).close()
 
@@ -97,8 +105,12 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
 @pytest.mark.covers("FM-5")
 @settings(max_examples=60, deadline=None)
 @given(st.integers(min_value=1), st.binary(max_size=20).map(lambda data: data.replace(b"\n", b"")))
-def test_a_torn_last_line_is_moved_aside(tmp_path_factory: pytest.TempPathFactory, cut: int, rubbish: bytes) -> None:
-    """Every whole line stays, the torn bytes are kept beside, and the next entry stands on a line of its own."""
+def test_a_torn_last_line_is_moved_aside(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, rubbish: bytes
+) -> None:
+    """Every whole line stays, the torn bytes are kept beside, and the next entry stands on a line
+    of its own.
+    """
     path = tmp_path_factory.mktemp("torn") / "t.jsonl"
     writer = TranscriptWriter(path)
     for entry in (HEAD, message("a"), message("b")):

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.run import AutoMemory
-from memorist.auto_memory.settings import AutoMemorySettings, Policy
-from memorist.errors import RemoteMoved, RemoteWentBack
+from memorist.auto_memory.memory import AutoMemory
+from memorist.errors import RemoteChanged, RemoteRolledBack
+from memorist.settings import AutoMemorySettings, Policy, TeamSettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
-from memorist.team.remote import Look, Put, Remote, Revision, Seen
-from memorist.team.run import TeamSync
-from memorist.team.settings import TeamSettings
-from memorist.team.wire import digest
+from memorist.team.remote import RemoteChange, RemoteListing, RemoteState, TeamRemote, TeamRevision
+from memorist.team.shared_file import text_checksum
+from memorist.team.sync import TeamSync
 from memorist.testing import FrozenClock
 
 TOKEN = "ghp_" + "x7Kq2Lm9Pz4Rt8Vw3Yb6" + "Nc1Hd5Jf0Gs2Ta7Q"
@@ -34,30 +33,36 @@ class MemoryRemote:
         self.gone: set[str] = set()
         self.before_put: Callable[[], object] = int
         """What somebody else does before the next put arrives."""
-        self.puts: list[dict[str, Put]] = []
-        self.told: list[Revision] = []
+        self.puts: list[dict[str, RemoteChange]] = []
+        self.told: list[TeamRevision] = []
         """Who changed what, as a test says; newest first."""
 
-    def look(self, seen: Seen) -> Look | None:
+    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
         version = f"{self.version}"
-        if seen.id == self.id and seen.tag == version:
+        if known_state.id == self.id and known_state.tag == version:
             return None
-        if seen.id == self.id and int(seen.version or 0) > self.version:
-            raise RemoteWentBack("it shows an older state")
-        there = {key: digest(text) for key, text in self.texts.items()}
-        return Look(seen=Seen(id=self.id, version=version, tag=version), there=there, gone=frozenset(self.gone))
+        if known_state.id == self.id and int(known_state.version or 0) > self.version:
+            raise RemoteRolledBack("it shows an older state")
+        there = {key: text_checksum(text) for key, text in self.texts.items()}
+        return RemoteListing(
+            state=RemoteState(id=self.id, version=version, tag=version),
+            checksums=there,
+            deleted=frozenset(self.gone),
+        )
 
-    def read(self, keys: Sequence[str], _: Mapping[str, int]) -> dict[str, str]:
+    def read_texts(self, keys: Sequence[str], _: Mapping[str, int]) -> dict[str, str]:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
-    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
+    def push_changes(
+        self, changes: Mapping[str, RemoteChange], known_state: RemoteState
+    ) -> RemoteState:
         doing = self.before_put
         self.before_put = int
         doing()
         for key, change in changes.items():
             found = self.texts.get(key)
-            if (digest(found) if found is not None else "") != change.was:
-                raise RemoteMoved(key)
+            if (text_checksum(found) if found is not None else "") != change.was:
+                raise RemoteChanged(key)
         self.puts.append(dict(changes))
         for key, change in changes.items():
             if change.text is None:
@@ -67,10 +72,12 @@ class MemoryRemote:
                 self.texts[key] = change.text
                 self.gone.discard(key)
         self.version += 1
-        alone = seen.version.isdigit() and int(seen.version) + 1 == self.version
-        return Seen(id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else "")
+        alone = known_state.version.isdigit() and int(known_state.version) + 1 == self.version
+        return RemoteState(
+            id=self.id, version=f"{self.version}", tag=f"{self.version}" if alone else ""
+        )
 
-    def log(self, key: str = "") -> tuple[Revision, ...]:
+    def list_revisions(self, key: str = "") -> tuple[TeamRevision, ...]:
         return tuple(each for each in self.told if key in ("", each.key))
 
     def close(self) -> None:
@@ -81,12 +88,20 @@ class Machine:
     """One person's machine with a project's memory."""
 
     def __init__(
-        self, home: Path, remote: Remote, *, settings: TeamSettings | None = None, policy: Policy = "auto", now: float = 1_790_000_000.0
+        self,
+        home: Path,
+        remote: TeamRemote,
+        *,
+        settings: TeamSettings | None = None,
+        policy: Policy = "auto",
+        now: float = 1_790_000_000.0,
     ) -> None:
         self.where = Layout(home).memory("/home/dev/shop")
         self.files = DiskFiles(durable=False)
         memory = AutoMemorySettings(policy=policy)
-        self.memory = AutoMemory(self.where, files=self.files, clock=FrozenClock(now), settings=memory)
+        self.memory = AutoMemory(
+            self.where, files=self.files, clock=FrozenClock(now), settings=memory
+        )
         self.settings = settings or TeamSettings()
         self.sync = TeamSync(self.memory, remote, files=self.files, settings=self.settings)
 
@@ -101,10 +116,14 @@ class Machine:
         path.write_text(text, "utf-8")
 
     def body(self, key: str) -> str:
-        return self.memory.folder.read(f"team/{key}").body
+        return self.memory.folder.read_topic(f"team/{key}").body
 
     def names(self) -> list[str]:
-        return sorted(path.relative_to(self.team).as_posix() for path in self.team.rglob("*.md") if path.name != "MEMORY.md")
+        return sorted(
+            path.relative_to(self.team).as_posix()
+            for path in self.team.rglob("*.md")
+            if path.name != "MEMORY.md"
+        )
 
 
 @pytest.fixture
@@ -114,7 +133,10 @@ def remote() -> MemoryRemote:
 
 @pytest.fixture
 def machines(tmp_path: Path, remote: MemoryRemote) -> Iterator[tuple[Machine, Machine]]:
-    pair = Machine(tmp_path / "a", remote), Machine(tmp_path / "b", remote, now=1_790_000_000.0 - 7 * 3_600)
+    pair = (
+        Machine(tmp_path / "a", remote),
+        Machine(tmp_path / "b", remote, now=1_790_000_000.0 - 7 * 3_600),
+    )
     yield pair
     for machine in pair:
         machine.memory.close()

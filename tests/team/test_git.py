@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.errors import RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError
-from memorist.team.git.run import Branch, GitRemote
-from memorist.team.git.words import without_user
+from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
+from memorist.team.git import GitRemote, TeamBranch, strip_credentials
 from team.conftest import Machine, note
 
 
@@ -22,7 +21,15 @@ def git(*words: str, cwd: Path) -> str:
         "GIT_COMMITTER_NAME": "Jo",
         "GIT_COMMITTER_EMAIL": "jo@shop.example",
     }
-    return subprocess.run(["git", *words], cwd=cwd, env=os.environ | names, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(
+        ["git", *words],
+        cwd=cwd,
+        env=os.environ | names,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
 
 
 @pytest.fixture
@@ -33,7 +40,7 @@ def bare(tmp_path: Path) -> Path:
 
 
 def machine(home: Path, bare: Path) -> Machine:
-    return Machine(home, GitRemote(home / "mirror.git", Branch(url=str(bare))))
+    return Machine(home, GitRemote(home / "mirror.git", TeamBranch(url=str(bare))))
 
 
 @pytest.fixture
@@ -56,7 +63,9 @@ def commit(place: Path, what: str = "by hand") -> None:
 
 @pytest.mark.covers("TM-2")
 def test_two_machines_share_by_a_branch(pair: tuple[Machine, Machine], bare: Path) -> None:
-    """New, merged and deleted memories arrive as plain files of an ordinary branch, one commit a push, deletions as deletions."""
+    """New, merged and deleted memories arrive as plain files of an ordinary branch, one commit a
+    push, deletions as deletions.
+    """
     a, b = pair
     long = "We release on Tuesdays.\n\nWhy: it is quiet."
     a.write("release.md", note(long))
@@ -71,15 +80,23 @@ def test_two_machines_share_by_a_branch(pair: tuple[Machine, Machine], bare: Pat
     b.sync.push()
     assert a.sync.push().dropped == ("rules/review.md",)
 
-    assert a.body("release.md") == b.body("release.md") == "We release on Mondays.\n\nWhy: it is calm."
-    assert git("ls-tree", "-r", "--name-only", "memorist-team", cwd=bare).split() == ["team/release.md"]
+    assert (
+        a.body("release.md") == b.body("release.md") == "We release on Mondays.\n\nWhy: it is calm."
+    )
+    assert git("ls-tree", "-r", "--name-only", "memorist-team", cwd=bare).split() == [
+        "team/release.md"
+    ]
     assert len(git("log", "--oneline", "memorist-team", cwd=bare).splitlines()) == 4
     git("fsck", "--strict", cwd=bare)
 
 
 @pytest.mark.covers("TM-2", "SF-4")
-def test_two_clones_that_push_at_once_both_arrive(pair: tuple[Machine, Machine], bare: Path) -> None:
-    """The first push of a branch, by two at the same time, in threads of their own: no commit of either is lost."""
+def test_two_clones_that_push_at_once_both_arrive(
+    pair: tuple[Machine, Machine], bare: Path
+) -> None:
+    """The first push of a branch, by two at the same time, in threads of their own: no commit of
+    either is lost.
+    """
     for number, each in enumerate(pair):
         each.write(f"m{number}.md", note(f"By machine {number}."))
     threads = [threading.Thread(target=each.sync.push) for each in pair]
@@ -94,8 +111,12 @@ def test_two_clones_that_push_at_once_both_arrive(pair: tuple[Machine, Machine],
 
 
 @pytest.mark.covers("TM-2")
-def test_what_people_commit_by_hand_is_taken(pair: tuple[Machine, Machine], tmp_path: Path, bare: Path) -> None:
-    """Edits, new files with Windows line ends, and deletions made in a working copy; what is beside the folder is left alone."""
+def test_what_people_commit_by_hand_is_taken(
+    pair: tuple[Machine, Machine], tmp_path: Path, bare: Path
+) -> None:
+    """Edits, new files with Windows line ends, and deletions made in a working copy; what is beside
+    the folder is left alone.
+    """
     a, _ = pair
     for name in ("one.md", "two.md"):
         a.write(name, note(f"Text of {name}."))
@@ -117,8 +138,12 @@ def test_what_people_commit_by_hand_is_taken(pair: tuple[Machine, Machine], tmp_
 
 
 @pytest.mark.covers("TM-2", "TM-3")
-def test_links_and_what_is_no_text_are_left_there(pair: tuple[Machine, Machine], tmp_path: Path, bare: Path) -> None:
-    """A link, bytes that are no text, a huge file and a hidden name in the branch are told of; the rest is taken, and none of them is deleted."""
+def test_links_and_what_is_no_text_are_left_there(
+    pair: tuple[Machine, Machine], tmp_path: Path, bare: Path
+) -> None:
+    """A link, bytes that are no text, a huge file and a hidden name in the branch are told of; the
+    rest is taken, and none of them is deleted.
+    """
     a, _ = pair
     a.write("one.md", note("One."))
     a.sync.push()
@@ -139,17 +164,31 @@ def test_links_and_what_is_no_text_are_left_there(pair: tuple[Machine, Machine],
 
 
 @pytest.mark.covers("TM-2")
-def test_no_hook_is_run(pair: tuple[Machine, Machine], tmp_path: Path, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither those of the remote on this machine, nor those of a template or of the person's settings."""
+def test_no_hook_is_run(
+    pair: tuple[Machine, Machine], tmp_path: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither those of the remote on this machine, nor those of a template or of the person's
+    settings.
+    """
     mark = tmp_path / "HOOK"
     template = tmp_path / "template"
     for folder in (bare / "hooks", template / "hooks", tmp_path / "own"):
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("pre-receive", "update", "post-receive", "post-update", "pre-push", "reference-transaction", "post-checkout"):
+        for name in (
+            "pre-receive",
+            "update",
+            "post-receive",
+            "post-update",
+            "pre-push",
+            "reference-transaction",
+            "post-checkout",
+        ):
             (folder / name).write_text(f"#!/bin/sh\ntouch {mark}\n")
             (folder / name).chmod(0o755)
     config = tmp_path / "gitconfig"
-    config.write_text(f"[core]\n\thooksPath = {tmp_path / 'own'}\n[init]\n\ttemplateDir = {template}\n")
+    config.write_text(
+        f"[core]\n\thooksPath = {tmp_path / 'own'}\n[init]\n\ttemplateDir = {template}\n"
+    )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     a, b = pair
     a.write("one.md", note("One."))
@@ -162,8 +201,12 @@ def test_no_hook_is_run(pair: tuple[Machine, Machine], tmp_path: Path, bare: Pat
 
 
 @pytest.mark.covers("TM-2", "SF-5")
-def test_a_rewritten_branch_is_not_followed(pair: tuple[Machine, Machine], tmp_path: Path, bare: Path) -> None:
-    """A forced push and a deleted branch are for a person to judge; with their word both sides are compared anew and nothing is deleted."""
+def test_a_rewritten_branch_is_not_followed(
+    pair: tuple[Machine, Machine], tmp_path: Path, bare: Path
+) -> None:
+    """A forced push and a deleted branch are for a person to judge; with their word both sides are
+    compared anew and nothing is deleted.
+    """
     a, _ = pair
     a.write("one.md", note("One."))
     a.sync.push()
@@ -171,20 +214,22 @@ def test_a_rewritten_branch_is_not_followed(pair: tuple[Machine, Machine], tmp_p
     a.sync.push()
     git("update-ref", "refs/heads/memorist-team", "memorist-team~1", cwd=bare)
 
-    with pytest.raises(RemoteWentBack, match="--anew"):
+    with pytest.raises(RemoteRolledBack, match="--anew"):
         a.sync.push()
-    a.sync.pull(anew=True)
+    a.sync.pull(from_scratch=True)
     assert a.sync.push().sent == ("two.md",)
     git("update-ref", "-d", "refs/heads/memorist-team", cwd=bare)
-    with pytest.raises(RemoteWentBack, match="--anew"):
+    with pytest.raises(RemoteRolledBack, match="--anew"):
         a.sync.push()
-    a.sync.pull(anew=True)
+    a.sync.pull(from_scratch=True)
     assert set(a.sync.push().sent) == {"one.md", "two.md"}
     assert a.names() == ["one.md", "two.md"]
 
 
 @pytest.mark.covers("TM-2", "SF-5")
-def test_a_remote_that_is_away_is_told_of_and_a_lost_mirror_is_made_anew(pair: tuple[Machine, Machine], tmp_path: Path, bare: Path) -> None:
+def test_a_remote_that_is_away_is_told_of_and_a_lost_mirror_is_made_anew(
+    pair: tuple[Machine, Machine], tmp_path: Path, bare: Path
+) -> None:
     """What is here stays to be sent; the copy of the branch can be thrown away."""
     a, _ = pair
     a.write("one.md", note("One."))
@@ -203,7 +248,9 @@ def test_a_remote_that_is_away_is_told_of_and_a_lost_mirror_is_made_anew(pair: t
 
 
 @pytest.mark.covers("TM-2")
-def test_a_branch_that_takes_no_push_is_refused_for_good(pair: tuple[Machine, Machine], bare: Path) -> None:
+def test_a_branch_that_takes_no_push_is_refused_for_good(
+    pair: tuple[Machine, Machine], bare: Path
+) -> None:
     """A remote that denies deletes or updates is told of as it says, not tried again."""
     a, _ = pair
     a.write("one.md", note("One."))
@@ -223,8 +270,19 @@ def test_an_address_or_branch_that_is_an_option_or_a_program_is_refused(tmp_path
     """Git would run what some addresses say."""
     for url in ("--upload-pack=touch x", "ext::sh -c touch% x", "", "a\nb"):
         with pytest.raises(SettingsError):
-            GitRemote(tmp_path / "m.git", Branch(url=url))
-    for branch, folder in (("-x", "team"), ("a..b", "team"), ("a", "../x"), ("a", "/x"), ("a.lock", "x"), ("a@{1}", "x"), ("a", ".git")):
+            GitRemote(tmp_path / "m.git", TeamBranch(url=url))
+    for branch, folder in (
+        ("-x", "team"),
+        ("a..b", "team"),
+        ("a", "../x"),
+        ("a", "/x"),
+        ("a.lock", "x"),
+        ("a@{1}", "x"),
+        ("a", ".git"),
+    ):
         with pytest.raises(SettingsError):
-            GitRemote(tmp_path / "m.git", Branch(url="/r.git", branch=branch, folder=folder))
-    assert without_user("cannot reach https://jo:word@git.example/x.git") == "cannot reach https://git.example/x.git"
+            GitRemote(tmp_path / "m.git", TeamBranch(url="/r.git", branch=branch, folder=folder))
+    assert (
+        strip_credentials("cannot reach https://jo:word@git.example/x.git")
+        == "cannot reach https://git.example/x.git"
+    )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.keys import key_problem
+from memorist.team.shared_file import find_key_problem
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 
 BAD = [
@@ -51,34 +51,63 @@ BAD = [
 @pytest.mark.covers("TM-3")
 @pytest.mark.parametrize("key", BAD, ids=ascii)
 def test_a_name_that_could_lead_elsewhere_is_refused(key: str) -> None:
-    """Null, percent forms (nested too), Unicode forms, backslash, absolute, upwards, hidden, an index, what cannot be seen, a secret."""
-    assert key_problem(key)
-
-
-@pytest.mark.covers("TM-3")
-@pytest.mark.parametrize("key", ["release.md", "rules/review.md", "100% sure.md", "发布.md", "straße.md", "a%41.md", "team-evil.md"])
-def test_an_ordinary_name_is_taken(key: str) -> None:
-    """Names of any script, in folders, with a percent sign that hides nothing."""
-    assert key_problem(key) == ""
+    """Null, percent forms (nested too), Unicode forms, backslash, absolute, upwards, hidden, an
+    index, what cannot be seen, a secret.
+    """
+    assert find_key_problem(key)
 
 
 @pytest.mark.covers("TM-3")
 @pytest.mark.parametrize(
-    ("key", "present"), [("Note.md", "note.md"), ("cafe\u0301.md", "café.md"), ("nоte.md", "note.md"), ("ﬁne.md", "fine.md")]
+    "key",
+    [
+        "release.md",
+        "rules/review.md",
+        "100% sure.md",
+        "发布.md",
+        "straße.md",
+        "a%41.md",
+        "team-evil.md",
+    ],
 )
-def test_a_name_that_passes_for_another_is_refused(key: str, present: str) -> None:
-    """Case, Unicode form and letters that look alike make one file of two on some machine, or one memory of two for some reader."""
-    assert key_problem(key, [present])
-    assert key_problem(key, [key]) in ("", key_problem(key))
+def test_an_ordinary_name_is_taken(key: str) -> None:
+    """Names of any script, in folders, with a percent sign that hides nothing."""
+    assert find_key_problem(key) == ""
 
 
 @pytest.mark.covers("TM-3")
-@given(st.text(alphabet="abP./\\%2eEfF5cC0．／\0 \u2024", max_size=20).map(lambda text: f"{text}.md"))
+@pytest.mark.parametrize(
+    ("key", "present"),
+    [
+        ("Note.md", "note.md"),
+        ("cafe\u0301.md", "café.md"),
+        ("nоte.md", "note.md"),
+        ("ﬁne.md", "fine.md"),
+    ],
+)
+def test_a_name_that_passes_for_another_is_refused(key: str, present: str) -> None:
+    """Case, Unicode form and letters that look alike make one file of two on some machine, or one
+    memory of two for some reader.
+    """
+    assert find_key_problem(key, [present])
+    assert find_key_problem(key, [key]) in ("", find_key_problem(key))
+
+
+@pytest.mark.covers("TM-3")
+@given(
+    st.text(alphabet="abP./\\%2eEfF5cC0．／\0 \u2024", max_size=20).map(lambda text: f"{text}.md")
+)
 def test_whatever_is_taken_stays_in_the_folder(key: str) -> None:
     """However it is decoded or normalised, a name that was taken names a file below the folder."""
-    if key_problem(key):
+    if find_key_problem(key):
         return
-    forms = [key, unquote(key), unquote(unquote(key)), unicodedata.normalize("NFKC", key), unicodedata.normalize("NFKC", unquote(key))]
+    forms = [
+        key,
+        unquote(key),
+        unquote(unquote(key)),
+        unicodedata.normalize("NFKC", key),
+        unicodedata.normalize("NFKC", unquote(key)),
+    ]
     for form in forms:
         assert "\0" not in form
         assert "\\" not in form
@@ -117,10 +146,24 @@ def hostile(machine: Machine, place: str, outside: Path) -> str:
 
 @pytest.mark.covers("TM-3")
 @pytest.mark.parametrize(
-    "place", ["folder link out", "file link out", "dangling", "loop", "file for folder", "folder for file", "team is a link", "sibling"]
+    "place",
+    [
+        "folder link out",
+        "file link out",
+        "dangling",
+        "loop",
+        "file for folder",
+        "folder for file",
+        "team is a link",
+        "sibling",
+    ],
 )
-def test_nothing_is_written_through_what_stands_in_the_folder(place: str, tmp_path: Path, remote: MemoryRemote) -> None:
-    """Links out, dangling ones, loops and things in the way: that name is refused and told of, nothing is written outside, and the others are taken."""
+def test_nothing_is_written_through_what_stands_in_the_folder(
+    place: str, tmp_path: Path, remote: MemoryRemote
+) -> None:
+    """Links out, dangling ones, loops and things in the way: that name is refused and told of,
+    nothing is written outside, and the others are taken.
+    """
     machine = Machine(tmp_path / "a", remote)
     outside = tmp_path / "outside"
     key = hostile(machine, place, outside)

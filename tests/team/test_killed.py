@@ -1,4 +1,6 @@
-"""A push in a real process that is killed (SIGKILL) before each thing it does to the disk or asks of a remote, by Git and by the server."""
+"""A push in a real process that is killed (SIGKILL) before each thing it does to the disk or asks
+of a remote, by Git and by the server.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.team import open_team_store
-from memorist.team.git.run import Branch, GitRemote
-from memorist.team.http.run import Access, ServerRemote
-from memorist.team.remote import Remote
-from memorist.testing.postgres import postgres
+from memorist.team.git import GitRemote, TeamBranch
+from memorist.team.http import ServerAccess, ServerRemote
+from memorist.team.remote import TeamRemote
+from memorist.team.server import open_team_store
+from support.postgres_server import postgres
 from team.conftest import Machine, note
 from team.test_server import serving
 
@@ -27,8 +29,8 @@ import json, os, signal, subprocess, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from team.test_killed import machine
-from memorist.team.git.run import GitRemote
-from memorist.team.http.run import ServerRemote
+from memorist.team.git import GitRemote
+from memorist.team.http import ServerRemote
 
 def mortal(at):
     state = {"left": at}
@@ -48,7 +50,7 @@ def mortal(at):
     for name in ("replace", "rename", "link", "unlink", "mkdir"):
         before(os, name)
     os.fsync = lambda _: step()  # a kill leaves what was written; only a power cut does not
-    before(ServerRemote, "_once", after=True)
+    before(ServerRemote, "_request_once", after=True)
     before(GitRemote, "_run", after=True)
     before(subprocess.Popen, "communicate")
 
@@ -66,14 +68,16 @@ for line in sys.stdin:
             os._exit(status)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Forks one process for each line, so that each begins with everything imported. Statuses: 0 done, 1 failed, -9 killed."""
+"""Forks one process for each line, so that each begins with everything imported. Statuses: 0 done,
+1 failed, -9 killed.
+"""
 
 
-def remote_at(address: str, home: Path) -> Remote:
+def remote_at(address: str, home: Path) -> TeamRemote:
     if address.startswith("http"):
         url, _, space = address.rpartition("#")
-        return ServerRemote(Access(url=url, space=space, retries=1), sleep=lambda _: None)
-    return GitRemote(home / "mirror.git", Branch(url=address))
+        return ServerRemote(ServerAccess(url=url, space=space, retries=1), sleep=lambda _: None)
+    return GitRemote(home / "mirror.git", TeamBranch(url=address))
 
 
 def machine(home: Path, address: str) -> Machine:
@@ -83,7 +87,9 @@ def machine(home: Path, address: str) -> Machine:
 @contextmanager
 def nursery() -> Iterator[Callable[[Path, str, int], int]]:
     command = [sys.executable, "-c", NURSERY, str(Path(__file__).parents[1])]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
         given, told = running.stdin, running.stdout
@@ -109,7 +115,9 @@ def addresses(kind: str, tmp_path: Path) -> Iterator[Callable[[int], str]]:
 
         yield bare
         return
-    with postgres() if kind == "postgresql" else nullcontext(str(tmp_path / "team.sqlite")) as place:
+    with (
+        postgres() if kind == "postgresql" else nullcontext(str(tmp_path / "team.sqlite")) as place
+    ):
         store = open_team_store(place, most=100)
         with serving(store) as port:
             yield lambda number: f"http://127.0.0.1:{port}#round-{number}"
@@ -117,7 +125,9 @@ def addresses(kind: str, tmp_path: Path) -> Iterator[Callable[[int], str]]:
 
 
 def met(tmp_path: Path, address: str) -> tuple[Machine, Machine]:
-    """Two machines that had four memories in common; each then changed, added and deleted some, and the first has pushed."""
+    """Two machines that had four memories in common; each then changed, added and deleted some, and
+    the first has pushed.
+    """
     a, b = machine(tmp_path / "a", address), machine(tmp_path / "b", address)
     for name in ("merge.md", "both.md", "gone-here.md", "gone-there.md"):
         a.write(name, note(LONG))
@@ -147,9 +157,13 @@ def whole(own: Machine) -> bool:
 @pytest.mark.timeout(900)
 @pytest.mark.covers("TM-2", "SF-4", "SF-5")
 @pytest.mark.parametrize("kind", ["git", "sqlite", "postgresql"])
-def test_a_kill_before_anything_that_a_push_does_loses_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed before its n-th step, for each n until it comes to its end: no file is half-written, and when both sides have pushed again they are as an
-    undisturbed push leaves them: merged, both texts beside each other, what was deleted on either side gone, what was new on either side on both.
+def test_a_kill_before_anything_that_a_push_does_loses_nothing(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before its n-th step, for each n until it comes to its end: no file is half-written,
+    and when both sides have pushed again they are as an undisturbed push leaves them: merged, both
+    texts beside each other, what was deleted on either side gone, what was new on either side on
+    both.
     """
     quick = tmp_path / "gitconfig"
     quick.write_text("[core]\n\tfsync = none\n", "utf-8")

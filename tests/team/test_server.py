@@ -16,26 +16,47 @@ from typing import Any
 import pytest
 import uvicorn
 
-from memorist.errors import RemoteMoved, RemoteRefused, RemoteUnavailable, RemoteWentBack, SettingsError, UsageError
-from memorist.safety.doors import LOOPBACK, host_name
-from memorist.store.team import TeamFull, TeamStore, Token, Write, open_team_store
-from memorist.team.http.run import Access, ServerRemote
-from memorist.team.protocol import MOST_BODY, space_name
-from memorist.team.remote import Put, Seen
-from memorist.team.server.run import FORWARDED, Limits, TeamApplication, listen
-from memorist.team.wire import digest
-from memorist.testing.postgres import postgres
+from memorist.errors import (
+    RemoteChanged,
+    RemoteRefused,
+    RemoteRolledBack,
+    RemoteUnavailable,
+    SettingsError,
+    UsageError,
+)
+from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_header
+from memorist.team.http import ServerAccess, ServerRemote
+from memorist.team.protocol import MAX_REQUEST_BYTES, space_name
+from memorist.team.remote import RemoteChange, RemoteState
+from memorist.team.server import (
+    FORWARDED_HEADERS,
+    TeamApplication,
+    TeamServerLimits,
+    TeamStore,
+    TeamStoreFull,
+    TeamToken,
+    TeamWrite,
+    bind_server_socket,
+    open_team_store,
+)
+from memorist.team.shared_file import text_checksum
+from support.postgres_server import postgres
 from team.conftest import TOKEN, Machine, note
 
 EVERYWHERE = ".".join("0000")
 
 
 @contextmanager
-def serving(store: TeamStore, limits: Limits | None = None) -> Iterator[int]:
+def serving(store: TeamStore, limits: TeamServerLimits | None = None) -> Iterator[int]:
     """A server in a thread; gives its port."""
-    listening = listen("127.0.0.1", 0, store)
+    listening = bind_server_socket("127.0.0.1", 0, store)
     server = uvicorn.Server(
-        uvicorn.Config(TeamApplication(store, limits).asgi, log_level="critical", lifespan="off", timeout_graceful_shutdown=1)
+        uvicorn.Config(
+            TeamApplication(store, limits).asgi,
+            log_level="critical",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
     )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -60,18 +81,30 @@ def port(store: TeamStore) -> Iterator[int]:
         yield number
 
 
-def client(port: int, *, token: str = "", space: str = "shop", seconds: float = 20.0) -> ServerRemote:
-    access = Access(url=f"http://127.0.0.1:{port}", space=space, token=token, timeout_seconds=seconds, retries=1)
+def client(
+    port: int, *, token: str = "", space: str = "shop", seconds: float = 20.0
+) -> ServerRemote:
+    access = ServerAccess(
+        url=f"http://127.0.0.1:{port}", space=space, token=token, timeout_seconds=seconds, retries=1
+    )
     return ServerRemote(access, sleep=lambda _: None)
 
 
-def ask(port: int, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> tuple[int, Any]:
+def ask(
+    port: int,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: dict[str, str] | None = None,
+) -> tuple[int, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request(method, path, body, headers or {})
     answer = connection.getresponse()
     data = answer.read()
     connection.close()
-    return answer.status, json.loads(data) if data and answer.headers.get_content_type() == "application/json" else data
+    return answer.status, json.loads(
+        data
+    ) if data and answer.headers.get_content_type() == "application/json" else data
 
 
 def change(key: str, text: str | None, was: str = "") -> bytes:
@@ -80,7 +113,9 @@ def change(key: str, text: str | None, was: str = "") -> bytes:
 
 @pytest.mark.covers("TM-2")
 def test_two_machines_share_by_the_server(tmp_path: Path, port: int) -> None:
-    """New, changed, deleted: all arrives, and a look when nothing changed is answered by the entity tag alone."""
+    """New, changed, deleted: all arrives, and a look when nothing changed is answered by the entity
+    tag alone.
+    """
     a, b = Machine(tmp_path / "a", client(port)), Machine(tmp_path / "b", client(port))
     a.write("release.md", note("We release on Tuesdays."))
     a.sync.push()
@@ -90,56 +125,71 @@ def test_two_machines_share_by_the_server(tmp_path: Path, port: int) -> None:
     a.sync.push()
 
     assert a.body("release.md") == "We release on Mondays."
-    assert client(port).look(a.sync.state().seen) is None
+    assert client(port).fetch_listing(a.sync.load_state().seen) is None
     (a.team / "release.md").unlink()
     a.sync.push()
     assert b.sync.push().dropped == ("release.md",)
 
 
 @pytest.mark.covers("TM-2")
-def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(port: int, store: TeamStore, tmp_path: Path) -> None:
+def test_an_answer_has_a_limit_and_the_client_asks_for_the_rest(
+    port: int, store: TeamStore, tmp_path: Path
+) -> None:
     """Large memories come in several answers; one request for all of them gets the first ones."""
     remote = client(port)
     big = {f"m{number}.md": f"{number} {'x' * 190_000}\n" for number in range(8)}
-    seen = Seen(id=store.look("shop").id, version="0")
+    seen = RemoteState(id=store.read_snapshot("shop").id, version="0")
     for key, text in big.items():
-        seen = remote.put({key: Put(text, "")}, seen)
+        seen = remote.push_changes({key: RemoteChange(text, "")}, seen)
 
-    look = remote.look(Seen())
+    look = remote.fetch_listing(RemoteState())
 
     assert look is not None
-    assert remote.read(sorted(big), look.sizes) == big
-    status, told = ask(port, "POST", "/v1/team/shop/read", json.dumps({"keys": sorted(big)}).encode())
+    assert remote.read_texts(sorted(big), look.sizes) == big
+    status, told = ask(
+        port, "POST", "/v1/team/shop/read", json.dumps({"keys": sorted(big)}).encode()
+    )
     assert status == 200
     assert 0 < len(told["texts"]) < len(big)
 
 
 @pytest.mark.covers("TM-2", "SF-4")
 def test_puts_are_conditional_and_whole(port: int, store: TeamStore) -> None:
-    """A change of what is no longer as it was is refused with all that came with it; so is one whose entity tag is old."""
+    """A change of what is no longer as it was is refused with all that came with it; so is one
+    whose entity tag is old.
+    """
     remote = client(port)
-    seen = remote.put({"a.md": Put(note("A."), "")}, Seen(id=store.look("shop").id, version="0"))
-    with pytest.raises(RemoteMoved):
-        remote.put({"new.md": Put("new\n", ""), "a.md": Put(note("B."), "")}, seen)
+    seen = remote.push_changes(
+        {"a.md": RemoteChange(note("A."), "")},
+        RemoteState(id=store.read_snapshot("shop").id, version="0"),
+    )
+    with pytest.raises(RemoteChanged):
+        remote.push_changes(
+            {"new.md": RemoteChange("new\n", ""), "a.md": RemoteChange(note("B."), "")}, seen
+        )
     status, _ = ask(port, "PUT", "/v1/team/shop", change("b.md", "B\n"), {"if-match": '"old-1"'})
 
     assert status == 412
     assert seen.version == "1"
     assert seen.tag
-    assert set(store.look("shop").entries) == {"a.md"}
-    assert ask(port, "PUT", "/v1/team/shop", change("b.md", "B\n"), {"if-match": seen.tag})[0] == 200
+    assert set(store.read_snapshot("shop").entries) == {"a.md"}
+    assert (
+        ask(port, "PUT", "/v1/team/shop", change("b.md", "B\n"), {"if-match": seen.tag})[0] == 200
+    )
 
 
 @pytest.mark.covers("TM-2")
-def test_many_writers_of_one_memory_are_served_one_after_the_other(port: int, store: TeamStore) -> None:
+def test_many_writers_of_one_memory_are_served_one_after_the_other(
+    port: int, store: TeamStore
+) -> None:
     """Of ten who change the same state at once one gets through; the others are told to look again."""
     found: list[str] = []
 
     def write(number: int) -> None:
         try:
-            client(port).put({"a.md": Put(f"{number}\n", "")}, Seen())
+            client(port).push_changes({"a.md": RemoteChange(f"{number}\n", "")}, RemoteState())
             found.append("done")
-        except RemoteMoved:
+        except RemoteChanged:
             found.append("moved")
 
     threads = [threading.Thread(target=write, args=(number,)) for number in range(10)]
@@ -149,7 +199,7 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(port: int, st
         thread.join(60)
 
     assert sorted(found) == ["done", *["moved"] * 9]
-    assert store.look("shop").version == 1
+    assert store.read_snapshot("shop").version == 1
 
 
 @pytest.mark.covers("TM-2", "TM-3", "TM-4", "SF-6")
@@ -162,11 +212,17 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(port: int, st
         ("/v1/team/shop", change("a.md", f"The token is {TOKEN}.\n"), 422),
         ("/v1/team/shop", change("a.md", note("Jo likes tea.", kind="user")), 422),
         ("/v1/team/shop", change("a.md", "x" * 250_001), 413),
-        ("/v1/team/shop", b"x" * (MOST_BODY + 1), 413),
+        ("/v1/team/shop", b"x" * (MAX_REQUEST_BYTES + 1), 413),
         ("/v1/team/shop", change("a.md", "x\n", "md5:1"), 400),
         ("/v1/team/shop", b"[" * 100_000, 400),
         ("/v1/team/shop", b"\xff\xfe", 400),
-        ("/v1/team/shop", json.dumps({"changes": {f"k{number}.md": {"text": "x\n"} for number in range(21)}}).encode(), 413),
+        (
+            "/v1/team/shop",
+            json.dumps(
+                {"changes": {f"k{number}.md": {"text": "x\n"} for number in range(21)}}
+            ).encode(),
+            413,
+        ),
         ("/v1/team/..%2fshop", change("a.md", "x\n"), 404),
         ("/v1/team/shop", change("a.md", "lone \ud800\n"), 400),
         ("/v1/team/shop", change("lone\ud800.md", "x\n"), 400),
@@ -193,76 +249,90 @@ def test_many_writers_of_one_memory_are_served_one_after_the_other(port: int, st
 def test_what_a_hostile_client_sends_is_refused_and_nothing_is_kept(
     port: int, store: TeamStore, path: str, body: bytes, status: int
 ) -> None:
-    """Names, secrets, sizes, counts and nonsense: a short answer with the reason, which never holds the secret; the server goes on."""
+    """Names, secrets, sizes, counts and nonsense: a short answer with the reason, which never holds
+    the secret; the server goes on.
+    """
     found, told = ask(port, "PUT", path, body)
 
     assert found == status
     assert TOKEN not in str(told)
-    assert store.look("shop").entries == {}
+    assert store.read_snapshot("shop").entries == {}
     assert ask(port, "GET", "/healthz")[0] == 200
 
 
 @pytest.mark.covers("SF-6")
 def test_only_known_hosts_are_answered(store: TeamStore, port: int) -> None:
-    """A page in a browser that has its own name point at this machine gets nothing; neither does a request with two names, or none."""
+    """A page in a browser that has its own name point at this machine gets nothing; neither does a
+    request with two names, or none.
+    """
     for host in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", ""):
         assert ask(port, "GET", "/v1/team/shop", headers={"host": host})[0] == 421
     for host in ("localhost", "127.0.0.1:99", "[::1]:8642", "LOCALHOST"):
         assert ask(port, "GET", "/v1/team/shop", headers={"host": host})[0] == 200
-    with serving(store, Limits(hosts=frozenset({"team.example"}))) as named:
+    with serving(store, TeamServerLimits(hosts=frozenset({"team.example"}))) as named:
         assert ask(named, "GET", "/v1/team/shop", headers={"host": "team.example"})[0] == 200
         assert ask(named, "GET", "/v1/team/shop")[0] == 421
-    assert host_name("[2001:db8::1]:80") == "2001:db8::1"
+    assert parse_host_header("[2001:db8::1]:80") == "2001:db8::1"
 
 
 @pytest.mark.covers("SF-6")
 def test_beyond_this_machine_a_token_is_needed(store: TeamStore) -> None:
     """The server does not listen elsewhere without one."""
     with pytest.raises(UsageError, match="memorist team token"):
-        listen(EVERYWHERE, 0, store)
+        bind_server_socket(EVERYWHERE, 0, store)
     store.add_token("jo")
-    listen(EVERYWHERE, 0, store).close()
+    bind_server_socket(EVERYWHERE, 0, store).close()
 
 
 @pytest.mark.covers("SF-6")
 @pytest.mark.parametrize("name", ["team.example", "*"])
 def test_a_name_that_others_know_needs_a_token(store: TeamStore, name: str) -> None:
-    """A server that is told to answer to a name of the network is behind a proxy, and would let everybody in; with a token it serves."""
-    limits = Limits(hosts=LOOPBACK | {name})
+    """A server that is told to answer to a name of the network is behind a proxy, and would let
+    everybody in; with a token it serves.
+    """
+    limits = TeamServerLimits(hosts=LOOPBACK_NAMES | {name})
 
     with pytest.raises(UsageError, match="make a token first"):
-        listen("127.0.0.1", 0, store, limits)
+        bind_server_socket("127.0.0.1", 0, store, limits)
     store.add_token("jo")
-    listen("127.0.0.1", 0, store, limits).close()
+    bind_server_socket("127.0.0.1", 0, store, limits).close()
 
 
 @pytest.mark.covers("SF-6")
-@pytest.mark.parametrize("header", FORWARDED)
+@pytest.mark.parametrize("header", FORWARDED_HEADERS)
 def test_what_a_proxy_passes_on_comes_from_anywhere(port: int, header: str) -> None:
-    """Without a token this machine's own requests are served, and no forwarded one, though it comes from this machine too."""
+    """Without a token this machine's own requests are served, and no forwarded one, though it comes
+    from this machine too.
+    """
     assert ask(port, "GET", "/v1/team/shop")[0] == 200
     assert ask(port, "GET", "/v1/team/shop", headers={header: "203.0.113.7"})[0] == 401
 
 
 @pytest.mark.covers("SF-6")
 def test_a_token_opens_what_it_is_for(store: TeamStore, port: int, tmp_path: Path) -> None:
-    """Once there is one, none and a wrong one are refused; one may be for one team, may only read, and may be taken back. The file holds hashes."""
-    every, one, reading = store.add_token("every"), store.add_token("one", space="shop"), store.add_token("reading", writes=False)
+    """Once there is one, none and a wrong one are refused; one may be for one team, may only read,
+    and may be taken back. The file holds hashes.
+    """
+    every, one, reading = (
+        store.add_token("every"),
+        store.add_token("one", space="shop"),
+        store.add_token("reading", writes=False),
+    )
 
     for token in ("", "wrong"):
         with pytest.raises(RemoteRefused, match="401"):
-            client(port, token=token).look(Seen())
-    assert client(port, token=every, space="other").look(Seen()) is not None
+            client(port, token=token).fetch_listing(RemoteState())
+    assert client(port, token=every, space="other").fetch_listing(RemoteState()) is not None
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=one, space="other").look(Seen())
+        client(port, token=one, space="other").fetch_listing(RemoteState())
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=one, space="other").log()
-    assert client(port, token=reading).look(Seen()) is not None
+        client(port, token=one, space="other").list_revisions()
+    assert client(port, token=reading).fetch_listing(RemoteState()) is not None
     with pytest.raises(RemoteRefused, match="403"):
-        client(port, token=reading).put({"a.md": Put("a\n", "")}, Seen())
-    store.drop_token("every")
+        client(port, token=reading).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteState())
+    store.revoke_token("every")
     with pytest.raises(RemoteRefused, match="401"):
-        client(port, token=every).look(Seen())
+        client(port, token=every).fetch_listing(RemoteState())
     assert one.encode() not in b"".join(path.read_bytes() for path in tmp_path.glob("team.sqlite*"))
 
 
@@ -297,8 +367,13 @@ def telling(answer: Callable[[socket.socket], None]) -> Iterator[int]:
         thread.join(30)
 
 
-def said(body: bytes, status: str = "200 OK", length: int | None = None) -> Callable[[socket.socket], None]:
-    head = f"HTTP/1.1 {status}\r\ncontent-length: {len(body) if length is None else length}\r\nconnection: close\r\n\r\n".encode()
+def said(
+    body: bytes, status: str = "200 OK", length: int | None = None
+) -> Callable[[socket.socket], None]:
+    head = (
+        f"HTTP/1.1 {status}\r\ncontent-length: "
+        f"{len(body) if length is None else length}\r\nconnection: close\r\n\r\n"
+    ).encode()
     return lambda connection: connection.sendall(head + body)
 
 
@@ -358,30 +433,42 @@ VIEW = json.dumps({"id": "x", "version": 3, "entries": {}}).encode()
         "token",
     ],
 )
-def test_a_server_that_fails_or_lies_is_an_error_in_bounded_time(answer: Callable[[socket.socket], None], error: type[Exception]) -> None:
-    """It stalls, drips, cuts, floods, redirects, talks nonsense: one of two errors, and never a hang."""
+def test_a_server_that_fails_or_lies_is_an_error_in_bounded_time(
+    answer: Callable[[socket.socket], None], error: type[Exception]
+) -> None:
+    """It stalls, drips, cuts, floods, redirects, talks nonsense: one of two errors, and never a
+    hang.
+    """
     # What is refused must have come whole, however busy the machine is.
     with telling(answer) as port, pytest.raises(error):
-        client(port, seconds=1.0 if error is RemoteUnavailable else 60.0).look(Seen())
+        client(port, seconds=1.0 if error is RemoteUnavailable else 60.0).fetch_listing(
+            RemoteState()
+        )
 
 
 @pytest.mark.covers("TM-2", "SF-5")
 def test_an_old_answer_is_not_believed() -> None:
-    """A replayed state with an older version of the same store is refused; another store's is a new beginning; hostile entries are told of."""
+    """A replayed state with an older version of the same store is refused; another store's is a new
+    beginning; hostile entries are told of.
+    """
     with telling(said(VIEW)) as port:
-        with pytest.raises(RemoteWentBack, match="--anew"):
-            client(port).look(Seen(id="x", version="4"))
-        assert client(port).look(Seen(id="y", version="4")) is not None
-    bad = json.dumps({"id": "x", "version": 1, "entries": {"a.md": {"hash": "no", "bytes": 1}}, "gone": ["b.md"]}).encode()
+        with pytest.raises(RemoteRolledBack, match="--anew"):
+            client(port).fetch_listing(RemoteState(id="x", version="4"))
+        assert client(port).fetch_listing(RemoteState(id="y", version="4")) is not None
+    bad = json.dumps(
+        {"id": "x", "version": 1, "entries": {"a.md": {"hash": "no", "bytes": 1}}, "gone": ["b.md"]}
+    ).encode()
     with telling(said(bad)) as port:
-        look = client(port).look(Seen())
+        look = client(port).fetch_listing(RemoteState())
     assert look is not None
     assert look.problems
-    assert look.gone == {"b.md"}
+    assert look.deleted == {"b.md"}
 
 
 @pytest.mark.covers("TM-2", "SF-5")
-def test_what_is_to_be_sent_outlives_a_server_that_is_away(tmp_path: Path, store: TeamStore) -> None:
+def test_what_is_to_be_sent_outlives_a_server_that_is_away(
+    tmp_path: Path, store: TeamStore
+) -> None:
     """Without the server nothing here is lost; when it is back all goes."""
     with serving(store) as port:
         a = Machine(tmp_path / "a", client(port))
@@ -395,7 +482,7 @@ def test_what_is_to_be_sent_outlives_a_server_that_is_away(tmp_path: Path, store
         a.sync = type(a.sync)(a.memory, client(again), files=a.files, settings=a.settings)
         assert a.sync.push().sent == ("two.md",)
 
-    assert set(store.look("shop").entries) == {"one.md", "two.md"}
+    assert set(store.read_snapshot("shop").entries) == {"one.md", "two.md"}
 
 
 @pytest.mark.covers("TM-2", "SF-6")
@@ -413,36 +500,57 @@ def test_what_is_to_be_sent_outlives_a_server_that_is_away(tmp_path: Path, store
 def test_an_address_that_would_leak_or_lead_nowhere_is_refused(url: str) -> None:
     """Plain HTTP to another machine, names and passwords in the address, other protocols."""
     with pytest.raises(SettingsError):
-        ServerRemote(Access(url=url, space="shop"))
+        ServerRemote(ServerAccess(url=url, space="shop"))
 
 
 @pytest.mark.covers("TM-2")
 def test_a_proxy_that_takes_no_large_request_is_named_as_the_reason() -> None:
     """Its answer is no JSON of ours; the person is told which limit to raise."""
-    with telling(said(b"<html>too large</html>", "413 Content Too Large")) as port, pytest.raises(RemoteRefused, match="reverse proxy"):
-        client(port).put({"a.md": Put("a\n", "")}, Seen())
+    with (
+        telling(said(b"<html>too large</html>", "413 Content Too Large")) as port,
+        pytest.raises(RemoteRefused, match="reverse proxy"),
+    ):
+        client(port).push_changes({"a.md": RemoteChange("a\n", "")}, RemoteState())
 
 
 def certificates(folder: Path, name: str) -> tuple[Path, Path]:
-    """A key with its certificate in one file, and the authority that signed it in another; made now, good for a day."""
-    x509 = pytest.importorskip("cryptography.x509", reason="making a certificate needs the package cryptography")
+    """A key with its certificate in one file, and the authority that signed it in another; made
+    now, good for a day.
+    """
+    x509 = pytest.importorskip(
+        "cryptography.x509", reason="making a certificate needs the package cryptography"
+    )
     hashes = pytest.importorskip("cryptography.hazmat.primitives.hashes")
     ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec")
     how = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     now = datetime.now(UTC)
     common = x509.oid.NameOID.COMMON_NAME
     issuer = x509.Name([x509.NameAttribute(common, "shop authority")])
-    authority, own = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority, own = (
+        ec.generate_private_key(ec.SECP256R1()),
+        ec.generate_private_key(ec.SECP256R1()),
+    )
 
     def signed(subject: Any, key: Any, extension: Any, *, critical: bool) -> bytes:
-        begun = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
-        begun = begun.serial_number(x509.random_serial_number()).add_extension(extension, critical=critical)
-        dated = begun.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        begun = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(issuer)
+            .public_key(key.public_key())
+        )
+        begun = begun.serial_number(x509.random_serial_number()).add_extension(
+            extension, critical=critical
+        )
+        dated = begun.not_valid_before(now - timedelta(days=1)).not_valid_after(
+            now + timedelta(days=1)
+        )
         made: bytes = dated.sign(authority, hashes.SHA256()).public_bytes(how.Encoding.PEM)
         return made
 
     root, server = folder / "authority.pem", folder / "server.pem"
-    root.write_bytes(signed(issuer, authority, x509.BasicConstraints(ca=True, path_length=None), critical=True))
+    root.write_bytes(
+        signed(issuer, authority, x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    )
     named = x509.SubjectAlternativeName([x509.DNSName(name)])
     subject = x509.Name([x509.NameAttribute(common, name)])
     key = own.private_bytes(how.Encoding.PEM, how.PrivateFormat.PKCS8, how.NoEncryption())
@@ -468,7 +576,11 @@ def behind_tls(port: int, certificate: Path) -> Iterator[int]:
                 context.wrap_socket(plain, server_side=True) as outside,
                 socket.create_connection(("127.0.0.1", port)) as inside,
             ):
-                inside.sendall(outside.recv(65_536).replace(b"Accept-Encoding: identity\r\n", b"Connection: close\r\n"))
+                inside.sendall(
+                    outside.recv(65_536).replace(
+                        b"Accept-Encoding: identity\r\n", b"Connection: close\r\n"
+                    )
+                )
                 while part := inside.recv(65_536):
                     outside.sendall(part)
 
@@ -483,35 +595,44 @@ def behind_tls(port: int, certificate: Path) -> Iterator[int]:
 
 
 @pytest.mark.covers("TM-2", "SF-6")
-def test_a_certificate_of_ones_own_is_trusted_where_its_authority_is_named(port: int, tmp_path: Path) -> None:
-    """By `team.ca_file`; without it, or for another name, the server is refused at once, and the reason says what to do."""
+def test_a_certificate_of_ones_own_is_trusted_where_its_authority_is_named(
+    port: int, tmp_path: Path
+) -> None:
+    """By `team.ca_file`; without it, or for another name, the server is refused at once, and the
+    reason says what to do.
+    """
     root, server = certificates(tmp_path, "localhost")
     (other := tmp_path / "other").mkdir()
     known, elsewhere = certificates(other, "team.example")
     pauses: list[float] = []
 
     def reached(at: int, ca_file: str) -> ServerRemote:
-        return ServerRemote(Access(url=f"https://localhost:{at}", space="shop", ca_file=ca_file), sleep=pauses.append)
+        return ServerRemote(
+            ServerAccess(url=f"https://localhost:{at}", space="shop", ca_file=ca_file),
+            sleep=pauses.append,
+        )
 
     with behind_tls(port, server) as at:
-        assert reached(at, str(root)).look(Seen()) is not None
+        assert reached(at, str(root)).fetch_listing(RemoteState()) is not None
         with pytest.raises(RemoteRefused, match=r"team\.ca_file"):
-            reached(at, "").look(Seen())
+            reached(at, "").fetch_listing(RemoteState())
     with behind_tls(port, elsewhere) as at, pytest.raises(RemoteRefused, match="certificate"):
-        reached(at, str(known)).look(Seen())
+        reached(at, str(known)).fetch_listing(RemoteState())
     assert pauses == []
 
 
 @pytest.mark.covers("TM-2")
 @pytest.mark.parametrize("text", [None, "no certificate"])
-def test_a_file_of_authorities_that_is_none_is_told_at_once(tmp_path: Path, text: str | None) -> None:
+def test_a_file_of_authorities_that_is_none_is_told_at_once(
+    tmp_path: Path, text: str | None
+) -> None:
     """Missing, or without a certificate in it."""
     path = tmp_path / "authority.pem"
     if text is not None:
         path.write_text(text, "utf-8")
 
     with pytest.raises(SettingsError, match=r"team\.ca_file"):
-        ServerRemote(Access(url="https://team.example", space="shop", ca_file=str(path)))
+        ServerRemote(ServerAccess(url="https://team.example", space="shop", ca_file=str(path)))
 
 
 @pytest.mark.covers("TM-2")
@@ -525,39 +646,58 @@ def test_a_project_has_one_name_however_it_was_cloned() -> None:
     ]
 
     assert len({space_name(form) for form in forms}) == 1
-    assert digest("a") != digest("b")
+    assert text_checksum("a") != text_checksum("b")
 
 
 @pytest.mark.covers("TM-2", "SF-4")
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_both_databases_keep_the_same(kind: str, tmp_path: Path) -> None:
-    """Versions, checksums, marks of deletion, limits, whole changes and tokens; a store that is opened again has what was answered for."""
-    with postgres() if kind == "postgresql" else nullcontext(str(tmp_path / "team.sqlite")) as place:
+    """Versions, checksums, marks of deletion, limits, whole changes and tokens; a store that is
+    opened again has what was answered for.
+    """
+    with (
+        postgres() if kind == "postgresql" else nullcontext(str(tmp_path / "team.sqlite")) as place
+    ):
         store = open_team_store(place, most=2)
-        one, two = Write("one\n", digest("one\n"), ""), Write("two\n", digest("two\n"), "")
+        one, two = (
+            TeamWrite("one\n", text_checksum("one\n"), ""),
+            TeamWrite("two\n", text_checksum("two\n"), ""),
+        )
 
-        assert store.put("shop", {"a.md": one, "b.md": two}, "jo") == {}
-        assert store.put("shop", {"a.md": two, "c.md": one}, "jo") == {"a.md": one.hash}
-        with pytest.raises(TeamFull):
-            store.put("shop", {"c.md": one}, "jo")
-        assert store.put("shop", {"b.md": Write(None, "", two.hash)}, "kim", version=0) == {"": ""}
-        assert store.put("shop", {"b.md": Write(None, "", two.hash)}, "kim", version=1) == {}
+        assert store.apply_writes("shop", {"a.md": one, "b.md": two}, "jo") == {}
+        assert store.apply_writes("shop", {"a.md": two, "c.md": one}, "jo") == {"a.md": one.hash}
+        with pytest.raises(TeamStoreFull):
+            store.apply_writes("shop", {"c.md": one}, "jo")
+        assert store.apply_writes(
+            "shop", {"b.md": TeamWrite(None, "", two.hash)}, "kim", version=0
+        ) == {"": ""}
+        assert (
+            store.apply_writes("shop", {"b.md": TeamWrite(None, "", two.hash)}, "kim", version=1)
+            == {}
+        )
         token = store.add_token("jo", space="shop", writes=False)
-        found = store.look("shop")
+        found = store.read_snapshot("shop")
         store.close()
         again = open_team_store(place, most=2)
 
-        assert again.look("shop") == found
+        assert again.read_snapshot("shop") == found
         assert (found.version, found.entries, found.gone) == (2, {"a.md": (one.hash, 4)}, ("b.md",))
         assert {key: name for key, (name, _) in found.by.items()} == {"a.md": "jo", "b.md": "kim"}
-        noted = [(each.key, each.version, each.author, each.deleted) for each in again.log("shop", most=9)]
-        assert noted == [("b.md", 2, "kim", True), ("a.md", 1, "jo", False), ("b.md", 1, "jo", False)]
-        assert [each.version for each in again.log("shop", "b.md", most=9)] == [2, 1]
-        assert again.mark("shop") == (found.id, 2)
-        assert again.read("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
-        assert again.look("other").id != found.id
-        assert again.token(token) == Token("jo", "shop", writes=False)
-        assert again.token("x") is None
-        assert again.drop_token("jo") == 1
-        assert again.tokens() == []
+        noted = [
+            (each.key, each.version, each.author, each.deleted)
+            for each in again.list_revisions("shop", most=9)
+        ]
+        assert noted == [
+            ("b.md", 2, "kim", True),
+            ("a.md", 1, "jo", False),
+            ("b.md", 1, "jo", False),
+        ]
+        assert [each.version for each in again.list_revisions("shop", "b.md", most=9)] == [2, 1]
+        assert again.find_version("shop") == (found.id, 2)
+        assert again.read_texts("shop", ["a.md", "b.md", "c.md"], most=100) == {"a.md": "one\n"}
+        assert again.read_snapshot("other").id != found.id
+        assert again.find_token(token) == TeamToken("jo", "shop", writes=False)
+        assert again.find_token("x") is None
+        assert again.revoke_token("jo") == 1
+        assert again.list_tokens() == []
         again.close()

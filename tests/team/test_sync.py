@@ -1,4 +1,6 @@
-"""Two machines and a remote: what comes, what goes, what is kept, whatever happens between two steps (TM-1, TM-2, TM-4)."""
+"""Two machines and a remote: what comes, what goes, what is kept, whatever happens between two
+steps (TM-1, TM-2, TM-4).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,21 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.changes import Actor, Change, Why
-from memorist.auto_memory.kinds import Kind, Trust
-from memorist.auto_memory.run import AutoMemory, Written
-from memorist.auto_memory.settings import AutoMemorySettings
-from memorist.errors import InputError, RemoteUnavailable, RemoteWentBack, StoreError, WriteConflict
+from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange
+from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.topic import MemoryKind, Trust
+from memorist.errors import (
+    InputError,
+    RemoteRolledBack,
+    RemoteUnavailable,
+    StoreError,
+    WriteConflict,
+)
+from memorist.settings import AutoMemorySettings, TeamSettings
 from memorist.store.files import DiskFiles
-from memorist.team.delta import MASS
-from memorist.team.remote import Look, Seen
-from memorist.team.run import TeamSync
-from memorist.team.settings import TeamSettings
-from memorist.team.wire import digest
+from memorist.team.remote import RemoteListing, RemoteState
+from memorist.team.shared_file import text_checksum
+from memorist.team.sync import MASS_DELETION_COUNT, TeamSync
 from memorist.testing import FrozenClock
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 
@@ -29,7 +35,9 @@ LONG = "We release on Tuesdays.\n\nWhy: the shop is quiet.\n\nHow to apply: plan
 
 @pytest.mark.covers("TM-1", "TM-2")
 def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
-    """The text is the same, its origin is a team mate's, and it stands in the team's own index and in what a model is shown."""
+    """The text is the same, its origin is a team mate's, and it stands in the team's own index and
+    in what a model is shown.
+    """
     a, b = machines
     a.write("release.md", note(LONG))
 
@@ -37,11 +45,11 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
     assert b.sync.pull().taken == ("release.md",)
 
     assert b.body("release.md") == LONG
-    (head,) = b.memory.heads()
+    (head,) = b.memory.headers()
     assert head.trust is Trust.TEAM
     assert "(release.md)" in (b.team / "MEMORY.md").read_text()
     assert not b.where.index.exists()
-    assert "(team/release.md)" in b.memory.shown_index().text
+    assert "(team/release.md)" in b.memory.visible_index().text
     assert b.memory.folder.history.log()[0].why.actor == "team"
     assert not a.sync.push().changed
     assert not b.sync.push().changed
@@ -66,7 +74,9 @@ def test_what_is_the_same_is_not_written_again(machines: Pair, remote: MemoryRem
 
 
 @pytest.mark.covers("TM-2")
-def test_two_changes_of_different_sections_both_stand_everywhere(machines: Pair, remote: MemoryRemote) -> None:
+def test_two_changes_of_different_sections_both_stand_everywhere(
+    machines: Pair, remote: MemoryRemote
+) -> None:
     """Whoever pushes second brings them together, and the first takes the result."""
     a, b = machines
     a.write("release.md", note(LONG))
@@ -86,7 +96,9 @@ def test_two_changes_of_different_sections_both_stand_everywhere(machines: Pair,
 
 @pytest.mark.covers("TM-2")
 def test_two_changes_of_one_section_are_kept_beside_each_other(machines: Pair) -> None:
-    """The remote's stands under the name, the other beside it, on both machines, and the status says so until one is gone."""
+    """The remote's stands under the name, the other beside it, on both machines, and the status
+    says so until one is gone.
+    """
     a, b = machines
     a.write("release.md", note("We release on Tuesdays."))
     a.sync.push()
@@ -98,19 +110,29 @@ def test_two_changes_of_one_section_are_kept_beside_each_other(machines: Pair) -
     ((key, other),) = b.sync.push().beside
     a.sync.push()
 
-    assert (a.body("release.md"), a.body(other)) == ("We release on Mondays.", "We release on Fridays.")
-    assert (b.body("release.md"), b.body(other)) == ("We release on Mondays.", "We release on Fridays.")
-    assert b.sync.state().beside == {other: key}
+    assert (a.body("release.md"), a.body(other)) == (
+        "We release on Mondays.",
+        "We release on Fridays.",
+    )
+    assert (b.body("release.md"), b.body(other)) == (
+        "We release on Mondays.",
+        "We release on Fridays.",
+    )
+    assert b.sync.load_state().beside == {other: key}
     (b.team / other).unlink()
     b.sync.push()
     a.sync.push()
-    assert b.sync.state().beside == {}
+    assert b.sync.load_state().beside == {}
     assert a.names() == ["release.md"]
 
 
 @pytest.mark.covers("TM-2")
-def test_deletions_go_as_deletions_and_edits_go_before_them(machines: Pair, remote: MemoryRemote) -> None:
-    """A deleted memory is deleted there and on the other machine, whose history still has it; one that the other changed meanwhile comes back."""
+def test_deletions_go_as_deletions_and_edits_go_before_them(
+    machines: Pair, remote: MemoryRemote
+) -> None:
+    """A deleted memory is deleted there and on the other machine, whose history still has it; one
+    that the other changed meanwhile comes back.
+    """
     a, b = machines
     for name in ("gone.md", "changed.md"):
         a.write(name, note(f"Text of {name}."))
@@ -133,29 +155,33 @@ def test_deletions_go_as_deletions_and_edits_go_before_them(machines: Pair, remo
 
 @pytest.mark.covers("TM-2")
 def test_a_folder_that_is_gone_empties_no_team(machines: Pair, remote: MemoryRemote) -> None:
-    """Many deletions at once wait for a person, here and there; when they are meant they are carried out on both sides."""
+    """Many deletions at once wait for a person, here and there; when they are meant they are
+    carried out on both sides.
+    """
     a, b = machines
-    for number in range(MASS):
+    for number in range(MASS_DELETION_COUNT):
         a.write(f"m{number}.md", note(f"Text {number}."))
     a.sync.push()
     b.sync.pull()
     for path in a.team.glob("m*.md"):
         path.unlink()
 
-    assert len(a.sync.push().deletions) == MASS
-    assert len(a.sync.push().deletions) == MASS
-    assert len(remote.texts) == MASS
-    assert len(a.sync.push(deletions=True).removed) == MASS
-    assert len(b.sync.pull().deletions) == MASS
-    assert len(b.sync.push().deletions) == MASS
+    assert len(a.sync.push().deletions) == MASS_DELETION_COUNT
+    assert len(a.sync.push().deletions) == MASS_DELETION_COUNT
+    assert len(remote.texts) == MASS_DELETION_COUNT
+    assert len(a.sync.push(deletions=True).removed) == MASS_DELETION_COUNT
+    assert len(b.sync.pull().deletions) == MASS_DELETION_COUNT
+    assert len(b.sync.push().deletions) == MASS_DELETION_COUNT
     assert remote.texts == {}
-    assert len(b.names()) == MASS
-    assert len(b.sync.pull(deletions=True).dropped) == MASS
+    assert len(b.names()) == MASS_DELETION_COUNT
+    assert len(b.sync.pull(deletions=True).dropped) == MASS_DELETION_COUNT
 
 
 @pytest.mark.covers("TM-2", "SF-4")
 def test_two_who_push_at_once_lose_nothing(machines: Pair, remote: MemoryRemote) -> None:
-    """The slower one is refused, takes what the faster one sent, and sends again; after two more tries it says so and keeps its change."""
+    """The slower one is refused, takes what the faster one sent, and sends again; after two more
+    tries it says so and keeps its change.
+    """
     a, b = machines
     a.write("release.md", note(LONG))
     a.sync.push()
@@ -170,8 +196,12 @@ def test_two_who_push_at_once_lose_nothing(machines: Pair, remote: MemoryRemote)
 
 
 @pytest.mark.covers("TM-2")
-def test_after_two_more_tries_a_push_gives_up_and_keeps_its_change(machines: Pair, remote: MemoryRemote) -> None:
-    """Others are always faster: three puts are refused, the person is told to push again, and what is here stays to be sent."""
+def test_after_two_more_tries_a_push_gives_up_and_keeps_its_change(
+    machines: Pair, remote: MemoryRemote
+) -> None:
+    """Others are always faster: three puts are refused, the person is told to push again, and what
+    is here stays to be sent.
+    """
     a, _ = machines
     a.write("release.md", note("Mine."))
     tries = []
@@ -196,7 +226,9 @@ def test_after_two_more_tries_a_push_gives_up_and_keeps_its_change(machines: Pai
 
 @pytest.mark.covers("TM-4", "SF-1")
 def test_a_secret_stays_and_is_named_by_rule(machines: Pair, remote: MemoryRemote) -> None:
-    """The whole file is skipped, the others go; no report, state or body holds the secret. A version without it goes."""
+    """The whole file is skipped, the others go; no report, state or body holds the secret. A
+    version without it goes.
+    """
     a, _ = machines
     a.write("deploy.md", note(f"The token is {TOKEN}."))
     a.write("fine.md", note("Fine."))
@@ -206,14 +238,16 @@ def test_a_secret_stays_and_is_named_by_rule(machines: Pair, remote: MemoryRemot
     assert report.sent == ("fine.md",)
     assert [each.key for each in report.staying] == ["deploy.md"]
     assert "github-token" in report.staying[0].why
-    assert TOKEN not in f"{report}{remote.puts}{a.where.team.synced.read_text()}"
-    assert not [path for path in a.where.team.base.rglob("*") if TOKEN in path.read_text()]
+    assert TOKEN not in f"{report}{remote.puts}{a.where.team.sync_state.read_text()}"
+    assert not [path for path in a.where.team.base_texts.rglob("*") if TOKEN in path.read_text()]
     a.write("deploy.md", note("The token is in the vault."))
     assert a.sync.push().sent == ("deploy.md",)
 
 
 @pytest.mark.covers("TM-4")
-def test_a_shared_memory_that_gets_a_secret_is_neither_sent_nor_deleted(machines: Pair, remote: MemoryRemote) -> None:
+def test_a_shared_memory_that_gets_a_secret_is_neither_sent_nor_deleted(
+    machines: Pair, remote: MemoryRemote
+) -> None:
     """What is there stays as it was, also when a mate changes it meanwhile."""
     a, b = machines
     a.write("deploy.md", note("Ask Jo."))
@@ -239,8 +273,12 @@ ORDERS = {
 
 @pytest.mark.covers("TM-2", "SF-2")
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
-def test_what_reads_like_an_order_waits_in_the_inbox(machines: Pair, remote: MemoryRemote, order: str) -> None:
-    """It is no memory before the person says so, is asked about once, and neither sent back nor deleted there."""
+def test_what_reads_like_an_order_waits_in_the_inbox(
+    machines: Pair, remote: MemoryRemote, order: str
+) -> None:
+    """It is no memory before the person says so, is asked about once, and neither sent back nor
+    deleted there.
+    """
     a, _ = machines
     remote.texts = {"plan.md": note(order, kind="project")}
 
@@ -249,17 +287,21 @@ def test_what_reads_like_an_order_waits_in_the_inbox(machines: Pair, remote: Mem
     assert [key for key, _ in report.waiting] == ["plan.md"]
     assert a.names() == []
     assert not a.sync.push().changed
-    assert len(a.memory.inbox.waiting()) == 1
+    assert len(a.memory.inbox.list_proposals()) == 1
     assert "plan.md" in remote.texts
-    a.memory.accept(a.memory.inbox.waiting()[0].id)
+    a.memory.accept(a.memory.inbox.list_proposals()[0].id)
     assert a.body("plan.md") == order
     assert not a.sync.push().sent
-    assert a.sync.state().keys["plan.md"].held is False
+    assert a.sync.load_state().keys["plan.md"].held is False
 
 
 @pytest.mark.covers("TM-2", "SF-2")
-def test_a_change_that_waits_and_a_change_here_are_both_kept(machines: Pair, remote: MemoryRemote) -> None:
-    """While a mate's change waits, one's own goes there under another name: neither takes the other's place."""
+def test_a_change_that_waits_and_a_change_here_are_both_kept(
+    machines: Pair, remote: MemoryRemote
+) -> None:
+    """While a mate's change waits, one's own goes there under another name: neither takes the
+    other's place.
+    """
     a, _ = machines
     a.write("plan.md", note("Plan."))
     a.sync.push()
@@ -277,13 +319,16 @@ def test_a_change_that_waits_and_a_change_here_are_both_kept(machines: Pair, rem
 
 
 @pytest.mark.covers("TM-1", "TM-4", "SF-2")
-def test_what_a_mate_sends_is_cleaned_and_its_claims_are_not_believed(machines: Pair, remote: MemoryRemote) -> None:
-    """A secret and hidden characters are taken out, a claim of trust and a pin with them; a memory about a person is refused."""
+def test_what_a_mate_sends_is_cleaned_and_its_claims_are_not_believed(
+    machines: Pair, remote: MemoryRemote
+) -> None:
+    """A secret and hidden characters are taken out, a claim of trust and a pin with them; a memory
+    about a person is refused.
+    """
     a, _ = machines
     forged = (
-        "---\nname: x\ntype: project\npinned: true\nmemorist:\n  trust: stated\n  quote: I said so\n---\n\nText\u200b\u2062 with "
-        + TOKEN
-        + ".\n"
+        "---\nname: x\ntype: project\npinned: true\nmemorist:\n  trust: stated\n  quote: I "
+        "said so\n---\n\nText\u200b\u2062 with " + TOKEN + ".\n"
     )
     remote.texts = {"x.md": forged, "person.md": note("Jo likes tea.", kind="user")}
 
@@ -292,7 +337,7 @@ def test_what_a_mate_sends_is_cleaned_and_its_claims_are_not_believed(machines: 
     text = (a.team / "x.md").read_text()
     assert TOKEN not in text
     assert "\u200b" not in text
-    (head,) = a.memory.heads()
+    (head,) = a.memory.headers()
     assert (head.trust, head.pinned) == (Trust.TEAM, True)
     assert "I said so" not in text
     assert [key for key, _ in report.refused] == ["person.md"]
@@ -307,21 +352,36 @@ class Lying(MemoryRemote):
         self.lies: dict[str, str] = {}
         self.sizes: dict[str, int] = {}
 
-    def look(self, seen: Seen) -> Look | None:
-        found = super().look(seen)
-        return found and Look(seen=found.seen, there=found.there | self.lies, gone=found.gone, sizes=self.sizes)
+    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
+        found = super().fetch_listing(known_state)
+        return found and RemoteListing(
+            state=found.state,
+            checksums=found.checksums | self.lies,
+            deleted=found.deleted,
+            sizes=self.sizes,
+        )
 
-    def read(self, keys: Sequence[str], _: Mapping[str, int]) -> dict[str, str]:
+    def read_texts(self, keys: Sequence[str], _: Mapping[str, int]) -> dict[str, str]:
         return {key: self.texts[key] for key in keys if key in self.texts}
 
 
 @pytest.mark.covers("TM-2", "TM-3")
 def test_a_lying_remote_changes_nothing(tmp_path: Path) -> None:
-    """Texts that are missing, that do not have their checksum, huge ones and names that lead elsewhere are told of; what is right is taken."""
+    """Texts that are missing, that do not have their checksum, huge ones and names that lead
+    elsewhere are told of; what is right is taken.
+    """
     remote = Lying()
     a = Machine(tmp_path / "a", remote)
-    remote.texts = {"fine.md": note("Fine."), "other.md": note("Other text."), "huge.md": note("x" * 300_000)}
-    remote.lies = {"missing.md": digest("x"), "other.md": digest("y"), "../out.md": digest("z")}
+    remote.texts = {
+        "fine.md": note("Fine."),
+        "other.md": note("Other text."),
+        "huge.md": note("x" * 300_000),
+    }
+    remote.lies = {
+        "missing.md": text_checksum("x"),
+        "other.md": text_checksum("y"),
+        "../out.md": text_checksum("z"),
+    }
     remote.sizes = {"huge.md": 300_100}
 
     report = a.sync.push()
@@ -336,7 +396,9 @@ def test_a_lying_remote_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.covers("TM-2", "SF-5")
 def test_a_remote_that_goes_back_is_not_followed(machines: Pair, remote: MemoryRemote) -> None:
-    """An older state than was seen is refused; with the person's word both sides are compared anew, and nothing is lost or deleted."""
+    """An older state than was seen is refused; with the person's word both sides are compared anew,
+    and nothing is lost or deleted.
+    """
     a, _ = machines
     a.write("one.md", note("One."))
     a.sync.push()
@@ -346,19 +408,23 @@ def test_a_remote_that_goes_back_is_not_followed(machines: Pair, remote: MemoryR
     a.sync.push()
     remote.texts, remote.version = before
 
-    with pytest.raises(RemoteWentBack):
+    with pytest.raises(RemoteRolledBack):
         a.sync.push()
     assert a.body("one.md") == "One, later."
-    a.sync.pull(anew=True)
+    a.sync.pull(from_scratch=True)
     a.sync.push()
 
     found = {key: (a.team / key).read_text() for key in a.names()}
-    assert {"One.", "One, later.", "Two."} <= {text.rstrip().splitlines()[-1] for text in found.values()}
+    assert {"One.", "One, later.", "Two."} <= {
+        text.rstrip().splitlines()[-1] for text in found.values()
+    }
     assert len(remote.texts) == 3
 
 
 @pytest.mark.covers("TM-2", "SF-5")
-def test_an_empty_store_in_the_place_of_the_old_one_is_filled_again(machines: Pair, remote: MemoryRemote) -> None:
+def test_an_empty_store_in_the_place_of_the_old_one_is_filled_again(
+    machines: Pair, remote: MemoryRemote
+) -> None:
     """A new store has another id: both sides are compared as if for the first time."""
     a, _ = machines
     a.write("one.md", note("One."))
@@ -373,7 +439,9 @@ class Killed(BaseException):
 
 
 class MortalFiles(DiskFiles):
-    """Files whose process dies at the so many-th change, before or after it; or whose disk is full from that one on."""
+    """Files whose process dies at the so many-th change, before or after it; or whose disk is full
+    from that one on.
+    """
 
     def __init__(self, at: int, *, dies: str) -> None:
         super().__init__(durable=False)
@@ -401,17 +469,24 @@ class MortalFiles(DiskFiles):
         self._step(lambda: super(MortalFiles, self).remove(path))
 
 
-def mortal(machine: Machine, remote: MemoryRemote, at: int, *, dies: str) -> tuple[TeamSync, MortalFiles, AutoMemory]:
+def mortal(
+    machine: Machine, remote: MemoryRemote, at: int, *, dies: str
+) -> tuple[TeamSync, MortalFiles, AutoMemory]:
     files = MortalFiles(at, dies=dies)
-    memory = AutoMemory(machine.where, files=files, clock=FrozenClock(), settings=AutoMemorySettings())
+    memory = AutoMemory(
+        machine.where, files=files, clock=FrozenClock(), settings=AutoMemorySettings()
+    )
     return TeamSync(memory, remote, files=files, settings=TeamSettings()), files, memory
 
 
 @pytest.mark.covers("TM-2", "SF-4", "SF-5")
 @pytest.mark.parametrize("dies", ["before", "after", "full"])
-def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(tmp_path: Path, dies: str) -> None:
-    """A pull and push with a new memory, a merge, two texts beside each other and a deletion on both sides is killed at every change of a file, or finds
-    the disk full from there on; the next run ends as an undisturbed one does.
+def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(
+    tmp_path: Path, dies: str
+) -> None:
+    """A pull and push with a new memory, a merge, two texts beside each other and a deletion on
+    both sides is killed at every change of a file, or finds the disk full from there on; the next
+    run ends as an undisturbed one does.
     """
     at, done, wanted = 0, False, None
     while not done:
@@ -453,20 +528,38 @@ def test_a_kill_or_a_full_disk_between_any_two_steps_loses_nothing(tmp_path: Pat
 
 words = st.sampled_from(["red", "green", "blue"])
 steps = st.lists(
-    st.tuples(st.integers(0, 2), st.sampled_from(["write", "delete", "push", "pull"]), st.sampled_from(["x.md", "y.md"]), words),
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from(["write", "delete", "push", "pull"]),
+        st.sampled_from(["x.md", "y.md"]),
+        words,
+    ),
     max_size=14,
 )
 
 
 @pytest.mark.covers("TM-2", "SF-4")
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@example([(2, "write", "x.md", "red"), (2, "push", "", ""), (1, "push", "", ""), (2, "write", "x.md", "red"), (1, "delete", "x.md", "")])
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@example(
+    [
+        (2, "write", "x.md", "red"),
+        (2, "push", "", ""),
+        (1, "push", "", ""),
+        (2, "write", "x.md", "red"),
+        (1, "delete", "x.md", ""),
+    ]
+)
 @given(steps)
 def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[int, str, str, str]]
 ) -> None:
-    """Whatever three machines do in whatever order, after each has pushed twice they hold the same, and every text that its own machine did not replace
-    or delete is among it, unless another deleted the very text.
+    """Whatever three machines do in whatever order, after each has pushed twice they hold the same,
+    and every text that its own machine did not replace or delete is among it, unless another
+    deleted the very text.
     """
     home, remote = tmp_path_factory.mktemp("run"), MemoryRemote()
     machines = [Machine(home / f"m{number}", remote) for number in range(3)]
@@ -483,7 +576,7 @@ def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
                 machine.sync.push()
             case "pull":
                 machine.sync.pull()
-    unsent = {machine.body(key) for machine in machines for key in machine.sync.pending().send}
+    unsent = {machine.body(key) for machine in machines for key in machine.sync.plan_pending().send}
     for _ in range(2):
         for machine in machines:
             machine.sync.push()
@@ -497,17 +590,28 @@ def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
 
 @pytest.mark.covers("TM-1")
 def test_a_private_note_does_not_silently_contradict_the_team(machines: Pair) -> None:
-    """What a session or a model would remember against a team's memory waits with the reason; the person's own hand may, and is told."""
+    """What a session or a model would remember against a team's memory waits with the reason; the
+    person's own hand may, and is told.
+    """
     a, _ = machines
     a.write("release.md", note("We release the shop on Tuesdays."))
     against = note("We release the shop on Fridays.").encode()
     more = note("We release the shop on Tuesdays at nine.").encode()
 
-    waits = a.memory.write([Change(path="mine.md", before=None, after=against)], Why(actor="said", what="remember"))
-    told = a.memory.write([Change(path="mine.md", before=None, after=against)], Why(actor="user", what="add"))
-    fits = a.memory.write([Change(path="more.md", before=None, after=more)], Why(actor="said", what="remember"))
+    waits = a.memory.write(
+        [MemoryChange(path="mine.md", before=None, after=against)],
+        ChangeReason(actor="said", what="remember"),
+    )
+    told = a.memory.write(
+        [MemoryChange(path="mine.md", before=None, after=against)],
+        ChangeReason(actor="user", what="add"),
+    )
+    fits = a.memory.write(
+        [MemoryChange(path="more.md", before=None, after=more)],
+        ChangeReason(actor="said", what="remember"),
+    )
 
-    assert "team/release.md says otherwise" in waits.waiting[0].reasons[0]
+    assert "team/release.md says otherwise" in waits.proposals[0].reasons[0]
     assert waits.paths == ()
     assert "team/release.md says otherwise" in told.remarks[0]
     assert told.paths == ("mine.md",)
@@ -517,31 +621,35 @@ def test_a_private_note_does_not_silently_contradict_the_team(machines: Pair) ->
 @pytest.mark.covers("TM-1")
 @pytest.mark.parametrize("actor", ["said", "extraction", "agent", "dream", "import"])
 def test_nobody_shares_or_deletes_for_the_team_unasked(machines: Pair, actor: Actor) -> None:
-    """A new file in `team/`, and the deletion of one, wait for the person, whoever but the person wants it."""
+    """A new file in `team/`, and the deletion of one, wait for the person, whoever but the person
+    wants it.
+    """
     a, _ = machines
     a.write("release.md", note("We release on Tuesdays."))
     before = (a.team / "release.md").read_bytes()
-    why = Why(actor=actor, what="x")
+    why = ChangeReason(actor=actor, what="x")
 
-    new = a.memory.write([Change(path="team/new.md", before=None, after=note("New.").encode())], why)
-    gone = a.memory.write([Change(path="team/release.md", before=before, after=None)], why)
+    new = a.memory.write(
+        [MemoryChange(path="team/new.md", before=None, after=note("New.").encode())], why
+    )
+    gone = a.memory.write([MemoryChange(path="team/release.md", before=before, after=None)], why)
 
     assert new.paths == gone.paths == ()
-    assert "others of the team" in " ".join((*new.waiting[0].reasons, *gone.waiting[0].reasons))
+    assert "others of the team" in " ".join((*new.proposals[0].reasons, *gone.proposals[0].reasons))
 
 
 @pytest.mark.covers("TM-1")
 def test_the_person_sees_both_indexes_each_with_its_own(machines: Pair) -> None:
     """The person's own index does not list the team's memories, nor the team's the person's."""
     a, _ = machines
-    a.memory.add("My note.", kind=Kind.PROJECT, name="mine", description="mine")
+    a.memory.add("My note.", kind=MemoryKind.PROJECT, name="mine", description="mine")
     a.write("release.md", note("We release on Tuesdays."))
-    a.memory.heads()
+    a.memory.headers()
 
     assert "(mine.md)" in a.where.index.read_text()
     assert "release" not in a.where.index.read_text()
     assert "mine" not in (a.team / "MEMORY.md").read_text()
-    assert set(a.memory.shown_index().listed) == {"mine.md", "team/release.md"}
+    assert set(a.memory.visible_index().listed) == {"mine.md", "team/release.md"}
 
 
 @pytest.mark.covers("TM-2")
@@ -555,7 +663,7 @@ def test_the_policies_hold_for_a_team_too(tmp_path: Path, remote: MemoryRemote) 
     assert not review.sync.push().changed
     assert off.sync.push().remarks
     assert off.names() == review.names() == []
-    review.memory.accept(review.memory.inbox.waiting()[0].id)
+    review.memory.accept(review.memory.inbox.list_proposals()[0].id)
     review.sync.push()
     del remote.texts["one.md"]
     remote.gone.add("one.md")
@@ -567,7 +675,9 @@ def test_the_policies_hold_for_a_team_too(tmp_path: Path, remote: MemoryRemote) 
 
 
 @pytest.mark.covers("TM-2", "SF-4")
-def test_a_file_that_changes_under_the_pull_stops_it_whole(machines: Pair, remote: MemoryRemote, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_under_the_pull_stops_it_whole(
+    machines: Pair, remote: MemoryRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An editor saves while a change comes: nothing is overwritten, and the next run sees both."""
     a, _ = machines
     a.write("one.md", note("One."))
@@ -576,7 +686,7 @@ def test_a_file_that_changes_under_the_pull_stops_it_whole(machines: Pair, remot
     remote.version += 1
     write = a.memory.write
 
-    def saving(changes: Sequence[Change], why: Why) -> Written:
+    def saving(changes: Sequence[MemoryChange], why: ChangeReason) -> WriteResult:
         a.write("one.md", note("Mine."))
         return write(changes, why)
 

@@ -8,20 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.errors import RemoteRefused, RemoteUnavailable
 from memorist.events import Event, TeamFailed, TeamSynced
-from memorist.settings import Settings
-from memorist.team.remote import Put, Seen
-from memorist.team.settings import TeamSettings
-from memorist.team.watch.run import Watcher
+from memorist.settings import Settings, TeamSettings
+from memorist.team.remote import RemoteChange, RemoteState
+from memorist.team.watcher import TeamWatcher
 from team.conftest import Machine, MemoryRemote, note
 
 QUICK = TeamSettings(pause_seconds=0.05, every_seconds=0.2, flush_seconds=20.0)
 
 
-def watcher(machine: Machine, told: list[Event], settings: TeamSettings = QUICK) -> Watcher:
-    return Watcher(lambda: (machine.sync, lambda: None), files=machine.files, settings=settings, tell=told.append)
+def watcher(machine: Machine, told: list[Event], settings: TeamSettings = QUICK) -> TeamWatcher:
+    return TeamWatcher(
+        lambda: (machine.sync, lambda: None),
+        files=machine.files,
+        settings=settings,
+        tell=told.append,
+    )
 
 
 async def until(done: Callable[[], bool]) -> None:
@@ -34,12 +38,14 @@ async def until(done: Callable[[], bool]) -> None:
 
 
 @pytest.mark.covers("TM-2")
-async def test_what_others_changed_comes_and_what_is_written_goes(tmp_path: Path, remote: MemoryRemote) -> None:
+async def test_what_others_changed_comes_and_what_is_written_goes(
+    tmp_path: Path, remote: MemoryRemote
+) -> None:
     """The first pull at once, a push after a pause, further looks after a while; each is told of."""
     remote.texts = {"first.md": note("First.")}
     a, told = Machine(tmp_path / "a", remote), list[Event]()
     watching = watcher(a, told)
-    watching.begin()
+    watching.start()
     await until(lambda: a.team.joinpath("first.md").exists())
 
     a.write("mine.md", note("Mine."))
@@ -56,12 +62,18 @@ async def test_what_others_changed_comes_and_what_is_written_goes(tmp_path: Path
 
 
 @pytest.mark.covers("TM-2")
-async def test_changes_that_follow_each_other_go_together(tmp_path: Path, remote: MemoryRemote) -> None:
-    """The pause begins anew with each change, and the end of the session sends what is left at once."""
+async def test_changes_that_follow_each_other_go_together(
+    tmp_path: Path, remote: MemoryRemote
+) -> None:
+    """The pause begins anew with each change, and the end of the session sends what is left at
+    once.
+    """
     a, told = Machine(tmp_path / "a", remote), list[Event]()
-    watching = watcher(a, told, TeamSettings(pause_seconds=3_600.0, every_seconds=3_600.0, flush_seconds=60.0))
-    watching.begin()
-    await until(a.where.team.synced.exists)
+    watching = watcher(
+        a, told, TeamSettings(pause_seconds=3_600.0, every_seconds=3_600.0, flush_seconds=60.0)
+    )
+    watching.start()
+    await until(a.where.team.sync_state.exists)
     for number in range(3):
         a.write(f"m{number}.md", note(f"Number {number}."))
 
@@ -79,24 +91,30 @@ class Failing(MemoryRemote):
         self.error: Exception | None = error
         self.tried = 0
 
-    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
+    def push_changes(
+        self, changes: Mapping[str, RemoteChange], known_state: RemoteState
+    ) -> RemoteState:
         self.tried += 1
         if self.error is not None:
             raise self.error
-        return super().put(changes, seen)
+        return super().push_changes(changes, known_state)
 
 
 @pytest.mark.covers("TM-2", "SF-5")
-async def test_a_remote_that_is_away_is_tried_again_and_one_that_refuses_is_not(tmp_path: Path) -> None:
-    """A failure that may pass is told of and tried again; one that will not ends the trying of this session. The files stay either way."""
+async def test_a_remote_that_is_away_is_tried_again_and_one_that_refuses_is_not(
+    tmp_path: Path,
+) -> None:
+    """A failure that may pass is told of and tried again; one that will not ends the trying of this
+    session. The files stay either way.
+    """
     away, refusing = Failing(RemoteUnavailable("away")), Failing(RemoteRefused("no"))
     a, b = Machine(tmp_path / "a", away), Machine(tmp_path / "b", refusing)
     for each in (a, b):
         each.write("mine.md", note("Mine."))
     told_a, told_b = list[Event](), list[Event]()
     one, two = watcher(a, told_a), watcher(b, told_b)
-    one.begin()
-    two.begin()
+    one.start()
+    two.start()
 
     await until(lambda: away.tried >= 2 and bool(told_b))
     away.error = None
@@ -112,13 +130,16 @@ async def test_a_remote_that_is_away_is_tried_again_and_one_that_refuses_is_not(
 
 @pytest.mark.covers("TM-2")
 async def test_a_place_that_cannot_be_used_stops_no_session(tmp_path: Path) -> None:
-    """A session opens, works and closes; the event says what is wrong. Without the setting nothing is begun at all."""
+    """A session opens, works and closes; the event says what is wrong. Without the setting nothing
+    is begun at all.
+    """
     told: list[Event] = []
     project = tmp_path / "shop"
     project.mkdir()
     for enabled in (True, False):
         settings = Settings(
-            home=str(tmp_path / "home"), team=TeamSettings(enabled=enabled, remote="http://team.example", flush_seconds=60.0)
+            home=str(tmp_path / "home"),
+            team=TeamSettings(enabled=enabled, remote="http://team.example", flush_seconds=60.0),
         )
         async with Memorist(settings=settings, model="structural") as engine:
             session = await engine.open(f"s{enabled}", project=str(project), listener=told.append)

@@ -13,16 +13,22 @@ from memorist.core.messages import Usage
 from memorist.events import (
     CompactionFailed,
     ConversationCompacted,
-    Dreamed,
     DreamFailed,
+    DreamFinished,
     Event,
     FileRead,
     MemoryRecalled,
     TeamFailed,
     TeamSynced,
 )
-from memorist.forks.spec import FileChange, Outcome, Receipt
-from memorist.telemetry.spans import OPERATION, TEXT_CHARACTERS, Span, of_event, of_receipt
+from memorist.forks.spec import FileChange, ForkOutcome, Receipt
+from memorist.telemetry.spans import (
+    FORK_OPERATION,
+    MAX_TEXT_CHARACTERS,
+    Span,
+    build_event_span,
+    build_fork_span,
+)
 
 SAID = "The harbour office closes at noon."
 RECEIPT = Receipt(
@@ -37,7 +43,7 @@ RECEIPT = Receipt(
     cost_usd=0.25,
     files=(FileChange(SAID, None, 3),),
     denied=(SAID,),
-    outcome=Outcome.CHANGED,
+    outcome=ForkOutcome.CHANGED,
     said=SAID,
 )
 EVENTS: list[Event] = [
@@ -45,34 +51,44 @@ EVENTS: list[Event] = [
     CompactionFailed("full", SAID),
     MemoryRecalled((SAID,), 40, SAID, 0.01),
     MemoryRecalled((), 40, "index"),
-    Dreamed("abc", "model", SAID, 1, 4.0),
+    DreamFinished("abc", "model", SAID, 1, 4.0),
     DreamFailed(SAID),
-    TeamSynced(remote=SAID, taken=(SAID,), sent=(SAID, SAID), beside=(SAID,), waiting=(SAID,), seconds=0.5),
+    TeamSynced(
+        remote=SAID, taken=(SAID,), sent=(SAID, SAID), beside=(SAID,), waiting=(SAID,), seconds=0.5
+    ),
     TeamFailed(SAID, stopped=True),
 ]
 
 
 def made(event: Event, *, content: bool = False) -> Span:
-    span = of_event(event, "s-1", 100.0, content=content)
+    span = build_event_span(event, "s-1", 100.0, content=content)
     assert span is not None
     return span
 
 
 @pytest.mark.covers("OP-1")
 def test_a_fork_is_an_agent_by_the_conventions() -> None:
-    """Every name that is not ours is a constant of the official package, and the operation is one of its values."""
-    known = {value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")} | {error_attributes.ERROR_TYPE}
-    span = of_receipt(msgspec.structs.replace(RECEIPT, outcome=Outcome.TIMED_OUT), "s-1", content=True)
+    """Every name that is not ours is a constant of the official package, and the operation is one
+    of its values.
+    """
+    known = {
+        value for name, value in vars(gen_ai_attributes).items() if name.startswith("GEN_AI_")
+    } | {error_attributes.ERROR_TYPE}
+    span = build_fork_span(
+        msgspec.structs.replace(RECEIPT, outcome=ForkOutcome.TIMED_OUT), "s-1", content=True
+    )
 
     assert {name for name in span.attributes if not name.startswith("memorist.")} <= known
-    assert OPERATION in {value.value for value in gen_ai_attributes.GenAiOperationNameValues}
+    assert FORK_OPERATION in {value.value for value in gen_ai_attributes.GenAiOperationNameValues}
     assert span.name == "invoke_agent memorist.session_memory"
 
 
 @pytest.mark.covers("OP-1")
 def test_a_fork_says_what_it_was_for_what_it_used_and_what_it_cost() -> None:
-    """Input counts the cache's tokens in, as the conventions ask; purpose, cost and end are there; the times are the receipt's."""
-    span = of_receipt(RECEIPT, "s-1", content=False)
+    """Input counts the cache's tokens in, as the conventions ask; purpose, cost and end are there;
+    the times are the receipt's.
+    """
+    span = build_fork_span(RECEIPT, "s-1", content=False)
 
     assert (span.start, span.end, span.error) == (1_000.0, 1_002.5, "")
     assert span.attributes == {
@@ -96,22 +112,36 @@ def test_a_fork_says_what_it_was_for_what_it_used_and_what_it_cost() -> None:
 
 
 @pytest.mark.covers("OP-1")
-@pytest.mark.parametrize("outcome", list(Outcome))
-def test_a_fork_that_went_wrong_is_an_error_and_one_that_gave_way_is_none(outcome: Outcome) -> None:
-    """Failed, timed out, over its limit and going round are errors, by that name; cancelled, replaced and blocked are not."""
-    span = of_receipt(msgspec.structs.replace(RECEIPT, outcome=outcome), "", content=False)
-    wrong = outcome in {Outcome.FAILED, Outcome.TIMED_OUT, Outcome.OVER_LIMIT, Outcome.LOOPED}
+@pytest.mark.parametrize("outcome", list(ForkOutcome))
+def test_a_fork_that_went_wrong_is_an_error_and_one_that_gave_way_is_none(
+    outcome: ForkOutcome,
+) -> None:
+    """Failed, timed out, over its limit and going round are errors, by that name; cancelled,
+    replaced and blocked are not.
+    """
+    span = build_fork_span(msgspec.structs.replace(RECEIPT, outcome=outcome), "", content=False)
+    wrong = outcome in {
+        ForkOutcome.FAILED,
+        ForkOutcome.TIMED_OUT,
+        ForkOutcome.OVER_LIMIT,
+        ForkOutcome.LOOPED,
+    }
 
     assert span.error == (outcome.value if wrong else "")
     assert span.attributes.get("error.type") == (outcome.value if wrong else None)
-    assert span.said == ""
+    assert span.error_text == ""
     assert "gen_ai.conversation.id" not in span.attributes
 
 
 @pytest.mark.covers("OP-1")
 def test_a_price_that_is_not_known_is_left_out() -> None:
     """No cost is another thing than a cost of nothing."""
-    assert "memorist.cost_usd" not in of_receipt(msgspec.structs.replace(RECEIPT, cost_usd=None), "s", content=False).attributes
+    assert (
+        "memorist.cost_usd"
+        not in build_fork_span(
+            msgspec.structs.replace(RECEIPT, cost_usd=None), "s", content=False
+        ).attributes
+    )
 
 
 @pytest.mark.covers("OP-1")
@@ -134,31 +164,50 @@ def test_compaction_recall_dream_and_team_have_spans_of_our_names() -> None:
     assert spans[4].attributes["memorist.dream.changed"] is True
     assert spans[6].attributes["memorist.team.sync.sent"] == 2
     assert all(span.attributes["gen_ai.conversation.id"] == "s-1" for span in spans)
-    assert of_event(FileRead("a"), "s-1", 1.0, content=False) is None
+    assert build_event_span(FileRead("a"), "s-1", 1.0, content=False) is None
 
 
 @pytest.mark.covers("OP-1", "SF-1")
 def test_nothing_that_was_said_is_in_a_span_unless_it_is_asked_for() -> None:
-    """Last words, reasons, names of memories and files stay here; with `content` they are told, and secrets are not even then."""
-    failed = msgspec.structs.replace(RECEIPT, outcome=Outcome.FAILED)
-    quiet = [of_receipt(RECEIPT, "s-1", content=False), of_receipt(failed, "s-1", content=False), *(made(event) for event in EVENTS)]
+    """Last words, reasons, names of memories and files stay here; with `content` they are told, and
+    secrets are not even then.
+    """
+    failed = msgspec.structs.replace(RECEIPT, outcome=ForkOutcome.FAILED)
+    quiet = [
+        build_fork_span(RECEIPT, "s-1", content=False),
+        build_fork_span(failed, "s-1", content=False),
+        *(made(event) for event in EVENTS),
+    ]
     secret = "ghp_" + "a1B2c3D4e5" * 4
-    loud = of_receipt(msgspec.structs.replace(failed, said=f"{SAID} {secret}"), "s-1", content=True)
+    loud = build_fork_span(
+        msgspec.structs.replace(failed, said=f"{SAID} {secret}"), "s-1", content=True
+    )
 
     assert SAID not in repr(quiet)
     assert SAID in str(loud.attributes["memorist.fork.said"])
-    assert SAID in loud.said
+    assert SAID in loud.error_text
     assert secret not in repr(loud)
     assert all(SAID in repr(made(event, content=True)) for event in EVENTS if SAID in repr(event))
 
 
 @pytest.mark.covers("OP-1")
-@given(st.text(st.characters(), max_size=200), st.text(st.characters(), max_size=60), st.text(st.characters(), max_size=60))
+@given(
+    st.text(st.characters(), max_size=200),
+    st.text(st.characters(), max_size=60),
+    st.text(st.characters(), max_size=60),
+)
 def test_whatever_stands_in_a_receipt_can_be_exported(said: str, model: str, session: str) -> None:
-    """Lone surrogates, nulls and nonsense in names: every text can be encoded, and is no longer than it may be."""
-    receipt = msgspec.structs.replace(RECEIPT, said=said * 300, model=model, outcome=Outcome.FAILED)
+    """Lone surrogates, nulls and nonsense in names: every text can be encoded, and is no longer
+    than it may be.
+    """
+    receipt = msgspec.structs.replace(
+        RECEIPT, said=said * 300, model=model, outcome=ForkOutcome.FAILED
+    )
 
-    span = of_receipt(receipt, session, content=True)
+    span = build_fork_span(receipt, session, content=True)
 
-    texts = [span.said, *(value for value in span.attributes.values() if isinstance(value, str))]
-    assert all(len(text.encode("utf-8").decode()) <= TEXT_CHARACTERS for text in texts)
+    texts = [
+        span.error_text,
+        *(value for value in span.attributes.values() if isinstance(value, str)),
+    ]
+    assert all(len(text.encode("utf-8").decode()) <= MAX_TEXT_CHARACTERS for text in texts)

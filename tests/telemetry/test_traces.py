@@ -17,32 +17,39 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from memorist.dream.settings import DreamSettings
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import ModelRefused
-from memorist.events import Event, MemoryRecalled, Stamped
-from memorist.forks.spec import Outcome, Receipt, Sent
-from memorist.models.prices import Price
-from memorist.models.settings import ModelSettings
+from memorist.events import Event, MemoryRecalled, TimestampedEvent
+from memorist.forks.spec import ForkOutcome, ForkRequest, Receipt
+from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
-from memorist.recall.settings import RecallSettings
-from memorist.session_memory.settings import SessionMemorySettings
-from memorist.settings import Settings
-from memorist.store.sessions import receipts
-from memorist.telemetry.run import Traces, causes
-from memorist.telemetry.settings import TelemetrySettings
-from memorist.testing.clock import FrozenClock
-from memorist.testing.scripted import ScriptedModel
+from memorist.settings import (
+    DreamSettings,
+    RecallSettings,
+    SessionMemorySettings,
+    Settings,
+    TelemetrySettings,
+)
+from memorist.store.sessions import list_receipts
+from memorist.telemetry.tracing import SessionTracer, trace_work
+from memorist.testing.memory import FrozenClock
+from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Say
 
 SECRET_WORDS = "the harbour office closes at noon"
 LONG = (
-    "Remember that we deploy on Fridays because the warehouse counts its stock on Mondays and locks the tables for it, and that a deployment then "
-    "waits for hours, as it did in the spring when the orders of a whole day had to be typed in by hand."
+    "Remember that we deploy on Fridays because the warehouse counts its stock on Mondays and "
+    "locks the tables for it, and that a deployment then "
+    "waits for hours, as it did in the spring when the orders of a whole day had to be typed "
+    "in by hand."
 )
-PRICES = ModelSettings(prices={"m": Price(window=30_000, max_output=1_000, input=3.0, output=15.0)})
-SETTINGS = Settings(models=PRICES, session_memory=SessionMemorySettings(start_tokens=1, growth_tokens=1))
+PRICES = ModelSettings(
+    prices={"m": ModelPrice(window=30_000, max_output=1_000, input=3.0, output=15.0)}
+)
+SETTINGS = Settings(
+    models=PRICES, session_memory=SessionMemorySettings(start_tokens=1, growth_tokens=1)
+)
 
 
 @pytest.fixture
@@ -71,7 +78,7 @@ async def talked(session: Session, model: ScriptedModel, *turns: str) -> None:
         await session.observe(reply.body)
         messages.append({"role": "assistant", "content": reply.body["content"]})
         await session.end_turn()
-        await session.memory.drain(60)
+        await session.session_memory.drain(60)
 
 
 def value(span: ReadableSpan, name: str) -> Any:
@@ -83,8 +90,12 @@ def named(spans: Sequence[ReadableSpan], name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.covers("OP-1")
-async def test_a_session_leaves_spans_of_its_forks_and_of_its_own_work(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    """Forks with their tokens and cost, a compaction, a recall and a dream: all of one conversation, and none with a word of it."""
+async def test_a_session_leaves_spans_of_its_forks_and_of_its_own_work(
+    tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
+    """Forks with their tokens and cost, a compaction, a recall and a dream: all of one
+    conversation, and none with a word of it.
+    """
     (project := tmp_path / "shop").mkdir()
     model = ScriptedModel(lambda request: Say(text=f"Row in: {SECRET_WORDS}."), name="anthropic:m")
     async with Memorist(model=model, home=tmp_path / "home", settings=SETTINGS) as engine:
@@ -92,19 +103,27 @@ async def test_a_session_leaves_spans_of_its_forks_and_of_its_own_work(tmp_path:
         await talked(session, model, f"Remember that {SECRET_WORDS}.", "And now the rest.")
         await session.compact("keep the prices", strategy="full")
         await session.close()
-        kept = receipts(engine.database(), "s-1")
+        kept = list_receipts(engine.database(), "s-1")
         later = await engine.open("s-2", project=str(project))
         await talked(later, model, "When does the harbour office close at noon?")
 
     spans = exporter.get_finished_spans()
     forks = named(spans, "invoke_agent memorist.session_memory")
-    of_first = [span for span in spans if (span.attributes or {}).get("gen_ai.conversation.id") == "s-1"]
+    of_first = [
+        span for span in spans if (span.attributes or {}).get("gen_ai.conversation.id") == "s-1"
+    ]
     assert forks
-    assert sorted(r.label for r in kept) == sorted(str((s.attributes or {})["memorist.purpose"]) for s in of_first if "invoke" in s.name)
-    assert sorted(r.usage.output for r in kept) == sorted(value(s, "gen_ai.usage.output_tokens") for s in of_first if "invoke" in s.name)
+    assert sorted(r.label for r in kept) == sorted(
+        str((s.attributes or {})["memorist.purpose"]) for s in of_first if "invoke" in s.name
+    )
+    assert sorted(r.usage.output for r in kept) == sorted(
+        value(s, "gen_ai.usage.output_tokens") for s in of_first if "invoke" in s.name
+    )
     assert named(spans, "memorist.compact")
     assert {each["memorist.recall.kind"] for each in named(spans, "memorist.recall")} >= {"index"}
-    assert all((span.attributes or {}).get("gen_ai.conversation.id") in {"s-1", "s-2"} for span in spans)
+    assert all(
+        (span.attributes or {}).get("gen_ai.conversation.id") in {"s-1", "s-2"} for span in spans
+    )
     assert SECRET_WORDS not in "".join(span.to_json() for span in spans)
     assert all((span.end_time or 0) >= (span.start_time or 0) > 0 for span in spans)
 
@@ -126,33 +145,47 @@ async def test_a_dream_leaves_a_span(tmp_path: Path, exporter: InMemorySpanExpor
 
 
 @pytest.mark.covers("OP-1")
-async def test_a_model_that_fails_is_an_error_in_the_trace(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    """The fork's span has the status and the type; the words of the error only where content may be shown."""
+async def test_a_model_that_fails_is_an_error_in_the_trace(
+    tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
+    """The fork's span has the status and the type; the words of the error only where content may be
+    shown.
+    """
     shown = msgspec.structs.replace(SETTINGS, telemetry=TelemetrySettings(content=True))
     for settings, home in ((SETTINGS, "quiet"), (shown, "loud")):
         host, model = (
             ScriptedModel(lambda _: Say(text="Done.")),
-            ScriptedModel(lambda _: Fail(error=ModelRefused("the key is wrong")), name="anthropic:m"),
+            ScriptedModel(
+                lambda _: Fail(error=ModelRefused("the key is wrong")), name="anthropic:m"
+            ),
         )
         async with Memorist(model=model, home=tmp_path / home, settings=settings) as engine:
             session = await engine.open(home)
             await talked(session, host, "Hello there, a first message.")
 
-    quiet, loud = (span for span in exporter.get_finished_spans() if span.name == "invoke_agent memorist.session_memory")
+    quiet, loud = (
+        span
+        for span in exporter.get_finished_spans()
+        if span.name == "invoke_agent memorist.session_memory"
+    )
     assert quiet.status.status_code is loud.status.status_code is trace.StatusCode.ERROR
-    assert (quiet.attributes or {})["error.type"] == Outcome.FAILED.value
+    assert (quiet.attributes or {})["error.type"] == ForkOutcome.FAILED.value
     assert quiet.status.description is None
     assert loud.status.description
 
 
 @pytest.mark.covers("OP-1")
-async def test_the_hosts_own_span_is_the_parent(tmp_path: Path, provider: TracerProvider, exporter: InMemorySpanExporter) -> None:
+async def test_the_hosts_own_span_is_the_parent(
+    tmp_path: Path, provider: TracerProvider, exporter: InMemorySpanExporter
+) -> None:
     """A request that the host watches shows what memorist did for it below itself."""
     host = provider.get_tracer("host")
     model = ScriptedModel(lambda _: Say(text="Done."))
     async with Memorist(model="structural", home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s-1")
-        await talked(session, model, "A first message.", "A second message, with more words in it." * 200)
+        await talked(
+            session, model, "A first message.", "A second message, with more words in it." * 200
+        )
         with host.start_as_current_span("agent step"):
             await session.compact(strategy="tail")
 
@@ -182,11 +215,15 @@ def lineage(spans: Sequence[ReadableSpan], name: str) -> list[list[str]]:
 async def test_a_compaction_shows_its_fork_and_the_forks_request_below_itself(
     tmp_path: Path, provider: TracerProvider, exporter: InMemorySpanExporter
 ) -> None:
-    """Request below fork, fork below compaction, compaction below the host's step; the request says what it used and how it ended."""
+    """Request below fork, fork below compaction, compaction below the host's step; the request says
+    what it used and how it ended.
+    """
     model = ScriptedModel(lambda _: Say(text="<summary>The harbour.</summary>"), name="anthropic:m")
     async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s-1")
-        await talked(session, model, "A first message.", "A second message, with more words in it." * 200)
+        await talked(
+            session, model, "A first message.", "A second message, with more words in it." * 200
+        )
         with provider.get_tracer("host").start_as_current_span("agent step"):
             await session.compact("keep the prices", strategy="full")
         (receipt,) = [each for each in session.receipts() if each.label == "compact"]
@@ -195,29 +232,54 @@ async def test_a_compaction_shows_its_fork_and_the_forks_request_below_itself(
     lines = lineage(spans, "chat m")
     assert ["chat m", "invoke_agent memorist.compact", "memorist.compact", "agent step"] in lines
     assert all(line[1].startswith("invoke_agent memorist.") for line in lines)
-    (asked,) = [span for span in spans if span.name == "chat m" and value(span, "memorist.purpose") == "compact"]
+    (asked,) = [
+        span
+        for span in spans
+        if span.name == "chat m" and value(span, "memorist.purpose") == "compact"
+    ]
     assert asked.kind is trace.SpanKind.CLIENT
     assert value(asked, "gen_ai.operation.name") == "chat"
-    assert value(asked, "gen_ai.usage.output_tokens") == receipt.usage.output == receipt.sent[0].usage.output
+    assert (
+        value(asked, "gen_ai.usage.output_tokens")
+        == receipt.usage.output
+        == receipt.sent[0].usage.output
+    )
     assert value(asked, "gen_ai.response.finish_reasons") == ("end_turn",)
     by_id = {span.context.span_id: span for span in spans if span.context}
     for span in (asked, by_id[asked.parent.span_id] if asked.parent else asked):
         assert span.parent is not None
         above = by_id[span.parent.span_id]
-        assert (above.start_time or 0) <= (span.start_time or 0) <= (span.end_time or 0) <= (above.end_time or 0) + 1_000  # of rounding
+        assert (
+            (above.start_time or 0)
+            <= (span.start_time or 0)
+            <= (span.end_time or 0)
+            <= (above.end_time or 0) + 1_000
+        )  # of rounding
 
 
 @pytest.mark.covers("OP-1")
-async def test_a_fork_stands_below_its_recall_and_its_dream(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    """A model that chooses memories, and one that dreams: both below the span of what asked them, though they ran in the background."""
+async def test_a_fork_stands_below_its_recall_and_its_dream(
+    tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
+    """A model that chooses memories, and one that dreams: both below the span of what asked them,
+    though they ran in the background.
+    """
     (project := tmp_path / "shop").mkdir()
-    by_model = msgspec.structs.replace(SETTINGS, dream=DreamSettings(hours=0, sessions=0), recall=RecallSettings(selector="model"))
+    by_model = msgspec.structs.replace(
+        SETTINGS, dream=DreamSettings(hours=0, sessions=0), recall=RecallSettings(selector="model")
+    )
     async with Memorist(model="structural", home=tmp_path / "home", settings=SETTINGS) as engine:
         first = await engine.open("s-0", project=str(project))
         await talked(first, ScriptedModel(lambda _: Say(text="Done.")), LONG)
         await first.close()
-    names = [path.name for path in tmp_path.glob("home/projects/*/memory/*.md") if path.name != "MEMORY.md"]
-    model = ScriptedModel(lambda _: Say(text=json.dumps({"selected_memories": names})), name="anthropic:m")
+    names = [
+        path.name
+        for path in tmp_path.glob("home/projects/*/memory/*.md")
+        if path.name != "MEMORY.md"
+    ]
+    model = ScriptedModel(
+        lambda _: Say(text=json.dumps({"selected_memories": names})), name="anthropic:m"
+    )
     async with Memorist(model=model, home=tmp_path / "home", settings=by_model) as engine:
         session = await engine.open("s-1", project=str(project))
         await talked(session, model, "When exactly do we deploy the shop?")
@@ -229,14 +291,18 @@ async def test_a_fork_stands_below_its_recall_and_its_dream(tmp_path: Path, expo
 
 
 @pytest.mark.covers("OP-1")
-async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    """The request's span names the kind of the error and claims no tokens; not a word of what the provider said."""
+async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(
+    tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
+    """The request's span names the kind of the error and claims no tokens; not a word of what the
+    provider said.
+    """
     model = ScriptedModel(lambda _: Fail(error=ModelRefused(SECRET_WORDS)), name="anthropic:m")
     host = ScriptedModel(lambda _: Say(text="Done."))
     async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s-1")
         await talked(session, host, "Hello there, a first message.")
-        kept = receipts(engine.database(), "s-1")
+        kept = list_receipts(engine.database(), "s-1")
         assert kept == session.receipts()
 
     (asked,) = [span for span in exporter.get_finished_spans() if span.name == "chat m"]
@@ -248,7 +314,9 @@ async def test_a_request_that_got_no_answer_is_an_error_of_its_kind(tmp_path: Pa
 
 
 @pytest.mark.covers("OP-1")
-async def test_the_spans_of_requests_can_be_left_to_another_instrument(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
+async def test_the_spans_of_requests_can_be_left_to_another_instrument(
+    tmp_path: Path, exporter: InMemorySpanExporter
+) -> None:
     """With `telemetry.requests = false` forks have their spans, and their requests none."""
     quiet = msgspec.structs.replace(SETTINGS, telemetry=TelemetrySettings(requests=False))
     model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
@@ -256,25 +324,41 @@ async def test_the_spans_of_requests_can_be_left_to_another_instrument(tmp_path:
         session = await engine.open("s-1")
         await talked(session, model, "Hello there, a first message.")
 
-    assert {span.name for span in exporter.get_finished_spans()} == {"invoke_agent memorist.session_memory"}
+    assert {span.name for span in exporter.get_finished_spans()} == {
+        "invoke_agent memorist.session_memory"
+    }
 
 
 def ran(label: str) -> Receipt:
     """The receipt of a fork that sent one request."""
-    return Receipt(label=label, why="", model="anthropic:m", started=1.0, outcome=Outcome.UNCHANGED, sent=(Sent(started=1.0, seconds=0.5),))
+    return Receipt(
+        label=label,
+        why="",
+        model="anthropic:m",
+        started=1.0,
+        outcome=ForkOutcome.UNCHANGED,
+        sent=(ForkRequest(started=1.0, seconds=0.5),),
+    )
 
 
 @pytest.mark.covers("OP-1")
-async def test_work_that_ends_without_a_word_of_it_still_shows_its_forks(exporter: InMemorySpanExporter) -> None:
-    """Where no event tells of the work (it broke, or there was nothing to show), its forks stand alone; forks of other work are not held."""
-    traces = Traces(TelemetrySettings(), "s", FrozenClock(now=9.0))
+async def test_work_that_ends_without_a_word_of_it_still_shows_its_forks(
+    exporter: InMemorySpanExporter,
+) -> None:
+    """Where no event tells of the work (it broke, or there was nothing to show), its forks stand
+    alone; forks of other work are not held.
+    """
+    traces = SessionTracer(TelemetrySettings(), "s", FrozenClock(now=9.0))
 
-    @causes("compact")
+    @trace_work("compact")
     async def breaks() -> None:
-        traces.receipt(ran("compact"))
-        traces.receipt(ran("extraction"))
-        assert {span.name for span in exporter.get_finished_spans()} == {"invoke_agent memorist.extraction", "chat m"}
-        traces.event(MemoryRecalled((), 40, "index"))
+        traces.on_receipt(ran("compact"))
+        traces.on_receipt(ran("extraction"))
+        assert {span.name for span in exporter.get_finished_spans()} == {
+            "invoke_agent memorist.extraction",
+            "chat m",
+        }
+        traces.on_event(MemoryRecalled((), 40, "index"))
         raise RuntimeError("it broke")
 
     with pytest.raises(RuntimeError, match="it broke"):
@@ -286,16 +370,20 @@ async def test_work_that_ends_without_a_word_of_it_still_shows_its_forks(exporte
 
 
 @pytest.mark.covers("OP-1")
-async def test_work_that_goes_on_after_its_cause_holds_nothing_back(exporter: InMemorySpanExporter) -> None:
-    """A task that a dream left running sees the dream's work as over: the span of its fork is made at once."""
-    traces = Traces(TelemetrySettings(), "s", FrozenClock(now=9.0))
+async def test_work_that_goes_on_after_its_cause_holds_nothing_back(
+    exporter: InMemorySpanExporter,
+) -> None:
+    """A task that a dream left running sees the dream's work as over: the span of its fork is made
+    at once.
+    """
+    traces = SessionTracer(TelemetrySettings(), "s", FrozenClock(now=9.0))
     go_on = asyncio.Event()
 
     async def later() -> None:
         await go_on.wait()
-        traces.receipt(ran("dream"))
+        traces.on_receipt(ran("dream"))
 
-    @causes("dream")
+    @trace_work("dream")
     async def begins() -> asyncio.Task[None]:
         return asyncio.create_task(later())
 
@@ -303,7 +391,9 @@ async def test_work_that_goes_on_after_its_cause_holds_nothing_back(exporter: In
     go_on.set()
     await task
 
-    assert lineage(exporter.get_finished_spans(), "invoke_agent memorist.dream") == [["invoke_agent memorist.dream"]]
+    assert lineage(exporter.get_finished_spans(), "invoke_agent memorist.dream") == [
+        ["invoke_agent memorist.dream"]
+    ]
 
 
 class Broken(SpanProcessor):
@@ -314,7 +404,9 @@ class Broken(SpanProcessor):
 
 
 @pytest.mark.covers("OP-1")
-async def test_an_instrument_that_breaks_breaks_nothing(tmp_path: Path, provider: TracerProvider) -> None:
+async def test_an_instrument_that_breaks_breaks_nothing(
+    tmp_path: Path, provider: TracerProvider
+) -> None:
     """The session runs on, its notes are kept, its receipts are there."""
     provider.add_span_processor(Broken())
     model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
@@ -322,7 +414,7 @@ async def test_an_instrument_that_breaks_breaks_nothing(tmp_path: Path, provider
         session = await engine.open("s-1")
         await talked(session, model, "Hello there, a first message.")
         assert session.notes
-        assert receipts(engine.database(), "s-1") == session.receipts()
+        assert list_receipts(engine.database(), "s-1") == session.receipts()
 
 
 @pytest.mark.covers("OP-1")
@@ -338,18 +430,22 @@ async def test_it_can_be_switched_off(tmp_path: Path, exporter: InMemorySpanExpo
 
 
 @pytest.mark.covers("OP-1")
-async def test_the_event_log_is_one_json_object_a_line_and_receipts_are_kept_whole(tmp_path: Path) -> None:
-    """Every event can be read back by its type with its time, in order; a receipt in the database is the receipt that the session had."""
+async def test_the_event_log_is_one_json_object_a_line_and_receipts_are_kept_whole(
+    tmp_path: Path,
+) -> None:
+    """Every event can be read back by its type with its time, in order; a receipt in the database
+    is the receipt that the session had.
+    """
     told: list[Event] = []
     model = ScriptedModel(lambda _: Say(text="Done."), name="anthropic:m")
     async with Memorist(model=model, home=tmp_path, settings=SETTINGS) as engine:
         session = await engine.open("s-1", listener=told.append)
         await talked(session, model, "Hello there, a first message.", "And a second one.")
         await session.close()
-        kept = receipts(engine.database(), "s-1")
+        kept = list_receipts(engine.database(), "s-1")
     lines = session.layout.events.read_text("utf-8").splitlines()
 
-    stamped = [msgspec.json.decode(line, type=Stamped) for line in lines]
+    stamped = [msgspec.json.decode(line, type=TimestampedEvent) for line in lines]
     assert [each.event for each in stamped] == told
     assert [each.at for each in stamped] == sorted(each.at for each in stamped)
     assert all(isinstance(json.loads(line)["event"]["type"], str) for line in lines)
@@ -360,7 +456,7 @@ SCRIPT = """
 import asyncio, sys
 {setup}
 from memorist import Memorist, Settings
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.settings import SessionMemorySettings
 from memorist.testing import Say, ScriptedModel
 
 async def main():
@@ -395,7 +491,11 @@ trace.set_tracer_provider(provider)
 @pytest.mark.parametrize(
     ("setup", "after", "expected"),
     [
-        ("", "print(sorted(name for name in sys.modules if name.startswith('opentelemetry')))", "[]"),
+        (
+            "",
+            "print(sorted(name for name in sys.modules if name.startswith('opentelemetry')))",
+            "[]",
+        ),
         ("import opentelemetry.trace", "print('no provider')", "no provider"),
         (
             PROVIDER,
@@ -406,9 +506,17 @@ trace.set_tracer_provider(provider)
     ids=["absent", "no provider", "a provider"],
 )
 def test_in_a_process_of_its_own(tmp_path: Path, setup: str, after: str, expected: str) -> None:
-    """Where nobody imported OpenTelemetry, memorist does not either; without a provider nothing happens; with the real one spans come out."""
+    """Where nobody imported OpenTelemetry, memorist does not either; without a provider nothing
+    happens; with the real one spans come out.
+    """
     code = SCRIPT.format(setup=setup, after=after)
 
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
     assert done.stdout.strip() == expected, done.stderr

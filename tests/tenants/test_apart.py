@@ -1,4 +1,6 @@
-"""Two hundred sessions at once: nothing of one tenant or project comes up in another's requests or files, and every transcript is whole."""
+"""Two hundred sessions at once: nothing of one tenant or project comes up in another's requests or
+files, and every transcript is whole.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.bench.sessions_play import Agent, Guest, Size, guests, play
-from memorist.context.look.run import git_state
+from benchmarks.sessions import Agent, Guest, SessionsLoad, guests, play_agents
+from memorist.context.discovery import read_git_state
 from memorist.core.messages import JsonObject
-from memorist.engine.memorist import Memorist
+from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
-from memorist.formats.memorist_jsonl import read
+from memorist.formats.transcript import read_session
 from memorist.ports import Request
 from memorist.settings import Settings
-from memorist.store.lines import LineFile
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.steps import Call, Say, Step
+from memorist.store.transcript import LineFile
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import CallTool, Say, Step
 
 SIGN = re.compile(r"zq(t\d+)x(p\d+)qz")
-SIZE = Size(turns=3, page=16_000, pause=0.01)
+SIZE = SessionsLoad(turns=3, page=16_000, pause=0.01)
 
 
 def signs(data: str | bytes) -> set[tuple[str, str]]:
@@ -38,15 +40,21 @@ def signs(data: str | bytes) -> set[tuple[str, str]]:
 
 
 def answer(request: Request) -> Step:
-    """A model that repeats what it was shown, so that what it should not have seen would come back in what is written."""
+    """A model that repeats what it was shown, so that what it should not have seen would come back
+    in what is written.
+    """
     words = msgspec.json.encode(request.body).decode()
     seen = " ".join(sorted({match[0] for match in SIGN.finditer(words)}))
-    return Say(text=f"<summary>\n1. The user wants {seen} mended.\n</summary>\n" + f"The work goes on with {seen}. " * 40)
+    return Say(
+        text=f"<summary>\n1. The user wants {seen} mended.\n</summary>\n"
+        + f"The work goes on with {seen}. " * 40
+    )
 
 
 async def test_two_hundred_sessions_at_once_stay_apart(tmp_path: Path) -> None:
-    """Five tenants with four projects each, three wire formats, notes and memories by a model that repeats all it sees, a compaction each, and so few
-    places that sessions are closed and opened again while they are at work.
+    """Five tenants with four projects each, three wire formats, notes and memories by a model that
+    repeats all it sees, a compaction each, and so few places that sessions are closed and opened
+    again while they are at work.
     """
     sent: dict[tuple[str, str, str], list[JsonObject]] = defaultdict(list)
 
@@ -56,11 +64,13 @@ async def test_two_hundred_sessions_at_once_stay_apart(tmp_path: Path) -> None:
     model = ScriptedModel(answer, strict=False, window=2_000_000)
     agents = [Agent(guest, SIZE, seen) for guest in guests(200, tenants=5, projects=4)]
     async with Tenants(tmp_path, settings=Settings(), model=model, most_open=150) as tenants:
-        await play(tenants, agents)
+        await play_agents(tenants, agents)
 
         assert tenants.open_sessions <= 200
     forks = [signs(msgspec.json.encode(request.body)) for request in model.requests]
-    requests = {key: [signs(msgspec.json.encode(body)) for body in bodies] for key, bodies in sent.items()}
+    requests = {
+        key: [signs(msgspec.json.encode(body)) for body in bodies] for key, bodies in sent.items()
+    }
 
     assert len(requests) == 200
     assert all(found == {key[:2]} for key, bodies in requests.items() for found in bodies)
@@ -70,7 +80,11 @@ async def test_two_hundred_sessions_at_once_stay_apart(tmp_path: Path) -> None:
     assert any(b'"resumed":true' in path.read_bytes() for path in tmp_path.rglob("events.jsonl")), (
         "some were closed and opened again meanwhile"
     )
-    recalled = Counter(key[:2] for key, bodies in sent.items() if "earlier sessions in this project" in str(bodies[0]))
+    recalled = Counter(
+        key[:2]
+        for key, bodies in sent.items()
+        if "earlier sessions in this project" in str(bodies[0])
+    )
     assert len(recalled) == 20, "sessions of a project were shown what others in it had learned"
     _files_stay_apart(tmp_path)
     for agent in agents:
@@ -78,27 +92,48 @@ async def test_two_hundred_sessions_at_once_stay_apart(tmp_path: Path) -> None:
 
 
 def _files_stay_apart(root: Path) -> None:
-    """Below a project's folder only its own words; in what a home has beside its projects only the tenant's."""
+    """Below a project's folder only its own words; in what a home has beside its projects only the
+    tenant's.
+    """
     found: dict[Path, set[tuple[str, str]]] = defaultdict(set)
     for path in (path for path in root.rglob("*") if path.is_file()):
         data = path.read_bytes()
         if "objects" in path.parts:
             data = zlib.decompress(data)
         parts = path.relative_to(root).parts
-        found[root.joinpath(*parts[: 3 if parts[1] == "projects" else 1])] |= signs(data) | signs(str(path.relative_to(root)))
-    projects = {folder: marks for folder, marks in found.items() if folder.parent.name == "projects"}
+        found[root.joinpath(*parts[: 3 if parts[1] == "projects" else 1])] |= signs(data) | signs(
+            str(path.relative_to(root))
+        )
+    projects = {
+        folder: marks for folder, marks in found.items() if folder.parent.name == "projects"
+    }
 
     assert len(projects) == 20
-    assert all(len(marks) == 1 and next(iter(marks))[0] == folder.parents[1].name for folder, marks in projects.items())
+    assert all(
+        len(marks) == 1 and next(iter(marks))[0] == folder.parents[1].name
+        for folder, marks in projects.items()
+    )
     assert len({mark for marks in projects.values() for mark in marks}) == 20
-    assert all({tenant for tenant, _ in marks} <= {folder.name} for folder, marks in found.items() if folder not in projects)
+    assert all(
+        {tenant for tenant, _ in marks} <= {folder.name}
+        for folder, marks in found.items()
+        if folder not in projects
+    )
 
 
 def _whole(root: Path, agent: Agent) -> None:
     """All that its user said is in the transcript, once and in order, and each call has its answer."""
-    (path,) = root.glob(f"{agent.guest.tenant}/projects/*{agent.guest.project}*/{agent.guest.id}/transcript.jsonl")
-    messages: list[Any] = [entry for entry in read(LineFile(path)) if hasattr(entry, "blocks")]
-    texts = [message.text for message in messages if message.role == "user" and message.text and not message.tool_results]
+    (path,) = root.glob(
+        f"{agent.guest.tenant}/projects/*{agent.guest.project}*/{agent.guest.id}/transcript.jsonl"
+    )
+    messages: list[Any] = [
+        entry for entry in read_session(LineFile(path)) if hasattr(entry, "blocks")
+    ]
+    texts = [
+        message.text
+        for message in messages
+        if message.role == "user" and message.text and not message.tool_results
+    ]
     calls = [call.id for message in messages for call in message.tool_uses]
     results = [result.tool_use_id for message in messages for result in message.tool_results]
 
@@ -116,27 +151,53 @@ class Thief:
 
     def _next(self, request: Request) -> Step:
         asked = "stolen" in msgspec.json.encode(request.body).decode()
-        return Say(text="Nothing to keep.") if asked else Call(name="Read", input={"file_path": str(self.wanted)}, id="stolen")
+        return (
+            Say(text="Nothing to keep.")
+            if asked
+            else CallTool(name="Read", input={"file_path": str(self.wanted)}, id="stolen")
+        )
 
     @property
     def saw(self) -> bool:
-        return any(b"their secret plan" in msgspec.json.encode(request.body) for request in self.model.requests)
+        return any(
+            b"their secret plan" in msgspec.json.encode(request.body)
+            for request in self.model.requests
+        )
 
 
 async def _turn(session: Session) -> None:
-    said = [{"role": "user", "content": "Could you run the slow tests as well when you touch the parser? It broke twice."}]
+    said = [
+        {
+            "role": "user",
+            "content": "Could you run the slow tests as well when you touch the parser? It broke "
+            "twice.",
+        }
+    ]
     await session.prepare(
-        {"model": "m", "max_tokens": 1000, "messages": said, "tools": [{"name": "Read", "input_schema": {"type": "object"}}]}
+        {
+            "model": "m",
+            "max_tokens": 1000,
+            "messages": said,
+            "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
+        }
     )
     await session.observe(
-        {"role": "assistant", "content": [{"type": "text", "text": "Yes."}], "usage": {"input_tokens": 20, "output_tokens": 1}}
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Yes."}],
+            "usage": {"input_tokens": 20, "output_tokens": 1},
+        }
     )
     await session.end_turn()
 
 
 @pytest.mark.covers("SF-2")
-async def test_extraction_cannot_be_talked_into_reading_another_tenants_files(tmp_path: Path) -> None:
-    """What a tenant says steers the fork that keeps memories; alone on a machine it may read, among tenants it may not."""
+async def test_extraction_cannot_be_talked_into_reading_another_tenants_files(
+    tmp_path: Path,
+) -> None:
+    """What a tenant says steers the fork that keeps memories; alone on a machine it may read, among
+    tenants it may not.
+    """
     other = tmp_path / "homes" / "bob" / "projects" / "plan.md"
     other.parent.mkdir(parents=True)
     other.write_text("their secret plan")
@@ -154,8 +215,12 @@ async def test_extraction_cannot_be_talked_into_reading_another_tenants_files(tm
     assert not among.saw
 
 
-async def test_what_is_closed_later_is_closed_in_nobodys_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variables of the task that used a session last, or needed its place, do not reach what closes it."""
+async def test_what_is_closed_later_is_closed_in_nobodys_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The variables of the task that used a session last, or needed its place, do not reach what
+    closes it.
+    """
     name: ContextVar[str] = ContextVar("user", default="nobody")
     seen: list[str] = []
 
@@ -178,11 +243,13 @@ async def test_what_is_closed_later_is_closed_in_nobodys_name(tmp_path: Path, mo
 
 
 def test_git_is_asked_as_the_tenant(tmp_path: Path) -> None:
-    """The name that a snapshot of a repository tells is that of the home, not of whoever runs the process."""
+    """The name that a snapshot of a repository tells is that of the home, not of whoever runs the
+    process.
+    """
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / ".gitconfig").write_text("[user]\nname = Alice\n")
 
-    state = git_state(tmp_path, {**os.environ, "HOME": str(tmp_path)})
+    state = read_git_state(tmp_path, {**os.environ, "HOME": str(tmp_path)})
 
     assert state is not None
     assert state.user == "Alice"

@@ -1,4 +1,6 @@
-"""Many users in one process: what is kept apart, who waits for whom, what is closed and comes back whole."""
+"""Many users in one process: what is kept apart, who waits for whom, what is closed and comes back
+whole.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.clock import SystemClock
 from memorist.engine import tenants as tenants_module
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
-from memorist.models.limits import RateNews
-from memorist.models.shared import SharedModels
-from memorist.session_memory.trigger import Host
+from memorist.models.rate_limits import RateLimitReport
+from memorist.models.registry import SharedModelPool
+from memorist.session_memory.trigger import HostInfo
 from memorist.settings import Settings
 from memorist.store.layout import folder_name, home_name
-from memorist.testing.scripted import ScriptedModel
+from memorist.system import SystemClock
+from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say
 
 
@@ -49,7 +51,11 @@ class Paced(SystemClock):
 
 def body(*said: str) -> dict[str, Any]:
     roles = ("user", "assistant")
-    return {"model": "m", "max_tokens": 100, "messages": [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)]}
+    return {
+        "model": "m",
+        "max_tokens": 100,
+        "messages": [{"role": roles[at % 2], "content": text} for at, text in enumerate(said)],
+    }
 
 
 def words(session: Session) -> str:
@@ -98,7 +104,9 @@ NAMES = st.one_of(
 @example("a/b", home_name("a/b"))
 @example("caf\u00e9", "cafe\u0301")
 def test_tenants_of_any_name_never_meet_and_never_leave_the_root(one: str, other: str) -> None:
-    """Each name is one plain folder below the root, and two names have two folders also where case and accents do not count."""
+    """Each name is one plain folder below the root, and two names have two folders also where case
+    and accents do not count.
+    """
     tenants = Tenants("/srv/memorist", settings=Settings())
     home = tenants.home(one)
 
@@ -114,7 +122,9 @@ def test_tenants_of_any_name_never_meet_and_never_leave_the_root(one: str, other
 @example("a/b", folder_name("a/b"))
 @example("memory", "memory-state")
 def test_a_session_never_has_the_folder_of_another_or_of_the_memory(one: str, other: str) -> None:
-    """Neither an id that is made like the name of another's folder, nor one that is called like the folders beside the sessions."""
+    """Neither an id that is made like the name of another's folder, nor one that is called like the
+    folders beside the sessions.
+    """
     assert (folder_name(one) == folder_name(other)) == (one == other)
     assert folder_name(one).lower() not in ("memory", "memory-state")
 
@@ -127,7 +137,9 @@ async def test_a_tenant_without_a_name_is_refused(tmp_path: Path) -> None:
                 pass
 
 
-async def test_a_session_belongs_to_one_task_at_a_time_and_the_others_wait_in_order(tmp_path: Path) -> None:
+async def test_a_session_belongs_to_one_task_at_a_time_and_the_others_wait_in_order(
+    tmp_path: Path,
+) -> None:
     """Twenty tasks want one session: each has it alone, first come first served."""
     seen: list[str] = []
 
@@ -144,7 +156,9 @@ async def test_a_session_belongs_to_one_task_at_a_time_and_the_others_wait_in_or
     assert seen == [f"{number} {what}" for number in range(20) for what in ("in", "out")]
 
 
-async def test_a_task_that_is_cancelled_while_it_waits_leaves_the_session_to_the_next(tmp_path: Path) -> None:
+async def test_a_task_that_is_cancelled_while_it_waits_leaves_the_session_to_the_next(
+    tmp_path: Path,
+) -> None:
     """Nobody waits for ever for one who went away."""
     async with Tenants(tmp_path, settings=Settings()) as tenants:
 
@@ -162,7 +176,9 @@ async def test_a_task_that_is_cancelled_while_it_waits_leaves_the_session_to_the
 
 
 async def test_of_many_sessions_only_so_many_stay_open_and_those_used_last(tmp_path: Path) -> None:
-    """Thirty are used, four stay open; a closed one comes back with all that it had, by the same id."""
+    """Thirty are used, four stay open; a closed one comes back with all that it had, by the same
+    id.
+    """
     async with Tenants(tmp_path, settings=Settings(), most_open=4) as tenants:
         for number in range(30):
             async with tenants.session(f"t{number % 7}", f"s{number}") as session:
@@ -179,7 +195,9 @@ async def test_of_many_sessions_only_so_many_stay_open_and_those_used_last(tmp_p
 
 
 async def test_what_rests_is_closed_after_a_while_and_its_engine_with_it(tmp_path: Path) -> None:
-    """Files and memory are let go of; one that was used meanwhile stays; an engine that was asked for rests as long."""
+    """Files and memory are let go of; one that was used meanwhile stays; an engine that was asked
+    for rests as long.
+    """
     clock = Paced()
     async with Tenants(tmp_path, settings=Settings(), idle_seconds=100, clock=clock) as tenants:
         async with tenants.session("alice", "s"):
@@ -199,7 +217,9 @@ async def test_what_rests_is_closed_after_a_while_and_its_engine_with_it(tmp_pat
         assert await tenants.engine("carol") is not engine
 
 
-async def test_an_engine_stays_open_as_long_as_somebody_holds_a_session_that_was_opened_on_it(tmp_path: Path) -> None:
+async def test_an_engine_stays_open_as_long_as_somebody_holds_a_session_that_was_opened_on_it(
+    tmp_path: Path,
+) -> None:
     """However long it was not asked for; afterwards it rests as any other, and is closed."""
     clock = Paced()
     async with Tenants(tmp_path, settings=Settings(), idle_seconds=100, clock=clock) as tenants:
@@ -223,7 +243,9 @@ async def test_a_session_in_use_is_never_closed_however_long_it_takes(tmp_path: 
     """Neither age nor want of room takes a session from who has it."""
     clock = Paced()
     async with (
-        Tenants(tmp_path, settings=Settings(), most_open=1, idle_seconds=10, clock=clock) as tenants,
+        Tenants(
+            tmp_path, settings=Settings(), most_open=1, idle_seconds=10, clock=clock
+        ) as tenants,
         tenants.session("alice", "s") as mine,
     ):
         for number in range(5):
@@ -242,9 +264,13 @@ async def test_a_session_that_is_asked_for_in_another_way_is_opened_anew(tmp_pat
     async with Tenants(tmp_path, settings=Settings()) as tenants:
         async with tenants.session("alice", "s") as first:
             await first.prepare(body("Fix the importer."))
-        async with tenants.session("alice", "s", format="openai_chat", host=Host(auto_compact=False)) as second:
+        async with tenants.session(
+            "alice", "s", format="openai_chat", host=HostInfo(auto_compact=False)
+        ) as second:
             assert second is not first
-            await second.prepare({"model": "m", "messages": [{"role": "user", "content": "Fix the importer."}]})
+            await second.prepare(
+                {"model": "m", "messages": [{"role": "user", "content": "Fix the importer."}]}
+            )
             await second.end_turn()
 
         assert words(second).count("Fix the importer.") == 1
@@ -283,10 +309,14 @@ async def test_closing_waits_for_who_has_a_session_and_then_nobody_gets_one(tmp_
 
 
 async def test_a_tenant_has_settings_of_its_own(tmp_path: Path) -> None:
-    """What its file says goes before what all share, and reaches nobody else; a home that it names is not gone to."""
+    """What its file says goes before what all share, and reaches nobody else; a home that it names
+    is not gone to.
+    """
     (tmp_path / "config.toml").write_text('model = "structural"\n[spend]\nday_requests = 7\n')
     (tmp_path / "alice").mkdir()
-    (tmp_path / "alice" / "config.toml").write_text(f'home = "{tmp_path}/bob"\n[spend]\nday_requests = 3\n')
+    (tmp_path / "alice" / "config.toml").write_text(
+        f'home = "{tmp_path}/bob"\n[spend]\nday_requests = 3\n'
+    )
     async with Tenants(tmp_path) as tenants:
         alice, bob = await tenants.engine("alice"), await tenants.engine("bob")
 
@@ -310,17 +340,25 @@ async def test_a_faulty_file_of_one_tenant_is_no_fault_of_the_others(tmp_path: P
         assert tenants.open_engines == 1
 
 
-@pytest.mark.parametrize("shared", ['state = "postgresql://db/memorist"', '[auto_memory]\ndirectory = "/srv/notes"'])
+@pytest.mark.parametrize(
+    "shared", ['state = "postgresql://db/memorist"', '[auto_memory]\ndirectory = "/srv/notes"']
+)
 def test_settings_that_would_mix_tenants_are_refused(tmp_path: Path, shared: str) -> None:
-    """One database of past sessions, or one memory folder, for all would show one tenant what another said."""
+    """One database of past sessions, or one memory folder, for all would show one tenant what
+    another said.
+    """
     (tmp_path / "config.toml").write_text(shared)
 
     with pytest.raises(SettingsError, match="tenant"):
         Tenants(tmp_path)
 
 
-async def test_projects_that_are_only_names_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where the process runs in a repository, whose memory they would share if a name were a folder of it."""
+async def test_projects_that_are_only_names_are_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the process runs in a repository, whose memory they would share if a name were a
+    folder of it.
+    """
     (tmp_path / "code" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "code")
     async with Tenants(tmp_path / "code" / "data", settings=Settings()) as tenants:
@@ -330,44 +368,64 @@ async def test_projects_that_are_only_names_are_kept_apart(tmp_path: Path, monke
                 folders.add(session.layout.folder.parent)
 
         assert len(folders) == 5
-        assert all(folder.parent == tmp_path / "code" / "data" / "alice" / "projects" for folder in folders)
+        assert all(
+            folder.parent == tmp_path / "code" / "data" / "alice" / "projects" for folder in folders
+        )
 
 
-@pytest.mark.parametrize("project", ["{root}/bob", "{root}", "/", "{root}/../homes/bob/x", "/srv/\x00", "/srv/\ud800"])
+@pytest.mark.parametrize(
+    "project", ["{root}/bob", "{root}", "/", "{root}/../homes/bob/x", "/srv/\x00", "/srv/\ud800"]
+)
 async def test_a_project_cannot_reach_into_the_homes(tmp_path: Path, project: str) -> None:
     """Neither one that lies among them, nor one that holds them, nor one that is no folder's name."""
     async with Tenants(tmp_path / "homes", settings=Settings()) as tenants:
         with pytest.raises(UsageError, match=r"project|folder"):
-            async with tenants.session("alice", "s", project=project.format(root=tmp_path / "homes")):
+            async with tenants.session(
+                "alice", "s", project=project.format(root=tmp_path / "homes")
+            ):
                 pass
 
         assert tenants.open_engines == 0
 
 
-async def test_what_a_provider_says_of_its_limits_reaches_all_who_use_its_client(tmp_path: Path) -> None:
-    """The limits are those of the key: all hold back. The client given is not closed with the tenants."""
+async def test_what_a_provider_says_of_its_limits_reaches_all_who_use_its_client(
+    tmp_path: Path,
+) -> None:
+    """The limits are those of the key: all hold back. The client given is not closed with the
+    tenants.
+    """
     model = ScriptedModel([Say(text="Yes.")])
     async with Tenants(tmp_path, settings=Settings(), model=model) as tenants:
         for name in ("alice", "bob"):
             async with tenants.session(name, "s"):
                 pass
-        model.say_limits(RateNews(model=model.name, status=429, retry_after=60))
-        held = [(await tenants.engine(name)).database().execute("select count(*) from holds").fetchone()[0] for name in ("alice", "bob")]
+        model.announce_rate_limits(RateLimitReport(model=model.name, status=429, retry_after=60))
+        held = [
+            (await tenants.engine(name))
+            .database()
+            .execute("select count(*) from holds")
+            .fetchone()[0]
+            for name in ("alice", "bob")
+        ]
 
         assert held == [1, 1]
     assert not model.closed
 
 
-async def test_a_client_is_shared_by_those_with_one_key_and_closed_with_the_last(tmp_path: Path) -> None:
-    """Two tenants with the process's key have one client, one with a key of its own has another; a client ends with who used it last."""
+async def test_a_client_is_shared_by_those_with_one_key_and_closed_with_the_last(
+    tmp_path: Path,
+) -> None:
+    """Two tenants with the process's key have one client, one with a key of its own has another; a
+    client ends with who used it last.
+    """
     opened: list[ScriptedModel] = []
 
     def opening() -> ScriptedModel:
         opened.append(ScriptedModel([]))
         return opened[-1]
 
-    models = SharedModels()
-    first, second, other = (models.use(key, opening) for key in ("one", "one", "other"))
+    models = SharedModelPool()
+    first, second, other = (models.acquire(key, opening) for key in ("one", "one", "other"))
     assert first is not None
     assert second is not None
     assert other is not None
@@ -378,17 +436,23 @@ async def test_a_client_is_shared_by_those_with_one_key_and_closed_with_the_last
     await second.close()
     assert [model.closed for model in opened] == [True, False]
     await other.close()
-    third = models.use("one", opening)
+    third = models.acquire("one", opening)
     assert third is not None
     assert len(opened) == 3
     await third.close()
 
 
-async def test_a_tenant_pays_with_its_own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the variable that its settings name, or one that the host gives it; without any, the tenant is told and the others work."""
+async def test_a_tenant_pays_with_its_own_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the variable that its settings name, or one that the host gives it; without any, the
+    tenant is told and the others work.
+    """
     keys: list[tuple[str, object]] = []
 
-    def noted(name: str, settings: object, *, clock: object, environment: Mapping[str, str]) -> None:
+    def noted(
+        name: str, settings: object, *, clock: object, environment: Mapping[str, str]
+    ) -> None:
         del settings, clock
         keys.append((name, environment.get("OPENAI_API_KEY")))
 

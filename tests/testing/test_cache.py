@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.testing.cache import Block, CacheState, Counts, account, account_openai_blocks, anthropic_blocks, common_length
+from memorist.testing.prompt_cache import (
+    InputTokenCounts,
+    PrefixBlock,
+    PromptCacheState,
+    account_openai_blocks,
+    account_request,
+    common_prefix_length,
+    split_anthropic_blocks,
+)
 
 WORDS = st.lists(st.text("ab ", min_size=1, max_size=30), min_size=1, max_size=6)
 
@@ -16,18 +24,27 @@ WORDS = st.lists(st.text("ab ", min_size=1, max_size=30), min_size=1, max_size=6
 def text(said: str, *, mark: bool | str = False) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": said}
     if mark:
-        block["cache_control"] = {"type": "ephemeral"} | ({"ttl": mark} if isinstance(mark, str) else {})
+        block["cache_control"] = {"type": "ephemeral"} | (
+            {"ttl": mark} if isinstance(mark, str) else {}
+        )
     return block
 
 
-def body(*blocks: dict[str, Any], system: list[dict[str, Any]] | None = None, **more: Any) -> dict[str, Any]:
-    return {"model": "m", "system": system or [], "messages": [{"role": "user", "content": list(blocks)}], **more}
+def body(
+    *blocks: dict[str, Any], system: list[dict[str, Any]] | None = None, **more: Any
+) -> dict[str, Any]:
+    return {
+        "model": "m",
+        "system": system or [],
+        "messages": [{"role": "user", "content": list(blocks)}],
+        **more,
+    }
 
 
-def run(*bodies: dict[str, Any], wire_format: str = "anthropic") -> list[Counts]:
-    state, seen = CacheState(), []
+def run(*bodies: dict[str, Any], wire_format: str = "anthropic") -> list[InputTokenCounts]:
+    state, seen = PromptCacheState(), []
     for one in bodies:
-        state, counts = account(state, wire_format, one)
+        state, counts = account_request(state, wire_format, one)
         seen.append(counts)
     return seen
 
@@ -51,7 +68,10 @@ def test_without_a_mark_nothing_is_cached() -> None:
 
 
 @pytest.mark.covers("FK-1")
-@pytest.mark.parametrize("change", [{"model": "other"}, {"system": [text("new")]}, {"tools": [{"name": "t", "input_schema": {}}]}])
+@pytest.mark.parametrize(
+    "change",
+    [{"model": "other"}, {"system": [text("new")]}, {"tools": [{"name": "t", "input_schema": {}}]}],
+)
 def test_a_change_before_the_mark_loses_the_cache(change: dict[str, Any]) -> None:
     """A byte that differs before a mark is a miss for all that follows."""
     one = body(text("one " * 50, mark=True))
@@ -87,13 +107,19 @@ def test_where_a_mark_stands_is_no_part_of_the_text() -> None:
     plain = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
     marked = {"model": "m", "messages": [{"role": "user", "content": [text("hello", mark=True)]}]}
 
-    assert anthropic_blocks(plain)[-1].key == anthropic_blocks(marked)[-1].key
+    assert split_anthropic_blocks(plain)[-1].key == split_anthropic_blocks(marked)[-1].key
 
 
 @pytest.mark.covers("CP-18")
 def test_hour_long_marks_are_counted_apart() -> None:
     """What lies before the last one-hour mark is written for an hour, the rest for five minutes."""
-    counts = run(body(text("rules " * 50), text("more " * 50, mark=True), system=[text("sys " * 100, mark="1h")]))[0]
+    counts = run(
+        body(
+            text("rules " * 50),
+            text("more " * 50, mark=True),
+            system=[text("sys " * 100, mark="1h")],
+        )
+    )[0]
 
     assert 0 < counts.cache_write_long < counts.cache_write
     assert counts.input == 0
@@ -104,16 +130,16 @@ def test_a_small_prefix_is_not_cached_where_a_minimum_is_set() -> None:
     """The provider's minimum can be switched on."""
     one = body(text("one", mark=True))
 
-    assert account(CacheState(), "anthropic", one, minimum=1_024)[1].cache_write == 0
+    assert account_request(PromptCacheState(), "anthropic", one, minimum=1_024)[1].cache_write == 0
 
 
 @pytest.mark.covers("CP-18")
 @pytest.mark.parametrize(("ttl", "lifetime"), [("5m", 300.0), ("1h", 3_600.0)])
 def test_with_a_clock_entries_die_and_each_hit_renews_them(ttl: str, lifetime: float) -> None:
     """Read within the lifetime, again within the lifetime of that, and gone a second after it."""
-    one, state, reads = body(text("one " * 50, mark=ttl)), CacheState(), []
+    one, state, reads = body(text("one " * 50, mark=ttl)), PromptCacheState(), []
     for now in (0.0, lifetime, 2 * lifetime, 3 * lifetime + 1):
-        state, counts = account(state, "anthropic", one, now=now)
+        state, counts = account_request(state, "anthropic", one, now=now)
         reads.append(counts.cache_read > 0)
 
     assert reads == [False, True, True, False]
@@ -122,9 +148,9 @@ def test_with_a_clock_entries_die_and_each_hit_renews_them(ttl: str, lifetime: f
 @pytest.mark.covers("CP-18")
 def test_openai_forgets_after_ten_idle_minutes() -> None:
     """With a clock; without one, nothing is forgotten."""
-    one, state, reads = {"model": "m", "input": "word " * 2_000}, CacheState(), []
+    one, state, reads = {"model": "m", "input": "word " * 2_000}, PromptCacheState(), []
     for now in (0.0, 600.0, 1_201.0, None):
-        state, counts = account(state, "openai_responses", one, now=now)
+        state, counts = account_request(state, "openai_responses", one, now=now)
         reads.append(counts.cache_read > 0)
 
     assert reads == [False, True, False, True]
@@ -133,12 +159,20 @@ def test_openai_forgets_after_ten_idle_minutes() -> None:
 @pytest.mark.covers("CP-18")
 def test_openai_counts_whole_blocks_of_a_request_that_is_cut_already() -> None:
     """The longest beginning that an earlier request had, in steps of 128, from 1,024 tokens on."""
-    blocks = [Block("a", 1_000, None), Block("b", 1_500, None), Block("c", 2_000, None)]
-    state, first = account_openai_blocks(CacheState(), blocks)
+    blocks = [
+        PrefixBlock("a", 1_000, None),
+        PrefixBlock("b", 1_500, None),
+        PrefixBlock("c", 2_000, None),
+    ]
+    state, first = account_openai_blocks(PromptCacheState(), blocks)
 
-    assert first == Counts(input=2_000)
-    assert account_openai_blocks(state, [*blocks[:2], Block("d", 2_500, None)])[1] == Counts(input=2_500 - 1_408, cache_read=1_408)
-    assert account_openai_blocks(state, [blocks[0], Block("d", 2_500, None)])[1].cache_read == 0
+    assert first == InputTokenCounts(input=2_000)
+    assert account_openai_blocks(state, [*blocks[:2], PrefixBlock("d", 2_500, None)])[
+        1
+    ] == InputTokenCounts(input=2_500 - 1_408, cache_read=1_408)
+    assert (
+        account_openai_blocks(state, [blocks[0], PrefixBlock("d", 2_500, None)])[1].cache_read == 0
+    )
 
 
 @pytest.mark.covers("FK-1")
@@ -148,7 +182,10 @@ def test_openai_caches_long_beginnings_in_steps(key: str) -> None:
     wire_format = "openai_responses" if key == "input" else "openai_chat"
 
     def asked(words: int, end: str) -> dict[str, Any]:
-        return {"model": "m", key: [{"role": "user", "content": "word " * words}, {"role": "user", "content": end}]}
+        return {
+            "model": "m",
+            key: [{"role": "user", "content": "word " * words}, {"role": "user", "content": end}],
+        }
 
     short = run(asked(100, "a"), asked(100, "b"), wire_format=wire_format)
     long = run(asked(2_000, "a"), asked(2_000, "b"), wire_format=wire_format)
@@ -162,12 +199,16 @@ def test_openai_caches_long_beginnings_in_steps(key: str) -> None:
 @pytest.mark.covers("FK-1")
 @given(WORDS, st.integers(0, 5), st.sampled_from(["anthropic", "openai_responses", "openai_chat"]))
 @settings(max_examples=60, deadline=None)
-def test_parts_never_overlap_and_never_exceed_the_whole(words: list[str], marked: int, wire_format: str) -> None:
+def test_parts_never_overlap_and_never_exceed_the_whole(
+    words: list[str], marked: int, wire_format: str
+) -> None:
     """Read, written and plain input are the whole input, in any order of requests."""
     one = body(*[text(word, mark=index == marked) for index, word in enumerate(words)])
     one["input"] = one["messages"]
     for counts in run(one, one, body(text("x")) | {"input": []}, one, wire_format=wire_format):
-        assert min(counts.input, counts.cache_read, counts.cache_write, counts.cache_write_long) >= 0
+        assert (
+            min(counts.input, counts.cache_read, counts.cache_write, counts.cache_write_long) >= 0
+        )
         assert counts.cache_write_long <= counts.cache_write
     assert len({counts.total for counts in run(one, one, wire_format=wire_format)}) == 1
 
@@ -177,7 +218,7 @@ def test_parts_never_overlap_and_never_exceed_the_whole(words: list[str], marked
 @settings(max_examples=60, deadline=None)
 def test_the_common_beginning_is_exact(left: str, right: str) -> None:
     """As many characters as really agree."""
-    length = common_length(left, right)
+    length = common_prefix_length(left, right)
 
     assert left[:length] == right[:length]
     assert length in {len(left), len(right)} or left[length] != right[length]

@@ -9,26 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError
-from memorist.ports import Files
+from memorist.ports import FileSystem
 from memorist.store.files import DiskFiles
-from memorist.testing import MemoryFiles, check_files
+from memorist.testing import InMemoryFiles, check_files
 
 ROOT = Path("/project")
 
 
-def link_in_memory(files: Files, path: Path, target: Path) -> None:
-    assert isinstance(files, MemoryFiles)
+def link_in_memory(files: FileSystem, path: Path, target: Path) -> None:
+    assert isinstance(files, InMemoryFiles)
     files.link(path, target)
 
 
-def link_on_disk(_: Files, path: Path, target: Path) -> None:
+def link_on_disk(_: FileSystem, path: Path, target: Path) -> None:
     path.symlink_to(target)
 
 
 @pytest.mark.covers("SF-4", "FK-4")
 def test_memory_files_pass_the_conformance_checks() -> None:
     """Every rule of the port, links among them."""
-    check_files(MemoryFiles, ROOT, link=link_in_memory)
+    check_files(InMemoryFiles, ROOT, link=link_in_memory)
 
 
 @pytest.mark.covers("SF-4", "FK-4")
@@ -38,11 +38,16 @@ def test_disk_files_pass_the_same_checks(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("SF-4")
-@given(st.lists(st.tuples(st.sampled_from(["a.md", "d/b.md", "d/e/c.md"]), st.binary(max_size=4)), max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a.md", "d/b.md", "d/e/c.md"]), st.binary(max_size=4)),
+        max_size=8,
+    )
+)
 @settings(max_examples=40, deadline=None)
 def test_what_was_written_last_is_read(writes: list[tuple[str, bytes]]) -> None:
     """As a dictionary would say it, and every write is newer than the one before."""
-    files = MemoryFiles()
+    files = InMemoryFiles()
     expected: dict[Path, bytes] = {}
     newest = 0
     for name, data in writes:
@@ -61,7 +66,7 @@ def test_what_was_written_last_is_read(writes: list[tuple[str, bytes]]) -> None:
 @pytest.mark.covers("SF-5")
 def test_a_full_disk_refuses_and_keeps_the_old_file() -> None:
     """Nothing is half written."""
-    files = MemoryFiles({"/project/a.md": b"12345"}, capacity=8)
+    files = InMemoryFiles({"/project/a.md": b"12345"}, capacity=8)
     for path in (ROOT / "a.md", ROOT / "b.md"):
         with pytest.raises(StoreError, match="disk is full"):
             files.write(path, b"x" * 9)
@@ -74,7 +79,7 @@ def test_a_full_disk_refuses_and_keeps_the_old_file() -> None:
 @pytest.mark.covers("SF-5")
 def test_read_only_places_refuse_every_change() -> None:
     """Write, create and remove below the place; reading goes on."""
-    files = MemoryFiles({"/project/a.md": b"1"})
+    files = InMemoryFiles({"/project/a.md": b"1"})
     files.read_only.add(ROOT)
     for change in (
         lambda: files.write(ROOT / "a.md", b"2"),
@@ -90,7 +95,7 @@ def test_read_only_places_refuse_every_change() -> None:
 @pytest.mark.covers("SF-5")
 def test_an_unreadable_file_raises_a_store_error() -> None:
     """As a file without permission does."""
-    files = MemoryFiles({"/project/a.md": b"1"})
+    files = InMemoryFiles({"/project/a.md": b"1"})
     files.unreadable.add(ROOT / "a.md")
     with pytest.raises(StoreError, match="permission"):
         files.read(ROOT / "a.md")
@@ -99,7 +104,7 @@ def test_an_unreadable_file_raises_a_store_error() -> None:
 @pytest.mark.covers("SF-4")
 def test_times_and_folders_can_be_set() -> None:
     """For tests about age and empty folders."""
-    files = MemoryFiles({"/project/a.md": b"1"})
+    files = InMemoryFiles({"/project/a.md": b"1"})
     files.touch(ROOT / "a.md", 5)
     files.folder(ROOT / "empty")
     facts, folder = files.facts(ROOT / "a.md"), files.facts(ROOT / "empty")
@@ -111,7 +116,7 @@ def test_times_and_folders_can_be_set() -> None:
     assert files.walk(ROOT / "empty") == []
 
 
-class Forgetful(MemoryFiles):
+class Forgetful(InMemoryFiles):
     """Loses what it is told to create."""
 
     def create(self, path: Path, data: bytes) -> bool:

@@ -9,21 +9,21 @@ import pytest
 
 from memorist.core.messages import Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.formats.registry import codec
+from memorist.formats.registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
-    Call,
-    Cut,
-    Delay,
+    CallTool,
+    CutReply,
+    DelayReply,
     Fail,
     FrozenClock,
     Garbage,
     Hang,
-    Many,
-    Raw,
+    HttpError,
+    RawReply,
+    ReplyParts,
     Say,
     ScriptedModel,
-    Status,
     check_model,
 )
 from memorist.testing.steps import Step
@@ -32,7 +32,9 @@ FORMATS = ["anthropic", "openai_responses", "openai_chat"]
 
 
 def request(wire_format: str = "anthropic", **more: Any) -> Request:
-    body = codec(wire_format).new_body("claude-sonnet-4-5", system="s", text="hello", max_output=9)
+    body = find_codec(wire_format).build_request(
+        "claude-sonnet-4-5", system="s", text="hello", max_output=9
+    )
     return Request(format=wire_format, body=body, **more)
 
 
@@ -47,8 +49,14 @@ async def test_it_passes_the_conformance_checks(wire_format: str) -> None:
 @pytest.mark.parametrize("wire_format", FORMATS)
 async def test_steps_are_played_in_order_and_requests_kept(wire_format: str) -> None:
     """Text, a call, a raw body; every request can be looked at after."""
-    raw = (await ScriptedModel([Say(text="third")], format=wire_format).send(request(wire_format))).body
-    steps: list[Step] = [Say(text="first"), Many(parts=(Say(text="second"), Call(name="Read", input={"a": 1}))), Raw(body=raw)]
+    raw = (
+        await ScriptedModel([Say(text="third")], format=wire_format).send(request(wire_format))
+    ).body
+    steps: list[Step] = [
+        Say(text="first"),
+        ReplyParts(parts=(Say(text="second"), CallTool(name="Read", input={"a": 1}))),
+        RawReply(body=raw),
+    ]
     model = ScriptedModel(steps, format=wire_format)
     replies = [await model.send(request(wire_format, label=str(number))) for number in range(3)]
 
@@ -63,16 +71,18 @@ async def test_steps_are_played_in_order_and_requests_kept(wire_format: str) -> 
     ("step", "error"),
     [
         (Fail(error=ContextTooLong("x")), ContextTooLong),
-        (Status(code=529), ModelUnavailable),
-        (Status(code=401), ModelRefused),
-        (Status(code=400, message="prompt is too long"), ContextTooLong),
-        (Cut(step=Say(text="x")), ModelUnavailable),
+        (HttpError(code=529), ModelUnavailable),
+        (HttpError(code=401), ModelRefused),
+        (HttpError(code=400, message="prompt is too long"), ContextTooLong),
+        (CutReply(step=Say(text="x")), ModelUnavailable),
         (Garbage(), ModelUnavailable),
         (Hang(), ModelTimeout),
-        (Cut(step=Say(text="x"), then="hang"), ModelTimeout),
+        (CutReply(step=Say(text="x"), then="hang"), ModelTimeout),
     ],
 )
-async def test_each_fault_is_the_error_a_real_model_raises(step: Step, error: type[Exception]) -> None:
+async def test_each_fault_is_the_error_a_real_model_raises(
+    step: Step, error: type[Exception]
+) -> None:
     """After its last attempt, or when the limit passes."""
     with pytest.raises(error):
         await ScriptedModel([step]).send(request(timeout_seconds=0.05))
@@ -106,13 +116,26 @@ async def test_the_window_is_enforced() -> None:
 
 @pytest.mark.covers("FK-1", "FK-8")
 async def test_a_forks_request_is_a_cache_read_of_its_parents() -> None:
-    """The parent's marked request is read whole; only the reply to it and the fork's own tail are new."""
+    """The parent's marked request is read whole; only the reply to it and the fork's own tail are
+    new.
+    """
     model = ScriptedModel(lambda _: Say(text="reply"))
-    wire = codec("anthropic")
+    wire = find_codec("anthropic")
     block = {"type": "text", "text": "long " * 500, "cache_control": {"type": "ephemeral"}}
-    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": [block]}],
+    }
     parent = await model.send(Request(format="anthropic", body=body))
-    fork = await model.send(Request(format="anthropic", body=wire.extend(body, parent.body, wire.user_text("update the notes"))))
+    fork = await model.send(
+        Request(
+            format="anthropic",
+            body=wire.extend_request(
+                body, parent.body, wire.build_user_messages("update the notes")
+            ),
+        )
+    )
 
     assert fork.usage.cache_read == parent.usage.cache_write
     assert fork.usage.cache_write == 0
@@ -144,6 +167,8 @@ async def test_a_hanging_call_can_be_cancelled() -> None:
 async def test_a_delay_passes_on_the_given_clock() -> None:
     """No real time is spent."""
     clock = FrozenClock()
-    await ScriptedModel([Delay(seconds=3_600, step=Say(text="x"))], clock=clock).send(request())
+    await ScriptedModel([DelayReply(seconds=3_600, step=Say(text="x"))], clock=clock).send(
+        request()
+    )
 
     assert clock.slept == [3_600]

@@ -14,10 +14,25 @@ import zstandard
 
 from memorist.core.messages import Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.testing import Call, Delay, Fail, Many, Say, ScriptedServer, Status, Think
+from memorist.testing import (
+    CallTool,
+    DelayReply,
+    Fail,
+    HttpError,
+    ReplyParts,
+    Say,
+    ScriptedServer,
+    Think,
+)
 from memorist.testing.steps import Step
 
-FULL = Many(parts=(Think(text="consider " * 20), Say(text="I look. " * 20), Call(name="Read", input={"path": "ä" * 90})))
+FULL = ReplyParts(
+    parts=(
+        Think(text="consider " * 20),
+        Say(text="I look. " * 20),
+        CallTool(name="Read", input={"path": "ä" * 90}),
+    )
+)
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]
 
 
@@ -41,13 +56,17 @@ def test_the_anthropic_sdk_reads_streams_and_bodies_alike(server: ScriptedServer
     """The SDK's own accumulation of the stream equals the unstreamed message."""
     with claude(server) as client:
         plain = client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=HELLO)
-        with client.messages.stream(model="claude-sonnet-5", max_tokens=9, messages=HELLO) as stream:
+        with client.messages.stream(
+            model="claude-sonnet-5", max_tokens=9, messages=HELLO
+        ) as stream:
             kinds = {event.type for event in stream}
             streamed = stream.get_final_message()
         counted = client.messages.count_tokens(model="claude-sonnet-5", messages=HELLO)
 
     assert streamed.stop_reason == plain.stop_reason == "tool_use"
-    assert [block.model_dump(exclude={"id"}) for block in streamed.content] == [block.model_dump(exclude={"id"}) for block in plain.content]
+    assert [block.model_dump(exclude={"id"}) for block in streamed.content] == [
+        block.model_dump(exclude={"id"}) for block in plain.content
+    ]
     assert streamed.usage.input_tokens == plain.usage.input_tokens == counted.input_tokens
     assert {"thinking", "signature", "text", "input_json", "message_stop"} <= kinds
 
@@ -64,10 +83,14 @@ def test_the_openai_sdk_reads_responses_streams_and_bodies_alike(server: Scripte
     assert [item.to_dict() | {"id": ""} for item in streamed.output] != []
     assert streamed.output_text == plain.output_text == "I look. " * 20
     assert [item.type for item in streamed.output] == ["reasoning", "message", "function_call"]
-    assert [event.sequence_number for event in events] == sorted(event.sequence_number for event in events)
-    assert {"response.function_call_arguments.done", "response.reasoning_summary_text.delta", "response.completed"} <= {
-        event.type for event in events
-    }
+    assert [event.sequence_number for event in events] == sorted(
+        event.sequence_number for event in events
+    )
+    assert {
+        "response.function_call_arguments.done",
+        "response.reasoning_summary_text.delta",
+        "response.completed",
+    } <= {event.type for event in events}
 
 
 @pytest.mark.covers("IN-3")
@@ -75,7 +98,9 @@ def test_the_openai_sdk_reads_chat_streams_and_bodies_alike(server: ScriptedServ
     """Tool-call pieces are joined by the SDK to the call of the unstreamed reply."""
     with gpt(server) as client:
         plain = client.chat.completions.create(model="gpt-5", messages=HELLO)
-        with client.chat.completions.stream(model="gpt-5", messages=HELLO, stream_options={"include_usage": True}) as stream:
+        with client.chat.completions.stream(
+            model="gpt-5", messages=HELLO, stream_options={"include_usage": True}
+        ) as stream:
             for _ in stream:
                 continue
             streamed = stream.get_final_completion()
@@ -102,23 +127,45 @@ def test_usage_comes_in_a_chat_stream_only_when_asked_for(server: ScriptedServer
 def test_a_steps_own_usage_is_what_the_client_sees() -> None:
     """This is how a test triggers a client's own compaction."""
     usage = Usage(input=5, cache_read=250_000, cache_write=7, output=3)
-    with ScriptedServer(lambda _: Say(text="x", usage=usage)) as server, claude(server) as client, gpt(server) as other:
+    with (
+        ScriptedServer(lambda _: Say(text="x", usage=usage)) as server,
+        claude(server) as client,
+        gpt(server) as other,
+    ):
         seen = client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=HELLO).usage
         counted = other.responses.create(model="gpt-5", input="x").usage
 
-    assert (seen.input_tokens, seen.cache_read_input_tokens, seen.cache_creation_input_tokens, seen.output_tokens) == (5, 250_000, 7, 3)
+    assert (
+        seen.input_tokens,
+        seen.cache_read_input_tokens,
+        seen.cache_creation_input_tokens,
+        seen.output_tokens,
+    ) == (5, 250_000, 7, 3)
     assert counted is not None
-    assert (counted.input_tokens, counted.input_tokens_details.cached_tokens, counted.output_tokens) == (250_012, 250_000, 3)
+    assert (
+        counted.input_tokens,
+        counted.input_tokens_details.cached_tokens,
+        counted.output_tokens,
+    ) == (250_012, 250_000, 3)
 
 
 @pytest.mark.covers("FK-1")
 def test_cache_reads_show_in_usage_until_the_cache_is_forgotten() -> None:
     """Written, read, and written again after `forget_cache`."""
-    marked: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "long " * 300, "cache_control": {"type": "ephemeral"}}]}]
+    marked: list[Any] = [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "long " * 300, "cache_control": {"type": "ephemeral"}}
+            ],
+        }
+    ]
     with ScriptedServer(lambda _: Say(text="x")) as server, claude(server) as client:
         seen = []
         for _ in range(3):
-            usage = client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=marked).usage
+            usage = client.messages.create(
+                model="claude-sonnet-5", max_tokens=9, messages=marked
+            ).usage
             seen.append((usage.cache_creation_input_tokens, usage.cache_read_input_tokens))
             if len(seen) == 2:
                 server.forget_cache()
@@ -132,8 +179,8 @@ def test_cache_reads_show_in_usage_until_the_cache_is_forgotten() -> None:
 @pytest.mark.parametrize(
     ("step", "error"),
     [
-        (Status(code=429, retry_after="1"), anthropic.RateLimitError),
-        (Status(code=529), anthropic.OverloadedError),
+        (HttpError(code=429, retry_after="1"), anthropic.RateLimitError),
+        (HttpError(code=529), anthropic.OverloadedError),
         (Fail(error=ModelUnavailable("busy")), anthropic.OverloadedError),
         (Fail(error=ModelRefused("no")), anthropic.BadRequestError),
         (Fail(error=ContextTooLong("long")), anthropic.BadRequestError),
@@ -144,7 +191,7 @@ def test_scripted_failures_are_the_sdks_errors(step: Step, error: type[Exception
     with ScriptedServer([step]) as server, claude(server) as client, pytest.raises(error) as caught:
         client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=HELLO)
 
-    if isinstance(step, Status) and step.retry_after:
+    if isinstance(step, HttpError) and step.retry_after:
         assert isinstance(caught.value, anthropic.APIStatusError)
         assert caught.value.response.headers["retry-after"] == "1"
 
@@ -154,7 +201,9 @@ def test_a_scripted_time_out_never_answers() -> None:
     """The client's own limit ends the call."""
     with ScriptedServer([Fail(error=ModelTimeout("slow"))]) as server, claude(server) as client:
         with pytest.raises(anthropic.APITimeoutError):
-            client.messages.create(model="claude-sonnet-5", max_tokens=9, messages=HELLO, timeout=0.2)
+            client.messages.create(
+                model="claude-sonnet-5", max_tokens=9, messages=HELLO, timeout=0.2
+            )
 
         assert server.wait_left(1)
 
@@ -162,7 +211,10 @@ def test_a_scripted_time_out_never_answers() -> None:
 @pytest.mark.covers("SF-5")
 def test_a_delayed_step_answers_after_its_time() -> None:
     """The reply is whole."""
-    with ScriptedServer([Delay(seconds=0.05, step=Say(text="late"))]) as server, gpt(server) as client:
+    with (
+        ScriptedServer([DelayReply(seconds=0.05, step=Say(text="late"))]) as server,
+        gpt(server) as client,
+    ):
         assert client.responses.create(model="gpt-5", input="x").output_text == "late"
 
 
@@ -181,7 +233,11 @@ def test_the_server_stops_after_its_number_of_calls() -> None:
 @pytest.mark.covers("SF-5")
 def test_a_script_that_is_used_up_says_so() -> None:
     """The refusal names the call that had no step."""
-    with ScriptedServer([]) as server, gpt(server) as client, pytest.raises(openai.BadRequestError, match="call 1"):
+    with (
+        ScriptedServer([]) as server,
+        gpt(server) as client,
+        pytest.raises(openai.BadRequestError, match="call 1"),
+    ):
         client.responses.create(model="gpt-5", input="x")
 
 
@@ -190,7 +246,9 @@ def test_everything_that_was_received_is_kept_but_keys() -> None:
     """Path with query, headers, bytes and JSON; other paths too; compressed bodies are unpacked."""
     raw = json.dumps({"model": "m", "input": "x", "ü": 1}).encode()
     with ScriptedServer([Say(text="ok")]) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), timeout=5)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", int(server.url.rpartition(":")[2]), timeout=5
+        )
         packed = zstandard.ZstdCompressor().compress(raw)
         headers = {"Authorization": "Bearer s3cret", "X-Own": "kept", "Content-Encoding": "zstd"}
         connection.request("POST", "/v1/responses?beta=true", body=packed, headers=headers)
@@ -199,13 +257,24 @@ def test_everything_that_was_received_is_kept_but_keys() -> None:
         assert connection.getresponse().read() == b""
         connection.request("GET", "/v1/models")
         assert json.loads(connection.getresponse().read())["data"]
-        connection.request("POST", "/elsewhere", body=iter([b"{}"]), encode_chunked=True, headers={"Transfer-Encoding": "chunked"})
+        connection.request(
+            "POST",
+            "/elsewhere",
+            body=iter([b"{}"]),
+            encode_chunked=True,
+            headers={"Transfer-Encoding": "chunked"},
+        )
         answer = connection.getresponse()
         assert (answer.status, bool(answer.read())) == (404, True)
         connection.close()
 
     first = server.received[0]
-    assert (first.path, first.raw, first.body, first.format) == ("/v1/responses?beta=true", raw, json.loads(raw), "openai_responses")
+    assert (first.path, first.raw, first.body, first.format) == (
+        "/v1/responses?beta=true",
+        raw,
+        json.loads(raw),
+        "openai_responses",
+    )
     assert first.headers["x-own"] == "kept"
     assert "s3cret" not in repr(server.requests)
     assert [request.method for request in server.requests] == ["POST", "HEAD", "GET", "POST"]

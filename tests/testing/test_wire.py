@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.messages import Usage
-from memorist.formats.registry import codec
-from memorist.models.assemble import assemble_anthropic, assemble_chat, assemble_responses
-from memorist.models.faults import Fault
-from memorist.testing.ledger import WIRES
-from memorist.testing.steps import Call, Many, Say, Think
-from memorist.testing.wire import Event, Facts, pieces
+from memorist.formats.registry import find_codec
+from memorist.models.errors import CallFailure
+from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
+from memorist.testing.request_checks import WIRES
+from memorist.testing.steps import CallTool, ReplyParts, Say, Think
+from memorist.testing.wire_formats import ReplyFacts, ScriptedEvent, split_text
 
 ASSEMBLE: dict[str, Callable[..., Any]] = {
     "anthropic": assemble_anthropic,
@@ -25,18 +25,24 @@ ASSEMBLE: dict[str, Callable[..., Any]] = {
 }
 FORMATS = sorted(ASSEMBLE)
 TEXT = st.text(max_size=200)
-INPUT = st.dictionaries(st.text(max_size=4), st.integers() | TEXT | st.none() | st.lists(st.booleans(), max_size=2), max_size=3)
+INPUT = st.dictionaries(
+    st.text(max_size=4),
+    st.integers() | TEXT | st.none() | st.lists(st.booleans(), max_size=2),
+    max_size=3,
+)
 PART = st.one_of(
     st.builds(Say, text=TEXT),
     st.builds(Think, text=TEXT, signature=TEXT),
-    st.builds(Call, name=st.just("Read"), input=INPUT),
-    st.builds(Call, name=st.just("Read"), input=INPUT, id=st.text("abc", min_size=3, max_size=5)),
+    st.builds(CallTool, name=st.just("Read"), input=INPUT),
+    st.builds(
+        CallTool, name=st.just("Read"), input=INPUT, id=st.text("abc", min_size=3, max_size=5)
+    ),
 )
-STEP = st.builds(Many, parts=st.lists(PART, min_size=1, max_size=4).map(tuple))
-FACTS = Facts(number=1, model="m", usage=Usage(input=3, cache_read=2, output=1), request={})
+STEP = st.builds(ReplyParts, parts=st.lists(PART, min_size=1, max_size=4).map(tuple))
+FACTS = ReplyFacts(number=1, model="m", usage=Usage(input=3, cache_read=2, output=1), request={})
 
 
-def objects(events: list[Event]) -> list[dict[str, Any]]:
+def objects(events: list[ScriptedEvent]) -> list[dict[str, Any]]:
     """The events as a client decodes them from the bytes."""
     lines = b"".join(event.encode() for event in events).decode().split("\n\n")
     data = [line.partition("data: ")[2] for line in lines if line]
@@ -47,11 +53,11 @@ def objects(events: list[Event]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", FORMATS)
 @given(step=STEP)
 @settings(max_examples=60, deadline=None)
-def test_a_stream_gives_the_body_it_was_made_of(name: str, step: Many) -> None:
+def test_a_stream_gives_the_body_it_was_made_of(name: str, step: ReplyParts) -> None:
     """Assembled events say what the body says, and the codec reads the same reply from both."""
     body = WIRES[name].reply(step, FACTS)
     made = ASSEMBLE[name](objects(WIRES[name].events(body)))
-    whole, streamed = codec(name).decode_reply(body), codec(name).decode_reply(made)
+    whole, streamed = find_codec(name).decode_reply(body), find_codec(name).decode_reply(made)
 
     assert streamed.messages == whole.messages
     assert (streamed.usage, streamed.stop_reason) == (whole.usage, whole.stop_reason)
@@ -64,12 +70,14 @@ def test_a_stream_gives_the_body_it_was_made_of(name: str, step: Many) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 @given(step=STEP, share=st.floats(0, 1))
 @settings(max_examples=60, deadline=None)
-def test_a_stream_that_is_not_whole_gives_no_reply(name: str, step: Many, share: float) -> None:
+def test_a_stream_that_is_not_whole_gives_no_reply(
+    name: str, step: ReplyParts, share: float
+) -> None:
     """However many events are missing at the end, the outcome is a fault and never half a reply."""
     events = objects(WIRES[name].events(WIRES[name].reply(step, FACTS)))
     kept = events[: int(share * (len(events) - 2))]
 
-    assert isinstance(ASSEMBLE[name](kept), Fault)
+    assert isinstance(ASSEMBLE[name](kept), CallFailure)
 
 
 @pytest.mark.covers("SF-5")
@@ -78,7 +86,7 @@ def test_an_error_event_ends_the_stream_as_a_passing_fault(name: str) -> None:
     """The scripted overload is one that clients try again."""
     made = ASSEMBLE[name](objects([WIRES[name].error_event("Overloaded")]))
 
-    assert isinstance(made, Fault)
+    assert isinstance(made, CallFailure)
     assert made.status in {500, 503, 529}
 
 
@@ -87,7 +95,7 @@ def test_an_error_event_ends_the_stream_as_a_passing_fault(name: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_pieces_make_the_text_again(text: str) -> None:
     """Nothing is lost or doubled where a stream is cut, and the number of pieces is bounded."""
-    cut = list(pieces(text))
+    cut = list(split_text(text))
 
     assert "".join(cut) == text
     assert all(cut)
@@ -114,7 +122,7 @@ def test_unknown_blocks_and_fields_of_a_stream_are_kept() -> None:
 def test_a_closing_event_without_items_takes_those_of_the_stream() -> None:
     """Some Responses servers leave the output out of the last event."""
     wire = WIRES["openai_responses"]
-    body = wire.reply(Many(parts=(Say(text="a"), Call(name="n"))), FACTS)
+    body = wire.reply(ReplyParts(parts=(Say(text="a"), CallTool(name="n"))), FACTS)
     events = objects(wire.events(body))
     events[-1] = events[-1] | {"response": events[-1]["response"] | {"output": []}}
 
@@ -123,16 +131,36 @@ def test_a_closing_event_without_items_takes_those_of_the_stream() -> None:
 
 @pytest.mark.covers("FM-2")
 def test_chat_chunks_of_other_servers_are_understood() -> None:
-    """Ids and names in every piece, calls without an index, empty choices, usage with the last chunk."""
+    """Ids and names in every piece, calls without an index, empty choices, usage with the last
+    chunk.
+    """
     chunks: list[dict[str, Any]] = [
         {"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
         {
             "id": "c",
-            "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f", "arguments": "{"}}]}}],
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {
+                        "tool_calls": [
+                            {"index": 0, "id": "t", "function": {"name": "f", "arguments": "{"}}
+                        ]
+                    },
+                }
+            ],
         },
         {
             "id": "c",
-            "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f", "arguments": "}"}}]}}],
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {
+                        "tool_calls": [
+                            {"index": 0, "id": "t", "function": {"name": "f", "arguments": "}"}}
+                        ]
+                    },
+                }
+            ],
         },
         {"id": "c", "choices": [], "usage": None},
         {
@@ -143,6 +171,8 @@ def test_chat_chunks_of_other_servers_are_understood() -> None:
     ]
     made = assemble_chat(chunks)
 
-    assert not isinstance(made, Fault)
-    assert made["choices"][0]["message"]["tool_calls"] == [{"type": "function", "id": "t", "function": {"name": "f", "arguments": "{}"}}]
+    assert not isinstance(made, CallFailure)
+    assert made["choices"][0]["message"]["tool_calls"] == [
+        {"type": "function", "id": "t", "function": {"name": "f", "arguments": "{}"}}
+    ]
     assert made["usage"] == {"prompt_tokens": 1, "completion_tokens": 2}

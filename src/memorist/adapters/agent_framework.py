@@ -1,9 +1,10 @@
-"""memorist in the Microsoft Agent Framework: a context provider for everything, a compaction strategy for compaction alone.
+"""memorist in the Microsoft Agent Framework: a context provider for everything, a compaction
+strategy for compaction alone.
 
     Agent(client, tools=tools, context_providers=[MemoristProvider(project=".")])
 
-The provider adds a chat middleware to each run, because `before_run` and `after_run` see only a run's
-first and last message. The history that the framework stores is never changed.
+The provider adds a chat middleware to each run, because `before_run` and `after_run` see only a
+run's first and last message. The history that the framework stores is never changed.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from agent_framework import (
 )
 from agent_framework.exceptions import ChatClientException
 
-from memorist.adapters.agent_framework_messages import made, originals_of, reply
-from memorist.adapters.attached import Attached, EngineArguments, attach
+from memorist.adapters.agent_framework_messages import decode_messages, encode_reply, map_messages
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.chat_items import FORMAT
-from memorist.adapters.conversation import Conversation
-from memorist.adapters.originals import Originals
-from memorist.adapters.refusals import says_too_long
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.message_map import MessageMap
+from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that the provider has."""
 
-STRATEGY_REACHES = frozenset({"compaction"})
+STRATEGY_FEATURES = frozenset({"compaction"})
 """Features of the strategy alone: it sees no reply and no end of a turn."""
 
-_OURS = "_memorist"
+_OWN_MARK = "_memorist"
 """Marks a message that memorist put into the framework's list."""
 
 _log = logging.getLogger("memorist.adapters")
@@ -51,49 +52,66 @@ class MemoristProvider(ContextProvider):
     """Notes, compaction, recall and extraction for an agent.
 
     Args:
-        project: folder that memories and sessions belong to. Without one nothing is remembered across sessions.
+        project: folder that memories and sessions belong to. Without one nothing is remembered
+            across sessions.
         source_id: the provider's id in the framework.
         attached: a shared engine; without it one is opened with the arguments of `Memorist`.
         **engine: the arguments of `Memorist`.
     """
 
-    reaches = REACHES
+    features = FEATURES
 
     def __init__(
         self,
         *,
         project: str | Path = "",
         source_id: str = "memorist",
-        attached: Attached | None = None,
+        attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(source_id)
         self._project = str(project)
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
 
-    def conversation(self, session: str) -> Conversation:
+    def conversation(self, session: str) -> HostConversation:
         """Return the conversation of one of the framework's sessions."""
         self.session = session
         return self.attached.conversation(session, project=self._project, format=FORMAT)
 
-    async def before_run(self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]) -> None:
+    async def before_run(
+        self,
+        *,
+        agent: SupportsAgentRun,
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
         """Route each model call of this run through memorist."""
         del agent, state
-        context.extend_middleware(self.source_id, _Calls(self.conversation(session.session_id)))
+        context.extend_middleware(
+            self.source_id, _MemoristChatMiddleware(self.conversation(session.session_id))
+        )
 
-    async def after_run(self, *, agent: SupportsAgentRun, session: AgentSession, context: SessionContext, state: dict[str, Any]) -> None:
+    async def after_run(
+        self,
+        *,
+        agent: SupportsAgentRun,
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
         """End the turn: the agent is done and waits for the user."""
         del agent, context, state
         await self.conversation(session.session_id).aend_turn()
 
 
-class _Calls(ChatMiddleware):
+class _MemoristChatMiddleware(ChatMiddleware):
     """Wraps each model call within the tool loop."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: HostConversation) -> None:
         self._conversation = conversation
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
@@ -101,17 +119,26 @@ class _Calls(ChatMiddleware):
         provider refuses them as too long.
         """
         if (context.options or {}).get("conversation_id"):
-            _log.warning("the provider keeps this conversation's history, so memorist cannot work on it; run the agent with store=False")
+            _log.warning(
+                "the provider keeps this conversation's history, so memorist cannot work on "
+                "it; run the agent with store=False"
+            )
             await call_next()
             return
-        mapped = _Mapped(context)
-        context.messages = await self._conversation.aprepare_mapped(mapped.body, mapped.back, context.messages)
+        mapped = _FrameworkRequest(context)
+        context.messages = await self._conversation.aprepare_mapped(
+            mapped.encode, mapped.decode, context.messages
+        )
         if context.stream:
             context.stream_result_hooks.append(self._observe)
         try:
             await call_next()
         except ChatClientException as error:
-            smaller = await self._conversation.arecover_mapped(mapped.back) if says_too_long(error) else None
+            smaller = (
+                await self._conversation.arecover_mapped(mapped.decode)
+                if is_too_long_error(error)
+                else None
+            )
             if smaller is None:
                 raise
             context.messages = smaller
@@ -121,53 +148,63 @@ class _Calls(ChatMiddleware):
 
     async def _observe(self, response: ChatResponse) -> None:
         if response.messages:
-            await self._conversation.aobserve_mapped(lambda: reply(response))
+            await self._conversation.aobserve_mapped(lambda: encode_reply(response))
 
 
-class _Mapped:
+class _FrameworkRequest:
     """A request of the framework encoded for memorist, and the way back."""
 
     def __init__(self, context: ChatContext) -> None:
         self._messages = list(context.messages)
         self._options = context.options or {}
-        self._originals: Originals[Message] = Originals()
+        self._message_map: MessageMap[Message] = MessageMap()
 
-    def body(self) -> JsonObject:
+    def encode(self) -> JsonObject:
         """Encode the request without instructions and tools: they stay unchanged, and count through
         the usage that the model reports.
         """
-        self._originals = originals_of(self._messages)
-        request: JsonObject = {"model": str(self._options.get("model") or ""), "messages": self._originals.items}
+        self._message_map = map_messages(self._messages)
+        request: JsonObject = {
+            "model": str(self._options.get("model") or ""),
+            "messages": self._message_map.items,
+        }
         most = self._options.get("max_tokens")
         return {**request, "max_completion_tokens": most} if most else request
 
-    def back(self, sent: JsonObject) -> list[Message]:
+    def decode(self, sent: JsonObject) -> list[Message]:
         """Return the messages to send."""
-        return self._originals.back(sent["messages"], made)
+        return self._message_map.restore(sent["messages"], decode_messages)
 
 
 class MemoristCompaction:
-    """The framework's `CompactionStrategy`, for an agent that needs compaction only; one for each conversation.
+    """The framework's `CompactionStrategy`, for an agent that needs compaction only; one for each
+    conversation.
 
-    `agent.run(text, session=session, compaction_strategy=MemoristCompaction(session=session.session_id))`.
-    Marks messages as excluded, as the framework's own strategies do, and inserts a summary.
+    `agent.run(text, session=session,
+    compaction_strategy=MemoristCompaction(session=session.session_id))`. Marks messages as
+    excluded, as the framework's own strategies do, and inserts a summary.
 
     Args:
         session: id of the conversation; without it one is generated.
-        agent_model: name of the agent's model, whose window counts; the framework does not pass it to a
-            strategy. Without it, 200,000 tokens.
+        agent_model: name of the agent's model, whose window counts; the framework does not pass it
+            to a strategy. Without it, 200,000 tokens.
         attached: as for `MemoristProvider`.
         **engine: the arguments of `Memorist`.
     """
 
-    reaches = STRATEGY_REACHES
+    features = STRATEGY_FEATURES
 
     def __init__(
-        self, *, session: str = "", agent_model: str = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]
+        self,
+        *,
+        session: str = "",
+        agent_model: str = "",
+        attached: EngineThread | None = None,
+        **engine: Unpack[EngineArguments],
     ) -> None:
         self._model = agent_model
         self.session = session or str(uuid.uuid4())
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
         self._conversation = self.attached.conversation(self.session, format=FORMAT)
 
     async def __call__(self, messages: list[Message]) -> bool:
@@ -175,31 +212,35 @@ class MemoristCompaction:
 
         The list stays as it is when memorist fails.
         """
-        hosts = [message for message in messages if not message.additional_properties.get(_OURS)]
-        given: Originals[Message] = Originals()
+        hosts = [
+            message for message in messages if not message.additional_properties.get(_OWN_MARK)
+        ]
+        given: MessageMap[Message] = MessageMap()
 
         def make() -> JsonObject:
             nonlocal given
-            given = originals_of(hosts)
+            given = map_messages(hosts)
             return {"model": self._model, "messages": given.items}
 
-        shown = await self._conversation.aprepare_mapped(make, lambda sent: given.back(sent["messages"], made), hosts)
-        return _show(messages, hosts, shown)
+        shown = await self._conversation.aprepare_mapped(
+            make, lambda sent: given.restore(sent["messages"], decode_messages), hosts
+        )
+        return _apply_view(messages, hosts, shown)
 
 
-def _show(messages: list[Message], hosts: list[Message], shown: list[Message]) -> bool:
+def _apply_view(messages: list[Message], hosts: list[Message], shown: list[Message]) -> bool:
     """Update the list to the view: all host messages in order, omitted ones marked, memorist's own
     before what they preceded.
     """
     order = {id(message): index for index, message in enumerate(hosts)}
     kept = {id(message) for message in shown} & order.keys()
-    before = _standing(messages, order)
+    before = _list_state(messages, order)
     wanted: list[Message] = []
     at = 0
     for message in shown:
         place = order.get(id(message))
         if place is None:
-            message.additional_properties[_OURS] = True
+            message.additional_properties[_OWN_MARK] = True
             wanted.append(message)
         else:
             wanted += hosts[at : place + 1]
@@ -210,14 +251,17 @@ def _show(messages: list[Message], hosts: list[Message], shown: list[Message]) -
         if out or EXCLUDED_KEY in message.additional_properties:
             message.additional_properties[EXCLUDED_KEY] = out
     messages[:] = wanted
-    return before != _standing(messages, order)
+    return before != _list_state(messages, order)
 
 
-def _standing(messages: list[Message], order: Mapping[int, int]) -> list[tuple[object, bool]]:
+def _list_state(messages: list[Message], order: Mapping[int, int]) -> list[tuple[object, bool]]:
     """State of the list: the host's messages by identity, memorist's by text, since those are
     rebuilt for each call.
     """
     return [
-        (id(message) if id(message) in order else message.text, bool(message.additional_properties.get(EXCLUDED_KEY)))
+        (
+            id(message) if id(message) in order else message.text,
+            bool(message.additional_properties.get(EXCLUDED_KEY)),
+        )
         for message in messages
     ]

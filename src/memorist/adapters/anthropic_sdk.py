@@ -2,93 +2,322 @@
 
     client = Anthropic(middleware=[MemoristMiddleware(project=".")])
 
-Every `messages.create`, `messages.stream` and `messages.parse`, plain and beta, with or without the tool runner, goes through it.
+Every `messages.create`, `messages.stream` and `messages.parse`, plain and beta, with or without the
+tool runner, goes through it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
 
 from anthropic import APIRequest, APIResponse, AsyncAPIResponse, AsyncCallNext, CallNext, Middleware
+from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
+from anthropic.types.beta import (
+    BetaCacheControlEphemeralParam,
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
 
-from memorist.adapters.wire_listen import listen, listen_later
-from memorist.adapters.wire_plug import Exchange, WirePlug
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.memory_tool import MemoryToolCommands, collect_evidence
+from memorist.adapters.response_tap import atap_response, tap_response
+from memorist.adapters.wire_adapter import AdapterOptions, WireAdapter, WireCall
 from memorist.core.messages import JsonObject
+from memorist.errors import MemoristError, UsageError
 
 FORMAT = "anthropic"
-PATH = "/v1/messages"
-BETAS = "anthropic-beta"
+MESSAGES_PATH = "/v1/messages"
+BETAS_HEADER = "anthropic-beta"
 """The header that lists the betas a request needs, separated by commas."""
-KEPT_BY_THE_PROVIDER = ("thread",)
+PROVIDER_HISTORY_FIELDS = ("thread",)
 """Fields of a request whose history the provider keeps."""
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
 
-class MemoristMiddleware(WirePlug, Middleware):
-    """For `Anthropic(middleware=[…])` and `AsyncAnthropic(middleware=[…])`, including clients of other clouds.
+class MemoristAnthropic(WireAdapter, Middleware):
+    """For `Anthropic(middleware=[…])` and `AsyncAnthropic(middleware=[…])`, including clients of
+    other clouds.
 
-    Takes `AdapterOptions`. A request that the provider refuses as too long is sent once more, smaller,
-    before the host sees the error. Retries by the SDK count as one call. A request of a message thread,
-    whose history the provider keeps, passes unchanged: give the tool runner `thread=False`.
+    Takes `AdapterOptions`. A request that the provider refuses as too long is sent once more,
+    smaller, before the host sees the error. Retries by the SDK count as one call. A request of a
+    message thread, whose history the provider keeps, passes unchanged: give the tool runner
+    `thread=False`.
     """
 
     formats = (FORMAT,)
 
     def handle(self, request: APIRequest, call_next: CallNext) -> APIResponse[Any]:
         """One attempt of a blocking client."""
-        exchange, body = self._exchange(request)
+        exchange, body = self._begin_call(request)
         if exchange is None or body is None:
             return call_next(request)
-        response = call_next(_sent(request, exchange, exchange.request(body)))
+        response = call_next(_replace_body(request, exchange, exchange.prepare(body)))
         if not response.http_response.is_success:
-            smaller = exchange.refused(response.status_code, response.http_response.read())
+            smaller = exchange.recover_from_error(
+                response.status_code, response.http_response.read()
+            )
             if smaller is None:
                 return response
             response.close()
-            response = call_next(_sent(request, exchange, smaller))
+            response = call_next(_replace_body(request, exchange, smaller))
         if response.http_response.is_success:
-            listen(response.http_response, exchange.heard)
+            tap_response(response.http_response, exchange.observe_body)
         return response
 
-    async def handle_async(self, request: APIRequest, call_next: AsyncCallNext) -> AsyncAPIResponse[Any]:
+    async def handle_async(
+        self, request: APIRequest, call_next: AsyncCallNext
+    ) -> AsyncAPIResponse[Any]:
         """One attempt of an async client."""
-        exchange, body = self._exchange(request)
+        exchange, body = self._begin_call(request)
         if exchange is None or body is None:
             return await call_next(request)
-        response = await call_next(_sent(request, exchange, await exchange.arequest(body)))
+        response = await call_next(_replace_body(request, exchange, await exchange.aprepare(body)))
         if not response.http_response.is_success:
-            smaller = await exchange.arefused(response.status_code, await response.http_response.aread())
+            smaller = await exchange.arecover_from_error(
+                response.status_code, await response.http_response.aread()
+            )
             if smaller is None:
                 return response
             await response.close()
-            response = await call_next(_sent(request, exchange, smaller))
+            response = await call_next(_replace_body(request, exchange, smaller))
         if response.http_response.is_success:
-            await listen_later(response.http_response, exchange.aheard)
+            await atap_response(response.http_response, exchange.aobserve_body)
         return response
 
-    def _exchange(self, request: APIRequest) -> tuple[Exchange | None, JsonObject | None]:
+    def _begin_call(self, request: APIRequest) -> tuple[WireCall | None, JsonObject | None]:
         """The call and its body; None for a request that is not a model call."""
         body = request.json
-        if request.method.lower() != "post" or request.url.partition("?")[0] != PATH or not isinstance(body, dict):
+        if (
+            request.method.lower() != "post"
+            or request.url.partition("?")[0] != MESSAGES_PATH
+            or not isinstance(body, dict)
+        ):
             return None, None
-        return (None, None) if self.kept_elsewhere(body, KEPT_BY_THE_PROVIDER) else (self.exchange(FORMAT), body)
+        return (
+            (None, None)
+            if self.has_provider_history(body, PROVIDER_HISTORY_FIELDS)
+            else (self.begin_call(FORMAT), body)
+        )
 
 
-def _sent(request: APIRequest, exchange: Exchange, body: JsonObject) -> APIRequest:
+def _replace_body(request: APIRequest, call: WireCall, body: JsonObject) -> APIRequest:
     """The request with another body and the betas that it needs; the same object when the body is
     its own.
     """
     if body is request.json:
         return request
-    betas = exchange.betas
-    return request.copy(body=body, headers=_with_betas(dict(request.headers), betas)) if betas else request.copy(body=body)
+    betas = call.betas
+    return (
+        request.copy(body=body, headers=_add_betas(dict(request.headers), betas))
+        if betas
+        else request.copy(body=body)
+    )
 
 
-def _with_betas(headers: dict[str, Any], betas: Sequence[str]) -> dict[str, Any]:
-    name = next((name for name in headers if name.lower() == BETAS), BETAS)
+def _add_betas(headers: dict[str, Any], betas: Sequence[str]) -> dict[str, Any]:
+    name = next((name for name in headers if name.lower() == BETAS_HEADER), BETAS_HEADER)
     given = headers.get(name)
     named = [each.strip() for each in given.split(",")] if isinstance(given, str) else []
     return {**headers, name: ",".join(dict.fromkeys(filter(None, (*named, *betas))))}
+
+
+# Anthropic's memory tool over a project's memory.
+
+
+MemoryCommand = Callable[[MemoryToolCommands], str]
+
+
+class _MemoryToolBackend:
+    """The memory of an adapter's project, and the conversation that proves the origin of what is
+    written.
+    """
+
+    def __init__(self, adapter: MemoristAnthropic) -> None:
+        if not adapter.project:
+            raise UsageError("a memory tool needs a project, whose memory it is")
+        self._adapter = adapter
+
+    async def _execute(self, command: MemoryCommand, conversation: HostConversation) -> str:
+        session = conversation.session
+        memory = self._adapter.attached.engine.memory(self._adapter.project)
+        return command(
+            MemoryToolCommands(memory)
+            if session is None
+            else MemoryToolCommands(memory, lambda: collect_evidence(session))
+        )
+
+    def run(self, command: MemoryCommand) -> str:
+        """Run a command and wait. Raises ToolError, whose text the model sees."""
+        talk = self._adapter.conversation()
+        try:
+            return self._adapter.attached.run(lambda: self._execute(command, talk))
+        except MemoristError as error:
+            raise ToolError(str(error)) from error
+
+    async def arun(self, command: MemoryCommand) -> str:
+        """As `run`, async."""
+        talk = self._adapter.conversation()
+        try:
+            return await self._adapter.attached.arun(lambda: self._execute(command, talk))
+        except MemoristError as error:
+            raise ToolError(str(error)) from error
+
+
+class MemoristMemoryTool(BetaAbstractMemoryTool):
+    """For `Anthropic().beta.messages.tool_runner`, or a loop of one's own through `execute`.
+
+    `adapter` is the client's `MemoristAnthropic`: the tool then belongs to its project and its
+    conversation, which proves the origin of a memory. Without it the tool takes `AdapterOptions`,
+    and nothing proves the origin of what the model writes. Raises UsageError without a project.
+    """
+
+    def __init__(
+        self,
+        adapter: MemoristAnthropic | None = None,
+        *,
+        cache_control: BetaCacheControlEphemeralParam | None = None,
+        **options: Unpack[AdapterOptions],
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._backend = _MemoryToolBackend(adapter or MemoristAnthropic(**options))
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a folder's files, or a file's lines."""
+        return self._backend.run(
+            lambda files: files.view(
+                _command_field(command, "path"), _command_field(command, "view_range")
+            )
+        )
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Create a file."""
+        return self._backend.run(
+            lambda files: files.create(
+                _command_field(command, "path"), _command_field(command, "file_text")
+            )
+        )
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace one text in a file."""
+        return self._backend.run(
+            lambda files: files.str_replace(
+                _command_field(command, "path"),
+                _command_field(command, "old_str"),
+                _command_field(command, "new_str"),
+            )
+        )
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines into a file."""
+        return self._backend.run(
+            lambda files: files.insert(
+                _command_field(command, "path"),
+                _command_field(command, "insert_line"),
+                _command_field(command, "insert_text"),
+            )
+        )
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file or folder; the user is asked first."""
+        return self._backend.run(lambda files: files.delete(_command_field(command, "path")))
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Rename a file or folder."""
+        return self._backend.run(
+            lambda files: files.rename(
+                _command_field(command, "old_path"), _command_field(command, "new_path")
+            )
+        )
+
+    def clear_all_memory(self) -> str:
+        """Forget all files; the program's request counts as the user's.
+
+        The history still has them.
+        """
+        return self._backend.run(lambda files: files.clear())
+
+
+class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
+    """For `AsyncAnthropic().beta.messages.tool_runner`, or a loop of one's own through `execute`.
+
+    `adapter` is the client's `MemoristAnthropic`: the tool then belongs to its project and its
+    conversation, which proves the origin of a memory. Without it the tool takes `AdapterOptions`,
+    and nothing proves the origin of what the model writes. Raises UsageError without a project.
+    """
+
+    def __init__(
+        self,
+        adapter: MemoristAnthropic | None = None,
+        *,
+        cache_control: BetaCacheControlEphemeralParam | None = None,
+        **options: Unpack[AdapterOptions],
+    ) -> None:
+        super().__init__(cache_control=cache_control)
+        self._backend = _MemoryToolBackend(adapter or MemoristAnthropic(**options))
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a folder's files, or a file's lines."""
+        return await self._backend.arun(
+            lambda files: files.view(
+                _command_field(command, "path"), _command_field(command, "view_range")
+            )
+        )
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Create a file."""
+        return await self._backend.arun(
+            lambda files: files.create(
+                _command_field(command, "path"), _command_field(command, "file_text")
+            )
+        )
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace one text in a file."""
+        return await self._backend.arun(
+            lambda files: files.str_replace(
+                _command_field(command, "path"),
+                _command_field(command, "old_str"),
+                _command_field(command, "new_str"),
+            )
+        )
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines into a file."""
+        return await self._backend.arun(
+            lambda files: files.insert(
+                _command_field(command, "path"),
+                _command_field(command, "insert_line"),
+                _command_field(command, "insert_text"),
+            )
+        )
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Delete a file or folder; the user is asked first."""
+        return await self._backend.arun(lambda files: files.delete(_command_field(command, "path")))
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Rename a file or folder."""
+        return await self._backend.arun(
+            lambda files: files.rename(
+                _command_field(command, "old_path"), _command_field(command, "new_path")
+            )
+        )
+
+    async def clear_all_memory(self) -> str:
+        """Forget all files; the program's request counts as the user's.
+
+        The history still has them.
+        """
+        return await self._backend.arun(lambda files: files.clear())
+
+
+def _command_field(command: object, name: str) -> object:
+    """A field of a command; None when the model left it out."""
+    return getattr(command, name, None)

@@ -22,58 +22,70 @@ _encode = msgspec.json.Encoder(enc_hook=repr).encode
 
 
 def compact_json(value: object) -> str:
-    """Any value as JSON in one line; values that JSON cannot express are written as Python's repr.
-    """
+    """Any value as JSON in one line; values that JSON cannot express are written as Python's repr."""
     return _encode(value).decode("utf-8", "replace")
 
 
-def text_part(text: str) -> JsonObject:
+def build_text_part(text: str) -> JsonObject:
     """A part of text."""
     return {"type": "text", "text": text}
 
 
-def media_part(kind: str, data: bytes | None = None, link: str = "", name: str = "") -> JsonObject:
+def build_media_part(
+    kind: str, data: bytes | None = None, link: str = "", name: str = ""
+) -> JsonObject:
     """A part of inline bytes, or of a link to them, with this media type."""
-    url = link or f"data:{kind or 'application/octet-stream'};base64,{base64.b64encode(data or b'').decode()}"
+    url = (
+        link
+        or f"data:{kind or 'application/octet-stream'};base64,{base64.b64encode(data or b'').decode()}"
+    )
     if kind.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": url}}
     return {"type": "file", "file": {"filename": name or kind or "file", "file_data": url}}
 
 
-def content_of(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
+def build_content(parts: Sequence[JsonObject]) -> str | list[JsonObject]:
     """The content of a message: plain text where the parts hold nothing else."""
     if len(parts) == 1 and parts[0].get("type") == "text":
         return str(parts[0]["text"])
     return list(parts)
 
 
-def user_item(parts: Sequence[JsonObject]) -> JsonObject:
+def build_user_item(parts: Sequence[JsonObject]) -> JsonObject:
     """A user message."""
-    return {"role": "user", "content": content_of(parts)}
+    return {"role": "user", "content": build_content(parts)}
 
 
-def result_item(call: str, content: str | list[JsonObject]) -> JsonObject:
+def build_result_item(call: str, content: str | list[JsonObject]) -> JsonObject:
     """A tool result."""
     return {"role": "tool", "tool_call_id": call, "content": content}
 
 
-def call_of(id: str, name: str, arguments: object) -> JsonObject:
+def build_tool_call(id: str, name: str, arguments: object) -> JsonObject:
     """A tool call of an assistant message. Arguments are JSON text, or a value to encode."""
-    written = arguments if isinstance(arguments, str) else compact_json(arguments if arguments is not None else {})
+    written = (
+        arguments
+        if isinstance(arguments, str)
+        else compact_json(arguments if arguments is not None else {})
+    )
     return {"id": id, "type": "function", "function": {"name": name, "arguments": written}}
 
 
-def assistant_item(parts: Sequence[JsonObject], calls: Sequence[JsonObject] = (), thought: str = "") -> JsonObject:
+def build_assistant_item(
+    parts: Sequence[JsonObject], calls: Sequence[JsonObject] = (), reasoning: str = ""
+) -> JsonObject:
     """An assistant message."""
-    item: JsonObject = {"role": "assistant", "content": content_of(parts) if parts else None}
-    if thought:
-        item["reasoning_content"] = thought
+    item: JsonObject = {"role": "assistant", "content": build_content(parts) if parts else None}
+    if reasoning:
+        item["reasoning_content"] = reasoning
     if calls:
         item["tool_calls"] = list(calls)
     return item
 
 
-def reply_of(items: Iterable[JsonObject], usage: JsonObject | None = None, model: str = "") -> JsonObject:
+def build_reply(
+    items: Iterable[JsonObject], usage: JsonObject | None = None, model: str = ""
+) -> JsonObject:
     """A whole reply with the first of these items as the model's message.
 
     Raises StopIteration for none.
@@ -85,7 +97,9 @@ def reply_of(items: Iterable[JsonObject], usage: JsonObject | None = None, model
     return reply if usage is None else {**reply, "usage": usage}
 
 
-def usage_of(*, prompt: int | None, output: int | None, cached: int | None = None) -> JsonObject | None:
+def build_usage(
+    *, prompt: int | None, output: int | None, cached: int | None = None
+) -> JsonObject | None:
     """The usage of a call in tokens; None where the host does not know it."""
     if prompt is None:
         return None
@@ -97,15 +111,19 @@ def usage_of(*, prompt: int | None, output: int | None, cached: int | None = Non
     }
 
 
-def text_of(content: object) -> str:
+def content_text(content: object) -> str:
     """The text of a message's content; other parts are dropped."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "\n".join(str(part["text"]) for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+    return "\n".join(
+        str(part["text"])
+        for part in parts
+        if isinstance(part, Mapping) and isinstance(part.get("text"), str)
+    )
 
 
-def calls_in(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
+def read_tool_calls(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
     """Id, name and arguments of each tool call in an assistant message; arguments that are no JSON
     object are put under `input`.
     """
@@ -115,4 +133,8 @@ def calls_in(item: JsonObject) -> Iterable[tuple[str, str, Any]]:
             arguments = msgspec.json.decode(body.get("arguments") or "{}")
         except msgspec.DecodeError:
             arguments = body.get("arguments")
-        yield str(call.get("id", "")), str(body.get("name", "")), arguments if isinstance(arguments, dict) else {"input": arguments}
+        yield (
+            str(call.get("id", "")),
+            str(body.get("name", "")),
+            arguments if isinstance(arguments, dict) else {"input": arguments},
+        )

@@ -1,4 +1,5 @@
-"""memorist in Google's Agent Development Kit: a plugin for the loop, a memory service, an event summarizer.
+"""memorist in Google's Agent Development Kit: a plugin for the loop, a memory service, an event
+summarizer.
 
     App(name="shop", root_agent=agent, plugins=[MemoristPlugin(project=".")])
 
@@ -26,27 +27,27 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.chat_items import FORMAT, text_of
-from memorist.adapters.conversation import Conversation
-from memorist.adapters.google_adk_contents import Contents
-from memorist.adapters.refusals import says_too_long
-from memorist.compaction.result import Strategy
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.chat_items import FORMAT, content_text
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.google_adk_messages import AdkContentMap
+from memorist.adapters.wire_reply import is_too_long_error
+from memorist.compaction.history import CompactionStrategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
-from memorist.recall.search.run import MemorySearch
+from memorist.recall.search import FolderSearch
 from memorist.store.layout import folder_name
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
-_FOUND_AT_MOST = 10
+_MAX_RESULTS = 10
 """Memories that one search returns at most. Our choice: ADK puts all of them into the prompt."""
 
 _log = logging.getLogger("memorist.adapters")
 
 
-def project_of(project: str | Path | None, app: str, user: str) -> str:
+def project_for_user(project: str | Path | None, app: str, user: str) -> str:
     """The project that memories belong to: the given one, or one for each user of each app, by a
     path that does not exist on disk.
     """
@@ -59,87 +60,116 @@ class MemoristPlugin(BasePlugin):
     """Notes, compaction, recall and extraction for every agent of an app or runner.
 
     Args:
-        project: folder that memories and sessions belong to; without it each user of each app has their own.
+        project: folder that memories and sessions belong to; without it each user of each app has
+            their own.
         name: the plugin's name in ADK.
-        attached: a shared engine, which is not closed with the plugin; without it one is opened with the arguments of `Memorist`.
+        attached: a shared engine, which is not closed with the plugin; without it one is opened
+            with the arguments of `Memorist`.
         **engine: the arguments of `Memorist`.
     """
 
-    reaches = REACHES
+    features = FEATURES
 
     def __init__(
         self,
         *,
         project: str | Path | None = None,
         name: str = "memorist",
-        attached: Attached | None = None,
+        attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(name=name)
         self._project = project
         self._owns = attached is None
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
         """The engine."""
         self.session = ""
         """Id of the conversation that was used last."""
-        self._asked: dict[tuple[str, str], Contents] = {}
+        self._open_requests: dict[tuple[str, str], AdkContentMap] = {}
         """The request that each agent of each invocation awaits a reply for."""
-        self._spoken: dict[str, set[Conversation]] = {}
+        self._active_conversations: dict[str, set[HostConversation]] = {}
         """Conversations of each running invocation."""
 
-    def conversation(self, *, app: str, user: str, session: str, agent: str) -> Conversation:
+    def conversation(self, *, app: str, user: str, session: str, agent: str) -> HostConversation:
         """Return the conversation of one agent in one of ADK's sessions."""
         self.session = f"{session}/{agent}"
-        return self.attached.conversation(self.session, project=project_of(self._project, app, user), format=FORMAT)
+        return self.attached.conversation(
+            self.session, project=project_for_user(self._project, app, user), format=FORMAT
+        )
 
-    def _conversation(self, context: CallbackContext) -> Conversation:
+    def _conversation(self, context: CallbackContext) -> HostConversation:
         session = context.session
-        return self.conversation(app=session.app_name, user=session.user_id, session=session.id, agent=context.agent_name)
+        return self.conversation(
+            app=session.app_name, user=session.user_id, session=session.id, agent=context.agent_name
+        )
 
-    async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
         """Replace the contents by the prepared ones. Never answers in place of the model."""
         conversation = self._conversation(callback_context)
-        self._spoken.setdefault(callback_context.invocation_id, set()).add(conversation)
+        self._active_conversations.setdefault(callback_context.invocation_id, set()).add(
+            conversation
+        )
 
         def make() -> JsonObject:
-            contents = self._asked[callback_context.invocation_id, callback_context.agent_name] = Contents(llm_request.contents)
-            return _request_of(llm_request, contents)
+            contents = self._open_requests[
+                callback_context.invocation_id, callback_context.agent_name
+            ] = AdkContentMap(llm_request.contents)
+            return _encode_request(llm_request, contents)
 
         def back(sent: JsonObject) -> list[types.Content]:
-            return self._asked[callback_context.invocation_id, callback_context.agent_name].back(sent["messages"])
+            return self._open_requests[
+                callback_context.invocation_id, callback_context.agent_name
+            ].decode(sent["messages"])
 
         llm_request.contents = await conversation.aprepare_mapped(make, back, llm_request.contents)
 
-    async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> None:
         """Observe the reply. Parts of a stream are skipped; the whole reply follows them."""
-        contents = self._asked.get((callback_context.invocation_id, callback_context.agent_name))
-        if contents is not None and not llm_response.partial and llm_response.content is not None and llm_response.content.parts:
-            await self._conversation(callback_context).aobserve_mapped(lambda: contents.reply(llm_response))
+        contents = self._open_requests.get(
+            (callback_context.invocation_id, callback_context.agent_name)
+        )
+        if (
+            contents is not None
+            and not llm_response.partial
+            and llm_response.content is not None
+            and llm_response.content.parts
+        ):
+            await self._conversation(callback_context).aobserve_mapped(
+                lambda: contents.encode_reply(llm_response)
+            )
 
-    async def on_model_error_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception) -> None:
+    async def on_model_error_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
+    ) -> None:
         """After a refusal as too long, make the next request smaller.
 
         ADK reports the error itself.
         """
         del llm_request
-        if says_too_long(error):
+        if is_too_long_error(error):
             await self._conversation(callback_context).arecover()
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """End the turn: the agents are done and wait for the user."""
-        for conversation in self._over(invocation_context):
+        for conversation in self._end_invocation(invocation_context):
             await conversation.aend_turn()
 
-    async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: Exception) -> None:
+    async def on_run_error_callback(
+        self, *, invocation_context: InvocationContext, error: Exception
+    ) -> None:
         """Forget a run that broke off. Its turn has no end."""
         del error
-        self._over(invocation_context)
+        self._end_invocation(invocation_context)
 
-    def _over(self, context: InvocationContext) -> set[Conversation]:
+    def _end_invocation(self, context: InvocationContext) -> set[HostConversation]:
         run = context.invocation_id
-        for key in [key for key in self._asked if key[0] == run]:
-            del self._asked[key]
-        return self._spoken.pop(run, set())
+        for key in [key for key in self._open_requests if key[0] == run]:
+            del self._open_requests[key]
+        return self._active_conversations.pop(run, set())
 
     async def close(self) -> None:
         """Close the engine, unless it is shared."""
@@ -147,11 +177,11 @@ class MemoristPlugin(BasePlugin):
             await asyncio.to_thread(self.attached.close)
 
 
-def _request_of(llm_request: LlmRequest, contents: Contents) -> JsonObject:
+def _encode_request(llm_request: LlmRequest, contents: AdkContentMap) -> JsonObject:
     """The request without instructions and tools: they stay unchanged, and count through the usage
     that the model reports.
     """
-    request: JsonObject = {"model": llm_request.model or "", "messages": contents.originals.items}
+    request: JsonObject = {"model": llm_request.model or "", "messages": contents.message_map.items}
     most = llm_request.config.max_output_tokens
     return {**request, "max_completion_tokens": most} if most else request
 
@@ -159,21 +189,27 @@ def _request_of(llm_request: LlmRequest, contents: Contents) -> JsonObject:
 class MemoristMemory(BaseMemoryService):
     """ADK's memory service over memorist's memories.
 
-    `search_memory` finds them, `add_session_to_memory` extracts them from a session. Takes the arguments of
-    `MemoristPlugin`. With the plugin active `add_session_to_memory` is not needed: it extracts at the end
-    of each turn.
+    `search_memory` finds them, `add_session_to_memory` extracts them from a session. Takes the
+    arguments of `MemoristPlugin`. With the plugin active `add_session_to_memory` is not needed: it
+    extracts at the end of each turn.
     """
 
-    def __init__(self, *, project: str | Path | None = None, attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
+    def __init__(
+        self,
+        *,
+        project: str | Path | None = None,
+        attached: EngineThread | None = None,
+        **engine: Unpack[EngineArguments],
+    ) -> None:
         self._project = project
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Take a whole session and extract what is worth keeping.
 
         The same session may be added again as it grows.
         """
-        await self._take_in(session.app_name, session.user_id, session.id, session.events)
+        await self._add_contents(session.app_name, session.user_id, session.id, session.events)
 
     async def add_events_to_memory(
         self,
@@ -187,70 +223,92 @@ class MemoristMemory(BaseMemoryService):
         """Take these events as a conversation of their own."""
         del custom_metadata
         name = session_id or (events[0].invocation_id if events else "")
-        await self._take_in(app_name, user_id, f"{name}/{events[0].id}" if events else name, events)
+        await self._add_contents(
+            app_name, user_id, f"{name}/{events[0].id}" if events else name, events
+        )
 
-    async def _take_in(self, app: str, user: str, id: str, events: Sequence[Event]) -> None:
-        given = Contents([event.content for event in events if event.content is not None and not event.partial])
-        if not given.originals.items:
+    async def _add_contents(self, app: str, user: str, id: str, events: Sequence[Event]) -> None:
+        given = AdkContentMap(
+            [event.content for event in events if event.content is not None and not event.partial]
+        )
+        if not given.message_map.items:
             return
-        conversation = self.attached.conversation(f"{id}/memory", project=project_of(self._project, app, user), format=FORMAT)
-        await conversation.aprepare({"model": "", "messages": given.originals.items})
+        conversation = self.attached.conversation(
+            f"{id}/memory", project=project_for_user(self._project, app, user), format=FORMAT
+        )
+        await conversation.aprepare({"model": "", "messages": given.message_map.items})
         await conversation.aend_turn()
         await conversation.aclose()
 
-    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return the memories that are relevant to the query, best first; none when memorist fails.
-        """
-        project = project_of(self._project, app_name, user_id)
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str
+    ) -> SearchMemoryResponse:
+        """Return the memories that are relevant to the query, best first; none when memorist fails."""
+        project = project_for_user(self._project, app_name, user_id)
         try:
-            entries = await self.attached.ran(lambda: self._found(project, query))
+            entries = await self.attached.arun(lambda: self._search(project, query))
         except MemoristError as error:
             _log.warning("memorist could not search its memories: %s", error)
             entries = []
         return SearchMemoryResponse(memories=entries)
 
-    async def _found(self, project: str, query: str) -> list[MemoryEntry]:
+    async def _search(self, project: str, query: str) -> list[MemoryEntry]:
         engine = self.attached.engine
         memory = engine.memory(project)
-        search = MemorySearch(memory.folder, engine.settings.recall)
+        search = FolderSearch(memory.folder, engine.settings.recall)
         try:
-            matches = search.search(query, _FOUND_AT_MOST)
+            matches = search.search(query, _MAX_RESULTS)
         finally:
             search.close()
-        active = {head.path for head in memory.heads() if head.status == "active"}
+        active = {head.path for head in memory.headers() if head.status == "active"}
         entries = []
         for match in matches:
-            topic, doubts = memory.shown(match.path)
+            topic, doubts = memory.read_with_suspicions(match.path)
             if not doubts and match.path in active:
                 content = types.Content(role="user", parts=[types.Part(text=topic.body)])
                 entries.append(
-                    MemoryEntry(id=match.path, content=content, author="memorist", custom_metadata={"description": topic.description})
+                    MemoryEntry(
+                        id=match.path,
+                        content=content,
+                        author="memorist",
+                        custom_metadata={"description": topic.description},
+                    )
                 )
         return entries
 
 
 class MemoristSummarizer(BaseEventsSummarizer):
-    """The summarizer for ADK's own compaction: `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
+    """The summarizer for ADK's own compaction:
+    `EventsCompactionConfig(summarizer=MemoristSummarizer(), …)`.
 
-    Needed only where ADK should compact the sessions that it stores; the plugin compacts requests by
-    itself. Takes the arguments of the plugin except its name; `project` only decides where its files are.
+    Needed only where ADK should compact the sessions that it stores; the plugin compacts requests
+    by itself. Takes the arguments of the plugin except its name; `project` only decides where its
+    files are.
     """
 
-    def __init__(self, *, project: str | Path = "", attached: Attached | None = None, **engine: Unpack[EngineArguments]) -> None:
+    def __init__(
+        self,
+        *,
+        project: str | Path = "",
+        attached: EngineThread | None = None,
+        **engine: Unpack[EngineArguments],
+    ) -> None:
         self._project = str(project)
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
 
     async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
         """Return one event in place of these; None, and ADK keeps all of them, when nothing was
         compacted.
         """
-        given = Contents([event.content for event in events if event.content is not None])
-        items = given.originals.items
+        given = AdkContentMap([event.content for event in events if event.content is not None])
+        items = given.message_map.items
         if not items:
             return None
-        conversation = self.attached.conversation(f"adk-events-{events[0].id}-{events[-1].id}", project=self._project, format=FORMAT)
+        conversation = self.attached.conversation(
+            f"adk-events-{events[0].id}-{events[-1].id}", project=self._project, format=FORMAT
+        )
         try:
-            sent = await _smaller(conversation, {"model": "", "messages": items})
+            sent = await _compact_request(conversation, {"model": "", "messages": items})
         except MemoristError as error:
             _log.warning("memorist could not summarise events: %s", error)
             return None
@@ -258,17 +316,27 @@ class MemoristSummarizer(BaseEventsSummarizer):
             await conversation.aclose()
         if sent == items:
             return None
-        said = [f"{item['role']}: {text_of(item.get('content'))}" for item in sent if item.get("content")]
+        said = [
+            f"{item['role']}: {content_text(item.get('content'))}"
+            for item in sent
+            if item.get("content")
+        ]
         content = types.Content(role="model", parts=[types.Part(text="\n\n".join(said))])
-        span = EventCompaction(start_timestamp=events[0].timestamp, end_timestamp=events[-1].timestamp, compacted_content=content)
-        return Event(author="user", actions=EventActions(compaction=span), invocation_id=Event.new_id())
+        span = EventCompaction(
+            start_timestamp=events[0].timestamp,
+            end_timestamp=events[-1].timestamp,
+            compacted_content=content,
+        )
+        return Event(
+            author="user", actions=EventActions(compaction=span), invocation_id=Event.new_id()
+        )
 
 
-async def _smaller(conversation: Conversation, request: JsonObject) -> list[JsonObject]:
+async def _compact_request(conversation: HostConversation, request: JsonObject) -> list[JsonObject]:
     """The items of the request, compacted by a model where there is one, else by rules."""
     items: list[JsonObject] = request["messages"]
     sent: list[JsonObject] = (await conversation.aprepare(request))["messages"]
-    strategies: tuple[Strategy, ...] = ("full", "structural")
+    strategies: tuple[CompactionStrategy, ...] = ("full", "structural")
     for strategy in strategies:
         if sent != items:
             break

@@ -1,12 +1,12 @@
 """memorist in Hermes Agent: a memory provider and a context engine, which share one conversation.
 
-Hermes loads both from a folder in its home (docs/plugs/hermes.md), whose `__init__.py` is one line: the
-import of `register`, or
+Hermes loads both from a folder in its home (docs/plugs/hermes.md), whose `__init__.py` is one line:
+the import of `register`, or
 
     register = plugin(project="/srv/shop")
 
-Hermes keeps its own history and replaces it by what the context engine returns; the provider sees it at
-the end of each turn.
+Hermes keeps its own history and replaces it by what the context engine returns; the provider sees
+it at the end of each turn.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ import msgspec
 from agent.context_engine import ContextEngine
 from agent.memory_provider import MemoryProvider
 
-from memorist.adapters.attached import Attached, EngineArguments
-from memorist.adapters.chat_items import FORMAT, reply_of
-from memorist.adapters.conversation import Conversation
-from memorist.adapters.hermes_shared import Shared, added, wire_of
-from memorist.adapters.originals import Originals
+from memorist.adapters.bridge import EngineArguments, EngineThread
+from memorist.adapters.chat_items import FORMAT, build_reply
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
+from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
-from memorist.engine.fetching import FETCH_NAME, fetch_tool
-from memorist.engine.model_limits import limits_of
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.engine.model_limits import thresholds_for
 from memorist.errors import MemoristError
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that both provide together."""
 
 _log = logging.getLogger("memorist.adapters")
@@ -46,18 +46,19 @@ _ENGINE_SHARE = 0.75
 class MemoristMemoryProvider(MemoryProvider):
     """Recall before a turn, notes and extraction after it.
 
-    Hermes asks its provider once per turn, before it begins. Where the plug-in is enabled too, hooks
-    report each model call, so that notes are updated during a long turn; else memorist sees a turn at its end.
+    Hermes asks its provider once per turn, before it begins. Where the plug-in is enabled too,
+    hooks report each model call, so that notes are updated during a long turn; else memorist sees a
+    turn at its end.
     """
 
-    reaches = frozenset({"notes", "recall", "extraction"})
+    features = frozenset({"notes", "recall", "extraction"})
 
-    def __init__(self, shared: Shared | None = None) -> None:
-        self.shared = shared or Shared()
+    def __init__(self, shared: HermesState | None = None) -> None:
+        self.shared = shared or HermesState()
         self.session = ""
         self._shown: set[str] = set()
         self._writes = True
-        self._whose = ("", "")
+        self._owner = ("", "")
         """Hermes' home, and the user of a gateway."""
 
     @property
@@ -73,9 +74,9 @@ class MemoristMemoryProvider(MemoryProvider):
         """Begin a session. Nothing is written for sessions of subagents and timers."""
         self.session = session_id
         self._writes = kwargs.get("agent_context", "primary") == "primary"
-        self._whose = str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or "")
+        self._owner = str(kwargs.get("hermes_home", "")), str(kwargs.get("user_id") or "")
         if self._writes:
-            self.shared.remembers(session_id, *self._whose)
+            self.shared.begin_session(session_id, *self._owner)
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Return what memorist would show the model with this message: the memory index once, and
@@ -88,7 +89,9 @@ class MemoristMemoryProvider(MemoryProvider):
         if not given or given[-1].get("role") != "user":
             given = [*given, {"role": "user", "content": query}]
         sent = self._conversation(session).prepare({"model": self.shared.model, "messages": given})
-        new = [text for text in added(given, sent["messages"]) if text not in self._shown]
+        new = [
+            text for text in find_added_texts(given, sent["messages"]) if text not in self._shown
+        ]
         self._shown.update(new)
         return "\n\n".join(new)
 
@@ -98,7 +101,12 @@ class MemoristMemoryProvider(MemoryProvider):
         self.shared.model = str(kwargs.get("model") or self.shared.model)
 
     def sync_turn(
-        self, user_content: str, assistant_content: str, *, session_id: str = "", messages: list[dict[str, Any]] | None = None
+        self,
+        user_content: str,
+        assistant_content: str,
+        *,
+        session_id: str = "",
+        messages: list[dict[str, Any]] | None = None,
     ) -> None:
         """End a turn.
 
@@ -109,11 +117,16 @@ class MemoristMemoryProvider(MemoryProvider):
         if not self._writes:
             return
         conversation = self._conversation(session)
-        if not self.shared.hears(session):
-            said = [{"role": "user", "content": user_content}, {"role": "assistant", "content": assistant_content}]
-            *before, last = self.shared.keep(session, messages or [*self.shared.history(session), *said])
+        if not self.shared.has_hooks(session):
+            said = [
+                {"role": "user", "content": user_content},
+                {"role": "assistant", "content": assistant_content},
+            ]
+            *before, last = self.shared.store_history(
+                session, messages or [*self.shared.history(session), *said]
+            )
             conversation.prepare({"model": self.shared.model, "messages": before})
-            conversation.observe(reply_of([last]))
+            conversation.observe(build_reply([last]))
         conversation.end_turn()
 
     def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
@@ -122,16 +135,22 @@ class MemoristMemoryProvider(MemoryProvider):
         return self._conversation("").notes or ""
 
     def on_session_switch(
-        self, new_session_id: str, *, parent_session_id: str = "", reset: bool = False, rewound: bool = False, **kwargs: object
+        self,
+        new_session_id: str,
+        *,
+        parent_session_id: str = "",
+        reset: bool = False,
+        rewound: bool = False,
+        **kwargs: object,
     ) -> None:
         """Follow Hermes to another session id. A compaction continues the same conversation."""
         del rewound
         if kwargs.get("reason") == "compression" and not reset:
-            self.shared.goes_on(parent_session_id or self.session, new_session_id)
+            self.shared.continue_session(parent_session_id or self.session, new_session_id)
         elif new_session_id != self.session:
             self._shown = set()
             if self._writes:
-                self.shared.remembers(new_session_id, *self._whose)
+                self.shared.begin_session(new_session_id, *self._owner)
         self.session = new_session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
@@ -142,19 +161,19 @@ class MemoristMemoryProvider(MemoryProvider):
         """End the session: write everything and release its files."""
         if self.session:
             self._conversation("").close()
-            self.shared.forget(self.session)
+            self.shared.end_session(self.session)
 
-    def _conversation(self, session_id: str) -> Conversation:
+    def _conversation(self, session_id: str) -> HostConversation:
         return self.shared.conversation(session_id or self.session)
 
 
 class MemoristEngine(ContextEngine):
     """Compaction by memorist in place of Hermes' own."""
 
-    reaches = frozenset({"notes", "compaction"})
+    features = frozenset({"notes", "compaction"})
 
-    def __init__(self, shared: Shared | None = None) -> None:
-        self.shared = shared or Shared()
+    def __init__(self, shared: HermesState | None = None) -> None:
+        self.shared = shared or HermesState()
         self.session = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
@@ -171,7 +190,13 @@ class MemoristEngine(ContextEngine):
         return "memorist"
 
     def update_model(
-        self, model: str, context_length: int, base_url: str = "", api_key: str = "", provider: str = "", api_mode: str = ""
+        self,
+        model: str,
+        context_length: int,
+        base_url: str = "",
+        api_key: str = "",
+        provider: str = "",
+        api_mode: str = "",
     ) -> None:
         """Set the model and its window.
 
@@ -180,7 +205,7 @@ class MemoristEngine(ContextEngine):
         del base_url, api_key, provider, api_mode
         self.shared.model = model
         self.context_length = context_length
-        own = limits_of({"model": model}, self.shared.attached.engine.settings).auto
+        own = thresholds_for({"model": model}, self.shared.attached.engine.settings).auto
         self.threshold_tokens = min(own, int(context_length * _ENGINE_SHARE))
 
     def update_from_response(self, usage: dict[str, Any]) -> None:
@@ -191,7 +216,11 @@ class MemoristEngine(ContextEngine):
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
         """Whether the conversation is too large."""
-        return (self.last_prompt_tokens if prompt_tokens is None else prompt_tokens) >= self.threshold_tokens > 0
+        return (
+            (self.last_prompt_tokens if prompt_tokens is None else prompt_tokens)
+            >= self.threshold_tokens
+            > 0
+        )
 
     def compress(
         self,
@@ -208,94 +237,122 @@ class MemoristEngine(ContextEngine):
         """
         del current_tokens
         conversation = self.shared.conversation(self.session)
-        given: Originals[dict[str, Any]] = Originals()
+        given: MessageMap[dict[str, Any]] = MessageMap()
 
         def make() -> JsonObject:
             for message in messages:
-                given.add(message, [wire_of(message)])
+                given.add(message, [encode_message(message)])
             return {"model": self.shared.model, "messages": given.items}
 
         def back(sent: JsonObject) -> list[dict[str, Any]]:
-            return given.back(sent["messages"], lambda items: [dict(item) for item in items])
+            return given.restore(sent["messages"], lambda items: [dict(item) for item in items])
 
         smaller = conversation.prepare_mapped(make, back, messages)
-        if _same(smaller, messages) and (focus_topic or force):
+        if _is_same(smaller, messages) and (focus_topic or force):
             try:
                 conversation.compact("\n\n".join(filter(None, (focus_topic, memory_context))))
             except MemoristError as error:
-                _log.warning("memorist could not make the conversation %r smaller: %s", self.session, error)
-            smaller = conversation.prepare_mapped(lambda: {"model": self.shared.model, "messages": given.items}, back, messages)
-        elif _same(smaller, messages):
+                _log.warning(
+                    "memorist could not make the conversation %r smaller: %s", self.session, error
+                )
+            smaller = conversation.prepare_mapped(
+                lambda: {"model": self.shared.model, "messages": given.items}, back, messages
+            )
+        elif _is_same(smaller, messages):
             smaller = conversation.recover_mapped(back) or messages
-        if not _same(smaller, messages):
+        if not _is_same(smaller, messages):
             self.compression_count += 1
-            self.shared.keep(self.session, smaller)
+            self.shared.store_history(self.session, smaller)
         return smaller
 
     def on_session_start(self, session_id: str, **kwargs: object) -> None:
         """Begin a session, or continue one under another id after a compaction."""
         if kwargs.get("boundary_reason") == "compression":
-            self.shared.goes_on(str(kwargs.get("old_session_id") or self.session), session_id)
+            self.shared.continue_session(
+                str(kwargs.get("old_session_id") or self.session), session_id
+            )
         self.session = session_id
 
     def get_tool_schemas(self) -> list[dict[str, Any]]:
         """The fetch tool, where it was requested."""
-        return [dict(fetch_tool(FORMAT)["function"])] if self.shared.fetch else []
+        return [dict(build_fetch_tool(FORMAT)["function"])] if self.shared.fetch else []
 
     def handle_tool_call(self, name: str, args: dict[str, Any], **kwargs: object) -> str:
         """Answer a call of the fetch tool."""
         del kwargs
-        if name != FETCH_NAME:
+        if name != FETCH_TOOL_NAME:
             return msgspec.json.encode({"error": f"memorist has no tool {name}"}).decode()
         try:
             text = self.shared.conversation(self.session).fetch(str(args.get("id", "")))
         except MemoristError as error:
             return msgspec.json.encode({"error": str(error)}).decode()
-        return msgspec.json.encode({"error": "there is nothing of that id"} if text is None else {"text": text}).decode()
+        return msgspec.json.encode(
+            {"error": "there is nothing of that id"} if text is None else {"text": text}
+        ).decode()
 
 
-def _same(messages: Sequence[object], others: Sequence[object]) -> bool:
-    return len(messages) == len(others) and all(one is other for one, other in zip(messages, others, strict=True))
+def _is_same(messages: Sequence[object], others: Sequence[object]) -> bool:
+    return len(messages) == len(others) and all(
+        one is other for one, other in zip(messages, others, strict=True)
+    )
 
 
-_known: dict[tuple[object, ...], Shared] = {}
+_shared_states: dict[tuple[object, ...], HermesState] = {}
 """The shared state by its options:
 
 Hermes loads a plug-in's file once for the provider and once for the engine.
 """
 
-Registry = object
+HermesRegistry = object
 """What Hermes passes to `register`: different classes for providers and for the rest, with nothing
 in common.
 """
 
 
 def plugin(
-    *, project: str | Path | None = None, fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
-) -> Callable[[Registry], None]:
-    """Return a `register` for a plug-in of Hermes. Called again with the same options, as Hermes does, it shares one engine.
+    *,
+    project: str | Path | None = None,
+    fetch: bool = False,
+    attached: EngineThread | None = None,
+    **engine: Unpack[EngineArguments],
+) -> Callable[[HermesRegistry], None]:
+    """Return a `register` for a plug-in of Hermes. Called again with the same options, as Hermes
+    does, it shares one engine.
 
     Args:
-        project: folder that memories belong to; without it they belong to Hermes' profile, or to the user of a gateway.
+        project: folder that memories belong to; without it they belong to Hermes' profile, or to
+            the user of a gateway.
         fetch: offer the model a tool that fetches back what was removed.
-        attached: a shared engine; without it one is opened with the arguments of `Memorist`, on first use.
+        attached: a shared engine; without it one is opened with the arguments of `Memorist`, on
+            first use.
         **engine: the arguments of `Memorist`.
     """
-    key = (str(project), fetch, id(attached), os.environ.get("MEMORIST_HOME"), repr(sorted(engine.items(), key=lambda item: item[0])))
+    key = (
+        str(project),
+        fetch,
+        id(attached),
+        os.environ.get("MEMORIST_HOME"),
+        repr(sorted(engine.items(), key=lambda item: item[0])),
+    )
 
-    def register(context: Registry) -> None:
-        if key not in _known:
-            _known[key] = Shared(project=project, fetch=fetch, attached=attached, **engine)
-        shared = _known[key]
-        for offer, make in (("register_memory_provider", MemoristMemoryProvider), ("register_context_engine", MemoristEngine)):
+    def register(context: HermesRegistry) -> None:
+        if key not in _shared_states:
+            _shared_states[key] = HermesState(
+                project=project, fetch=fetch, attached=attached, **engine
+            )
+        shared = _shared_states[key]
+        for offer, make in (
+            ("register_memory_provider", MemoristMemoryProvider),
+            ("register_context_engine", MemoristEngine),
+        ):
             take = getattr(context, offer, None)
             if take is not None:
                 take(make(shared))
         hook = getattr(context, "register_hook", None)
         if hook is not None:
-            hook("pre_llm_call", shared.begin_turn)
-            hook("pre_api_request", shared.call)
-            hook("post_api_request", shared.answer)
+            hook("pre_llm_call", shared.on_llm_call)
+            hook("pre_api_request", shared.on_api_request)
+            hook("post_api_request", shared.on_api_response)
 
     return register
 

@@ -1,4 +1,5 @@
-"""memorist in LangChain and deepagents: a middleware that changes what the model is shown, and leaves the agent's state alone.
+"""memorist in LangChain and deepagents: a middleware that changes what the model is shown, and
+leaves the agent's state alone.
 
 agent = create_agent(model, tools, middleware=[MemoristMiddleware(project=".")], checkpointer=…)
 """
@@ -16,93 +17,108 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.runtime import Runtime
 
-from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.conversation import Conversation
-from memorist.adapters.langchain_messages import item_of, messages_of, reply_of
-from memorist.adapters.originals import Originals
-from memorist.adapters.refusals import says_too_long
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
+from memorist.adapters.message_map import MessageMap
+from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
-from memorist.engine.fetching import FETCH_NAME, fetch_tool
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
 from memorist.errors import FormatError
-from memorist.session_memory.trigger import Host
+from memorist.session_memory.trigger import HostInfo
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
 
 class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
-    """Session memory, compaction, recall and extraction for an agent of `create_agent` or `create_deep_agent`, sync and async.
+    """Session memory, compaction, recall and extraction for an agent of `create_agent` or
+    `create_deep_agent`, sync and async.
 
     A session is a thread: its `thread_id`; without one, the conversation that starts with the same
     message (its id). An agent within an agent has a session of its own.
 
     Args:
-        project: root folder of the project; memories belong to it. Without one nothing is remembered across sessions.
+        project: root folder of the project; memories belong to it. Without one nothing is
+            remembered across sessions.
         fetch: offer the model a tool that fetches back what was removed.
-        attached: an engine shared with other agents; without it one is opened with the arguments of `Memorist`.
+        attached: an engine shared with other agents; without it one is opened with the arguments of
+            `Memorist`.
         **engine: the arguments of `Memorist`.
     """
 
-    reaches = REACHES
+    features = FEATURES
 
     def __init__(
-        self, *, project: str | Path = "", fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
+        self,
+        *,
+        project: str | Path = "",
+        fetch: bool = False,
+        attached: EngineThread | None = None,
+        **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__()
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
         self._project = str(project)
-        self.tools: Sequence[BaseTool] = [self._fetch_tool()] if fetch else []
+        self.tools: Sequence[BaseTool] = [self._build_fetch_tool()] if fetch else []
 
-    def conversation(self, session: str) -> Conversation:
-        """Return the conversation of a session by its thread id: for its notes, or to compact it.
-        """
+    def conversation(self, session: str) -> HostConversation:
+        """Return the conversation of a session by its thread id: for its notes, or to compact it."""
         return self.attached.conversation(session, project=self._project, format="openai_chat")
 
-    def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> ModelResponse[Any]:
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
         """Send the prepared request; once more, smaller, if the provider refuses it as too long."""
-        talk, mapped = self._of(request), Mapped(request)
-        prepared = talk.prepare_mapped(mapped.body, mapped.back, request)
+        talk, mapped = self._request_conversation(request), LangChainRequest(request)
+        prepared = talk.prepare_mapped(mapped.encode, mapped.decode, request)
         try:
             response = handler(prepared)
         except Exception as error:  # providers differ; other errors are re-raised
-            again = talk.recover_mapped(mapped.back) if says_too_long(error) else None
+            again = talk.recover_mapped(mapped.decode) if is_too_long_error(error) else None
             if again is None:
                 raise
             response = handler(again)
-        talk.observe_mapped(lambda: reply_of(_reply(response)))
+        talk.observe_mapped(lambda: encode_reply(_model_message(response)))
         return response
 
     async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
-        talk, mapped = self._of(request), Mapped(request)
-        prepared = await talk.aprepare_mapped(mapped.body, mapped.back, request)
+        talk, mapped = self._request_conversation(request), LangChainRequest(request)
+        prepared = await talk.aprepare_mapped(mapped.encode, mapped.decode, request)
         try:
             response = await handler(prepared)
         except Exception as error:  # providers differ; other errors are re-raised
-            again = await talk.arecover_mapped(mapped.back) if says_too_long(error) else None
+            again = await talk.arecover_mapped(mapped.decode) if is_too_long_error(error) else None
             if again is None:
                 raise
             response = await handler(again)
-        await talk.aobserve_mapped(lambda: reply_of(_reply(response)))
+        await talk.aobserve_mapped(lambda: encode_reply(_model_message(response)))
         return response
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """End the turn."""
-        self._talk(runtime, state["messages"]).end_turn()
+        self._run_conversation(runtime, state["messages"]).end_turn()
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """As `after_agent`."""
-        await self._talk(runtime, state["messages"]).aend_turn()
+        await self._run_conversation(runtime, state["messages"]).aend_turn()
 
-    def _of(self, request: ModelRequest[Any]) -> Conversation:
-        return self._talk(request.runtime, request.state.get("messages") or request.messages)
+    def _request_conversation(self, request: ModelRequest[Any]) -> HostConversation:
+        return self._run_conversation(
+            request.runtime, request.state.get("messages") or request.messages
+        )
 
-    def _talk(self, runtime: Runtime[Any] | ToolRuntime | None, messages: Sequence[BaseMessage]) -> Conversation:
+    def _run_conversation(
+        self, runtime: Runtime[Any] | ToolRuntime | None, messages: Sequence[BaseMessage]
+    ) -> HostConversation:
         """Return the conversation of a run.
 
         Without a thread, the first message identifies it: LangGraph gives each message a permanent
@@ -115,53 +131,70 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if nested or not names:
             names.append((messages[0].id if messages else None) or uuid.uuid4().hex)
         self.session = "/".join(names)
-        return self.attached.conversation(self.session, project=self._project, format="openai_chat", host=Host(main=not nested))
+        return self.attached.conversation(
+            self.session,
+            project=self._project,
+            format="openai_chat",
+            host=HostInfo(main=not nested),
+        )
 
-    def _fetch_tool(self) -> BaseTool:
+    def _build_fetch_tool(self) -> BaseTool:
         def fetch(id: str, runtime: ToolRuntime) -> str:
-            return self._talk(runtime, runtime.state["messages"]).fetched(id)
+            return self._run_conversation(runtime, runtime.state["messages"]).answer_fetch(id)
 
         async def afetch(id: str, runtime: ToolRuntime) -> str:
-            return await self._talk(runtime, runtime.state["messages"]).afetched(id)
+            return await self._run_conversation(runtime, runtime.state["messages"]).aanswer_fetch(
+                id
+            )
 
-        description = fetch_tool("openai_chat")["function"]["description"]
-        return StructuredTool.from_function(fetch, afetch, name=FETCH_NAME, description=description)
+        description = build_fetch_tool("openai_chat")["function"]["description"]
+        return StructuredTool.from_function(
+            fetch, afetch, name=FETCH_TOOL_NAME, description=description
+        )
 
 
-class Mapped:
+class LangChainRequest:
     """A LangChain request encoded for memorist, and the way back."""
 
     def __init__(self, request: ModelRequest[Any]) -> None:
         self._request = request
-        self._originals: Originals[AnyMessage] = Originals()
+        self._message_map: MessageMap[AnyMessage] = MessageMap()
 
-    def body(self) -> JsonObject:
+    def encode(self) -> JsonObject:
         """Encode the request as Chat Completions.
 
         Instructions and tools are not included: they stay unchanged, and other middleware may
         change them per call. They still count, through the usage that the model reports.
         """
         request = self._request
-        self._originals = Originals((message, (item_of(message),)) for message in request.messages)
-        body: JsonObject = {"model": _name(request), "messages": self._originals.items}
-        limit = request.model_settings.get("max_tokens") or getattr(request.model, "max_tokens", None)
+        self._message_map = MessageMap(
+            (message, (encode_message(message),)) for message in request.messages
+        )
+        body: JsonObject = {"model": _model_name(request), "messages": self._message_map.items}
+        limit = request.model_settings.get("max_tokens") or getattr(
+            request.model, "max_tokens", None
+        )
         return {**body, "max_completion_tokens": limit} if isinstance(limit, int) else body
 
-    def back(self, body: JsonObject) -> ModelRequest[Any]:
+    def decode(self, body: JsonObject) -> ModelRequest[Any]:
         """Return the request to send; the same object when nothing was changed."""
         hosts = self._request.messages
-        messages = self._originals.back(body["messages"], lambda run: messages_of(run, hosts))
-        if len(messages) == len(hosts) and all(one is other for one, other in zip(messages, hosts, strict=True)):
+        messages = self._message_map.restore(
+            body["messages"], lambda run: decode_messages(run, hosts)
+        )
+        if len(messages) == len(hosts) and all(
+            one is other for one, other in zip(messages, hosts, strict=True)
+        ):
             return self._request
         return self._request.override(messages=messages)
 
 
-def _name(request: ModelRequest[Any]) -> str:
+def _model_name(request: ModelRequest[Any]) -> str:
     model = request.model
     return str(getattr(model, "model_name", None) or getattr(model, "model", None) or "")
 
 
-def _reply(response: object) -> AIMessage:
+def _model_message(response: object) -> AIMessage:
     """The model's message in a response, which may also hold a structured answer.
 
     Raises FormatError when there is none.

@@ -11,14 +11,32 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+)
 from langchain_core.messages.tool import tool_call
 
 from memorist.core.messages import JsonObject
 
-_TEXTS = frozenset({"text", "output_text", "input_text"})
-_UNSAID = frozenset(
-    {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "tool_use", "tool_call", "tool_call_chunk", "function_call"}
+_TEXT_TYPES = frozenset({"text", "output_text", "input_text"})
+_OMITTED_TYPES = frozenset(
+    {
+        "thinking",
+        "redacted_thinking",
+        "reasoning",
+        "reasoning_content",
+        "tool_use",
+        "tool_call",
+        "tool_call_chunk",
+        "function_call",
+    }
 )
 """Content blocks of a reply that are not text: tool calls are also listed beside the content, and
 thinking stays in LangChain's message.
@@ -26,29 +44,39 @@ thinking stays in LangChain's message.
 _ENCODE = msgspec.json.Encoder(enc_hook=repr).encode
 
 
-def item_of(message: BaseMessage) -> JsonObject:
+def encode_message(message: BaseMessage) -> JsonObject:
     """Encode one message."""
     match message:
         case AIMessage():
-            return _assistant(message)
+            return _encode_assistant(message)
         case ToolMessage():
-            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _content(message.content)}
+            return {
+                "role": "tool",
+                "tool_call_id": message.tool_call_id,
+                "content": _encode_content(message.content),
+            }
         case SystemMessage():
-            return {"role": "system", "content": _content(message.content)}
+            return {"role": "system", "content": _encode_content(message.content)}
         case ChatMessage():
-            return {"role": message.role, "content": _content(message.content)}
+            return {"role": message.role, "content": _encode_content(message.content)}
         case _:
             # What a middleware wrote, such as a summary, is not a user message.
             role = "developer" if message.additional_kwargs.get("lc_source") else "user"
-            return {"role": role, "content": _content(message.content)}
+            return {"role": role, "content": _encode_content(message.content)}
 
 
-def _assistant(message: AIMessage) -> JsonObject:
-    calls = [_call(call["id"], call["name"], _json(call["args"])) for call in message.tool_calls]
-    calls += [_call(call["id"], call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls]
-    content = _content(message.content)
+def _encode_assistant(message: AIMessage) -> JsonObject:
+    calls = [
+        _encode_call(call["id"], call["name"], _encode_json(call["args"]))
+        for call in message.tool_calls
+    ]
+    calls += [
+        _encode_call(call["id"], call["name"] or "", call["args"] or "")
+        for call in message.invalid_tool_calls
+    ]
+    content = _encode_content(message.content)
     if not isinstance(content, str):
-        parts = [part for part in content if part["type"] not in _UNSAID]
+        parts = [part for part in content if part["type"] not in _OMITTED_TYPES]
         plain = all(part["type"] == "text" and isinstance(part.get("text"), str) for part in parts)
         content = "".join(part["text"] for part in parts) if plain else parts
     if not calls:
@@ -56,33 +84,38 @@ def _assistant(message: AIMessage) -> JsonObject:
     return {"role": "assistant", "content": content or None, "tool_calls": calls}
 
 
-def _call(id: str | None, name: str, arguments: str) -> JsonObject:
+def _encode_call(id: str | None, name: str, arguments: str) -> JsonObject:
     return {"id": id or "", "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def _json(value: object) -> str:
+def _encode_json(value: object) -> str:
     return _ENCODE(value).decode()
 
 
-def _content(content: str | Iterable[str | dict[str, Any]]) -> str | list[JsonObject]:
-    return content if isinstance(content, str) else _parts(content)
+def _encode_content(content: str | Iterable[str | dict[str, Any]]) -> str | list[JsonObject]:
+    return content if isinstance(content, str) else _encode_parts(content)
 
 
-def _parts(content: Iterable[str | dict[str, Any]]) -> list[JsonObject]:
-    return [{"type": "text", "text": part} if isinstance(part, str) else _part(part) for part in content]
+def _encode_parts(content: Iterable[str | dict[str, Any]]) -> list[JsonObject]:
+    return [
+        {"type": "text", "text": part} if isinstance(part, str) else _encode_part(part)
+        for part in content
+    ]
 
 
-def _part(part: dict[str, Any]) -> JsonObject:
+def _encode_part(part: dict[str, Any]) -> JsonObject:
     """Encode a content block: text and images as in Chat Completions, everything else unchanged."""
     kind = str(part.get("type", ""))
-    if kind in _TEXTS and isinstance(part.get("text"), str):
+    if kind in _TEXT_TYPES and isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
-    plain: JsonObject = msgspec.json.decode(_ENCODE({**part, "type": kind}))  # bytes become base64, other non-JSON values their repr
-    link = _picture(plain) if kind == "image" else None
+    plain: JsonObject = msgspec.json.decode(
+        _ENCODE({**part, "type": kind})
+    )  # bytes become base64, other non-JSON values their repr
+    link = _picture_url(plain) if kind == "image" else None
     return plain if link is None else {"type": "image_url", "image_url": {"url": link}}
 
 
-def _picture(part: dict[str, Any]) -> str | None:
+def _picture_url(part: dict[str, Any]) -> str | None:
     """The URL of an image in LangChain's or Anthropic's own block."""
     source = part.get("source")
     held = source if isinstance(source, dict) else part
@@ -93,20 +126,22 @@ def _picture(part: dict[str, Any]) -> str | None:
     return f"data:{kind};base64,{data}" if isinstance(data, str) else None
 
 
-def messages_of(items: Iterable[JsonObject], hosts: Iterable[BaseMessage]) -> list[AnyMessage]:
+def decode_messages(items: Iterable[JsonObject], hosts: Iterable[BaseMessage]) -> list[AnyMessage]:
     """Decode items that memorist added or changed.
 
     A changed tool result keeps the id, name and artifact of the host's.
     """
-    results = {message.tool_call_id: message for message in hosts if isinstance(message, ToolMessage)}
-    return [_message(item, results) for item in items]
+    results = {
+        message.tool_call_id: message for message in hosts if isinstance(message, ToolMessage)
+    }
+    return [_decode_message(item, results) for item in items]
 
 
-def _message(item: JsonObject, results: Mapping[str, ToolMessage]) -> AnyMessage:
+def _decode_message(item: JsonObject, results: Mapping[str, ToolMessage]) -> AnyMessage:
     content = item.get("content") or ""
     match item.get("role"):
         case "assistant":
-            calls = [_read_call(call) for call in item.get("tool_calls") or ()]
+            calls = [_decode_call(call) for call in item.get("tool_calls") or ()]
             return AIMessage(content=content, tool_calls=calls)
         case "tool":
             own = results.get(item["tool_call_id"])
@@ -121,18 +156,28 @@ def _message(item: JsonObject, results: Mapping[str, ToolMessage]) -> AnyMessage
             return HumanMessage(content=content)
 
 
-def _read_call(call: JsonObject) -> ToolCall:
+def _decode_call(call: JsonObject) -> ToolCall:
     function = call["function"]
-    return tool_call(name=function["name"], args=msgspec.json.decode(function["arguments"] or "{}"), id=call["id"])
+    return tool_call(
+        name=function["name"],
+        args=msgspec.json.decode(function["arguments"] or "{}"),
+        id=call["id"],
+    )
 
 
-def reply_of(message: AIMessage) -> JsonObject:
+def encode_reply(message: AIMessage) -> JsonObject:
     """Encode a reply, with its usage where the provider reported it."""
     facts = message.response_metadata
     body: JsonObject = {
         "id": message.id,
         "model": facts.get("model_name") or facts.get("model") or "",
-        "choices": [{"index": 0, "message": _assistant(message), "finish_reason": facts.get("finish_reason") or facts.get("stop_reason")}],
+        "choices": [
+            {
+                "index": 0,
+                "message": _encode_assistant(message),
+                "finish_reason": facts.get("finish_reason") or facts.get("stop_reason"),
+            }
+        ],
     }
     usage = message.usage_metadata
     if usage is not None:

@@ -1,7 +1,7 @@
 """LiteLLM: a logger for its callbacks, and calls for where its hooks do not reach.
 
-litellm.callbacks = [MemoristLogger(project=".")]       # every async call, through the router or the proxy server too
-reply = memorist.completion(model=…, messages=…)         # a blocking call
+litellm.callbacks = [MemoristLogger(project=".")]       # every async call, through the router or
+the proxy server too reply = memorist.completion(model=…, messages=…)         # a blocking call
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from litellm import CustomStreamWrapper, ModelResponse
 from litellm.exceptions import ContextWindowExceededError
 from litellm.integrations.custom_logger import CustomLogger
 
-from memorist.adapters.wire_plug import Exchange, PlugOptions, WirePlug
+from memorist.adapters.wire_adapter import AdapterOptions, WireAdapter, WireCall
 from memorist.core.messages import JsonObject
 
 FORMATS = {
@@ -26,126 +26,157 @@ FORMATS = {
     "anthropic_messages": "anthropic",
 }
 """Wire format by LiteLLM's call type."""
-HISTORY = {"openai_chat": "messages", "openai_responses": "input", "anthropic": "messages"}
+HISTORY_ARGUMENTS = {
+    "openai_chat": "messages",
+    "openai_responses": "input",
+    "anthropic": "messages",
+}
 """The argument that holds the growing list."""
-SAID = ("system", "instructions", "tools", "max_tokens", "max_completion_tokens", "max_output_tokens")
+SIZE_ARGUMENTS = (
+    "system",
+    "instructions",
+    "tools",
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+)
 """Other arguments of a call that count toward its size."""
-KEPT_BY_THE_PROVIDER = ("previous_response_id", "conversation", "prompt")
+PROVIDER_HISTORY_ARGUMENTS = ("previous_response_id", "conversation", "prompt")
 """Arguments of a call whose history the provider keeps."""
-MOST_OPEN = 10_000
+MAX_OPEN_CALLS = 10_000
 """Calls in flight whose replies are awaited.
 
 Our choice; LiteLLM does not report a failed call, which is dropped by this bound.
 """
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
 
-class MemoristLogger(WirePlug, CustomLogger):
+class MemoristLogger(WireAdapter, CustomLogger):
     """For `litellm.callbacks` and the callbacks of LiteLLM's proxy server. Takes `AdapterOptions`.
 
     A call belongs to the conversation that it names by `litellm_session_id` or
-    `metadata={"session_id": …}`, else to the adapter's default one. On the proxy server, which has many
-    users, a call that names none passes unchanged; conversations of different keys are kept apart.
+    `metadata={"session_id": …}`, else to the adapter's default one. On the proxy server, which has
+    many users, a call that names none passes unchanged; conversations of different keys are kept
+    apart.
 
-    LiteLLM calls its callbacks before an async call (`acompletion`, `aresponses`, `anthropic_messages`),
-    but not before a blocking `completion`. For that one, and to have a request that was refused as too
-    long sent once more, call `completion` and `acompletion` of this object.
+    LiteLLM calls its callbacks before an async call (`acompletion`, `aresponses`,
+    `anthropic_messages`), but not before a blocking `completion`. For that one, and to have a
+    request that was refused as too long sent once more, call `completion` and `acompletion` of this
+    object.
     """
 
     formats = ("openai_chat", "openai_responses", "anthropic")
 
-    def __init__(self, **options: Unpack[PlugOptions]) -> None:
-        WirePlug.__init__(self, **options)
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
+        WireAdapter.__init__(self, **options)
         CustomLogger.__init__(self)
-        self._open: OrderedDict[str, Exchange] = OrderedDict()
+        self._open_calls: OrderedDict[str, WireCall] = OrderedDict()
 
-    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: object) -> dict[str, Any] | None:
+    async def async_pre_call_deployment_hook(
+        self, kwargs: dict[str, Any], call_type: object
+    ) -> dict[str, Any] | None:
         """LiteLLM's hook before a call goes out."""
         format = FORMATS.get(str(getattr(call_type, "value", call_type)))
-        body = None if format is None else _body(kwargs, format)
-        if format is None or body is None or self.kept_elsewhere(kwargs, KEPT_BY_THE_PROVIDER):
+        body = None if format is None else _request_body(kwargs, format)
+        if (
+            format is None
+            or body is None
+            or self.has_provider_history(kwargs, PROVIDER_HISTORY_ARGUMENTS)
+        ):
             return None
-        named = _session(kwargs)
+        named = _session_name(kwargs)
         if named is None and "proxy_server_request" in kwargs:
             return None
-        exchange = self.exchange(format, named)
+        exchange = self.begin_call(format, named)
         if exchange is None:
             return None
-        prepared = await exchange.arequest(body)
-        self._began(str(kwargs.get("litellm_call_id", "")), exchange)
-        return {**kwargs, **_changed(body, prepared)}
+        prepared = await exchange.aprepare(body)
+        self._track_call(str(kwargs.get("litellm_call_id", "")), exchange)
+        return {**kwargs, **_changed_arguments(body, prepared)}
 
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: object, *_: object, **__: object
     ) -> None:
         """LiteLLM's hook after a reply that was not streamed."""
-        exchange = self._open.pop(str(request_data.get("litellm_call_id", "")), None)
+        exchange = self._open_calls.pop(str(request_data.get("litellm_call_id", "")), None)
         if exchange is not None:
-            await exchange.aanswered(response)
+            await exchange.aobserve(response)
 
-    async def async_log_success_event(self, kwargs: dict[str, Any], response_obj: object, *_: object, **__: object) -> None:
+    async def async_log_success_event(
+        self, kwargs: dict[str, Any], response_obj: object, *_: object, **__: object
+    ) -> None:
         """LiteLLM's hook after any reply, streamed ones too.
 
         It comes a little later, possibly after the next request.
         """
-        exchange = self._open.pop(str(kwargs.get("litellm_call_id", "")), None)
+        exchange = self._open_calls.pop(str(kwargs.get("litellm_call_id", "")), None)
         if exchange is not None:
-            await exchange.aanswered(kwargs.get("async_complete_streaming_response") or response_obj)
+            await exchange.aobserve(kwargs.get("async_complete_streaming_response") or response_obj)
 
-    def _began(self, call: str, exchange: Exchange) -> None:
-        self._open[call] = exchange
-        while len(self._open) > MOST_OPEN:
-            self._open.popitem(last=False)
+    def _track_call(self, call: str, exchange: WireCall) -> None:
+        self._open_calls[call] = exchange
+        while len(self._open_calls) > MAX_OPEN_CALLS:
+            self._open_calls.popitem(last=False)
 
     def completion(self, **call: object) -> ModelResponse | CustomStreamWrapper:
         """`litellm.completion`, with memorist before and after it."""
-        exchange, body = self._taken(call)
+        exchange, body = self._begin_completion(call)
         if exchange is None or body is None:
             return litellm.completion(**call)
-        with self.apart():
+        with self.bypass():
             try:
-                reply = litellm.completion(**{**call, **_changed(body, exchange.request(body))})
+                reply = litellm.completion(
+                    **{**call, **_changed_arguments(body, exchange.prepare(body))}
+                )
             except ContextWindowExceededError:
-                smaller = exchange.too_long()
+                smaller = exchange.recover()
                 if smaller is None:
                     raise
-                reply = litellm.completion(**{**call, **_changed(body, smaller)})
+                reply = litellm.completion(**{**call, **_changed_arguments(body, smaller)})
         if call.get("stream"):
-            return cast("CustomStreamWrapper", _Chunks(reply, exchange))
-        exchange.answered(reply)
+            return cast("CustomStreamWrapper", _ObservedStream(reply, exchange))
+        exchange.observe(reply)
         return reply
 
     async def acompletion(self, **call: object) -> ModelResponse | CustomStreamWrapper:
         """`litellm.acompletion`, with memorist before and after it."""
-        exchange, body = self._taken(call)
+        exchange, body = self._begin_completion(call)
         if exchange is None or body is None:
             return await litellm.acompletion(**call)
-        with self.apart():
+        with self.bypass():
             try:
-                reply = await litellm.acompletion(**{**call, **_changed(body, await exchange.arequest(body))})
+                reply = await litellm.acompletion(
+                    **{**call, **_changed_arguments(body, await exchange.aprepare(body))}
+                )
             except ContextWindowExceededError:
-                smaller = await exchange.atoo_long()
+                smaller = await exchange.arecover()
                 if smaller is None:
                     raise
-                reply = await litellm.acompletion(**{**call, **_changed(body, smaller)})
+                reply = await litellm.acompletion(**{**call, **_changed_arguments(body, smaller)})
         if call.get("stream"):
-            return cast("CustomStreamWrapper", _Chunks(reply, exchange))
-        await exchange.aanswered(reply)
+            return cast("CustomStreamWrapper", _ObservedStream(reply, exchange))
+        await exchange.aobserve(reply)
         return reply
 
-    def _taken(self, call: Mapping[str, Any]) -> tuple[Exchange | None, JsonObject | None]:
-        body = _body(call, "openai_chat")
-        return (None, None) if body is None else (self.exchange("openai_chat", _session(call)), body)
+    def _begin_completion(
+        self, call: Mapping[str, Any]
+    ) -> tuple[WireCall | None, JsonObject | None]:
+        body = _request_body(call, "openai_chat")
+        return (
+            (None, None)
+            if body is None
+            else (self.begin_call("openai_chat", _session_name(call)), body)
+        )
 
 
-class _Chunks:
+class _ObservedStream:
     """A streamed reply as LiteLLM yields it; the whole reply is observed at its end."""
 
-    def __init__(self, stream: CustomStreamWrapper, exchange: Exchange) -> None:
+    def __init__(self, stream: CustomStreamWrapper, call: WireCall) -> None:
         self._stream = stream
-        self._exchange = exchange
+        self._call = call
 
     def __getattr__(self, name: str) -> object:
         """Delegate to LiteLLM's stream."""
@@ -159,7 +190,7 @@ class _Chunks:
             yield chunk
         whole = litellm.stream_chunk_builder(chunks)
         if whole is not None:
-            self._exchange.answered(whole)
+            self._call.observe(whole)
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         chunks = []
@@ -168,24 +199,28 @@ class _Chunks:
             yield chunk
         whole = litellm.stream_chunk_builder(chunks)
         if whole is not None:
-            await self._exchange.aanswered(whole)
+            await self._call.aobserve(whole)
 
 
-def _body(call: Mapping[str, Any], format: str) -> JsonObject | None:
+def _request_body(call: Mapping[str, Any], format: str) -> JsonObject | None:
     """The request as the engine reads it; None where the history is not passed by keyword."""
-    key = HISTORY[format]
+    key = HISTORY_ARGUMENTS[format]
     if not isinstance(call.get(key), list | str):
         return None
     model = str(call.get("model", ""))
-    return {"model": model.partition("/")[2] or model, key: call[key], **{name: call[name] for name in SAID if call.get(name) is not None}}
+    return {
+        "model": model.partition("/")[2] or model,
+        key: call[key],
+        **{name: call[name] for name in SIZE_ARGUMENTS if call.get(name) is not None},
+    }
 
 
-def _changed(body: JsonObject, prepared: JsonObject) -> dict[str, Any]:
+def _changed_arguments(body: JsonObject, prepared: JsonObject) -> dict[str, Any]:
     """The arguments that memorist changed."""
     return {name: value for name, value in prepared.items() if body.get(name) is not value}
 
 
-def _session(call: Mapping[str, Any]) -> str | None:
+def _session_name(call: Mapping[str, Any]) -> str | None:
     """The conversation that a call names; on the proxy server prefixed with the key's hash."""
     metadata: dict[str, Any] = {}
     for name in ("litellm_metadata", "metadata"):

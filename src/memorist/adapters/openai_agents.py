@@ -1,7 +1,9 @@
-"""memorist in the OpenAI Agents SDK: a session whose filter shows the model what memorist prepared, with any model that the SDK can call.
+"""memorist in the OpenAI Agents SDK: a session whose filter shows the model what memorist prepared,
+with any model that the SDK can call.
 
 session = MemoristSession("thread-1", project=".")
-await Runner.run(agent, text, session=session, run_config=session.run_config(), hooks=session.hooks())
+await Runner.run(agent, text, session=session, run_config=session.run_config(),
+hooks=session.hooks())
 """
 
 from __future__ import annotations
@@ -31,14 +33,14 @@ from agents.memory import Session, SessionSettings
 from agents.run import CallModelData, ModelInputData
 from agents.tool_context import ToolContext
 
-from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.conversation import Conversation
-from memorist.adapters.originals import Originals
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
-from memorist.engine.fetching import FETCH_NAME, fetch_tool
-from memorist.engine.host_history import as_sent
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
+from memorist.engine.host_history import to_plain_json
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides.
 
 A request that the provider refuses as too long cannot be sent again from a hook.
@@ -46,20 +48,24 @@ A request that the provider refuses as too long cannot be sent again from a hook
 
 
 class MemoristSession:
-    """A conversation: the SDK's session, the filter of its model calls and its hooks in one. Give all three to `Runner.run`.
+    """A conversation: the SDK's session, the filter of its model calls and its hooks in one. Give
+    all three to `Runner.run`.
 
-    The whole history stays in `underlying`; compaction changes only what the model is shown. An agent that
-    is used as a tool is left alone: it has a conversation of its own.
+    The whole history stays in `underlying`; compaction changes only what the model is shown. An
+    agent that is used as a tool is left alone: it has a conversation of its own.
 
     Args:
         session_id: names the conversation; generated where it is empty.
-        project: root folder of the project; memories belong to it. Without one nothing is remembered across sessions.
-        underlying: the SDK's session that stores the history; an in-memory `SQLiteSession` by default.
-        attached: an engine shared with other sessions; without it one is opened with the arguments of `Memorist`.
+        project: root folder of the project; memories belong to it. Without one nothing is
+            remembered across sessions.
+        underlying: the SDK's session that stores the history; an in-memory `SQLiteSession` by
+            default.
+        attached: an engine shared with other sessions; without it one is opened with the arguments
+            of `Memorist`.
         **engine: the arguments of `Memorist`.
     """
 
-    reaches = REACHES
+    features = FEATURES
 
     def __init__(
         self,
@@ -67,14 +73,16 @@ class MemoristSession:
         *,
         project: str | Path = "",
         underlying: Session | None = None,
-        attached: Attached | None = None,
+        attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session_id = session_id or uuid.uuid4().hex
         self.underlying: Session = underlying or SQLiteSession(self.session_id)
-        self.conversation: Conversation = self.attached.conversation(self.session_id, project=str(project), format="openai_responses")
+        self.conversation: HostConversation = self.attached.conversation(
+            self.session_id, project=str(project), format="openai_responses"
+        )
         """For the notes, or to compact on demand."""
         self.agents: dict[int, Agent[Any]] = {}
         """Agents of the conversation, by `id()`, as the hooks report them; empty where no hooks are
@@ -112,8 +120,7 @@ class MemoristSession:
         await self.underlying.clear_session()
 
     def run_config(self, base: RunConfig | None = None) -> RunConfig:
-        """Return the run's settings with memorist's filter after the filter that they already have.
-        """
+        """Return the run's settings with memorist's filter after the filter that they already have."""
         config = base or RunConfig()
         own = config.call_model_input_filter
 
@@ -122,87 +129,114 @@ class MemoristSession:
             if own is not None:
                 theirs = own(data)
                 given = await theirs if inspect.isawaitable(theirs) else theirs
-            return await self._prepared(CallModelData(model_data=given, agent=data.agent, context=data.context), config)
+            return await self._prepare(
+                CallModelData(model_data=given, agent=data.agent, context=data.context), config
+            )
 
         return dataclasses.replace(config, call_model_input_filter=filtered)
 
-    def hooks(self, also: RunHooks[Any] | None = None) -> RunHooks[Any]:
+    def hooks(self, host_hooks: RunHooks[Any] | None = None) -> RunHooks[Any]:
         """Return hooks that report replies and ends of turns to memorist, and then call the host's
         own.
         """
-        return MemoristHooks(self, also or RunHooks())
+        return SessionRunHooks(self, host_hooks or RunHooks())
 
-    async def _prepared(self, data: CallModelData[Any], config: RunConfig) -> ModelInputData:
+    async def _prepare(self, data: CallModelData[Any], config: RunConfig) -> ModelInputData:
         given = data.model_data
         if self.agents and id(data.agent) not in self.agents:
             return given
-        originals: Originals[Any] = Originals((item, (as_sent(item),)) for item in given.input)
+        originals: MessageMap[Any] = MessageMap(
+            (item, (to_plain_json(item),)) for item in given.input
+        )
 
         def back(body: JsonObject) -> ModelInputData:
-            return ModelInputData(input=originals.back(body["input"], _made), instructions=given.instructions)
+            return ModelInputData(
+                input=originals.restore(body["input"], _keep_items), instructions=given.instructions
+            )
 
-        return await self.conversation.aprepare_mapped(lambda: _body(data.agent, config, originals.items), back, given)
+        return await self.conversation.aprepare_mapped(
+            lambda: _request_body(data.agent, config, originals.items), back, given
+        )
 
     @property
     def fetch_tool(self) -> Tool:
         """A tool by which the agent's model fetches back what was removed."""
-        definition = fetch_tool("openai_responses")
+        definition = build_fetch_tool("openai_responses")
 
         async def fetch(context: ToolContext[Any], arguments: str) -> str:
             del context
             try:
-                wanted = str(msgspec.json.decode(arguments or "{}", type=dict[str, Any]).get("id", ""))
+                wanted = str(
+                    msgspec.json.decode(arguments or "{}", type=dict[str, Any]).get("id", "")
+                )
             except msgspec.DecodeError:
                 wanted = ""
-            return await self.conversation.afetched(wanted)
+            return await self.conversation.aanswer_fetch(wanted)
 
         return FunctionTool(
-            name=FETCH_NAME, description=definition["description"], params_json_schema=definition["parameters"], on_invoke_tool=fetch
+            name=FETCH_TOOL_NAME,
+            description=definition["description"],
+            params_json_schema=definition["parameters"],
+            on_invoke_tool=fetch,
         )
 
 
-class MemoristHooks(RunHooks[Any]):
+class SessionRunHooks(RunHooks[Any]):
     """Hooks of one session, which pass everything on to the host's own."""
 
-    def __init__(self, session: MemoristSession, also: RunHooks[Any]) -> None:
+    def __init__(self, session: MemoristSession, host_hooks: RunHooks[Any]) -> None:
         self._session = session
-        self._also = also
+        self._host_hooks = host_hooks
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:
         """Note an agent of this conversation."""
         self._session.agents[id(agent)] = agent
-        await self._also.on_agent_start(context, agent)
+        await self._host_hooks.on_agent_start(context, agent)
 
-    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
+    async def on_llm_end(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
+    ) -> None:
         """Observe a reply."""
-        await self._session.conversation.aobserve_mapped(lambda: reply_of(response))
-        await self._also.on_llm_end(context, agent, response)
+        await self._session.conversation.aobserve_mapped(lambda: encode_reply(response))
+        await self._host_hooks.on_llm_end(context, agent, response)
 
-    async def on_agent_end(self, context: AgentHookContext[Any], agent: Agent[Any], output: object) -> None:
+    async def on_agent_end(
+        self, context: AgentHookContext[Any], agent: Agent[Any], output: object
+    ) -> None:
         """End the turn."""
         await self._session.conversation.aend_turn()
-        await self._also.on_agent_end(context, agent, output)
+        await self._host_hooks.on_agent_end(context, agent, output)
 
     async def on_llm_start(
-        self, context: RunContextWrapper[Any], agent: Agent[Any], system_prompt: str | None, input_items: list[TResponseInputItem]
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],
+        system_prompt: str | None,
+        input_items: list[TResponseInputItem],
     ) -> None:
         """Call the host's hook."""
-        await self._also.on_llm_start(context, agent, system_prompt, input_items)
+        await self._host_hooks.on_llm_start(context, agent, system_prompt, input_items)
 
-    async def on_handoff(self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]) -> None:
+    async def on_handoff(
+        self, context: RunContextWrapper[Any], from_agent: Agent[Any], to_agent: Agent[Any]
+    ) -> None:
         """Call the host's hook."""
-        await self._also.on_handoff(context, from_agent, to_agent)
+        await self._host_hooks.on_handoff(context, from_agent, to_agent)
 
-    async def on_tool_start(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool) -> None:
+    async def on_tool_start(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool
+    ) -> None:
         """Call the host's hook."""
-        await self._also.on_tool_start(context, agent, tool)
+        await self._host_hooks.on_tool_start(context, agent, tool)
 
-    async def on_tool_end(self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object) -> None:
+    async def on_tool_end(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object
+    ) -> None:
         """Call the host's hook."""
-        await self._also.on_tool_end(context, agent, tool, result)
+        await self._host_hooks.on_tool_end(context, agent, tool, result)
 
 
-def _body(agent: Agent[Any], config: RunConfig, items: list[Any]) -> JsonObject:
+def _request_body(agent: Agent[Any], config: RunConfig, items: list[Any]) -> JsonObject:
     """The request encoded for memorist.
 
     Instructions and tools belong to the agent, which a handoff changes; they stay unchanged.
@@ -214,18 +248,18 @@ def _body(agent: Agent[Any], config: RunConfig, items: list[Any]) -> JsonObject:
     return {**body, "max_output_tokens": limit} if isinstance(limit, int) else body
 
 
-def _made(run: Iterable[JsonObject]) -> Iterable[Any]:
+def _keep_items(items: Iterable[JsonObject]) -> Iterable[Any]:
     """Return items that memorist added or changed: they are in the SDK's form already."""
-    return run
+    return items
 
 
-def reply_of(response: ModelResponse) -> JsonObject:
+def encode_reply(response: ModelResponse) -> JsonObject:
     """Encode a reply as the Responses API returns it."""
     usage = response.usage
     details = usage.input_tokens_details
     return {
         "id": response.response_id,
-        "output": [as_sent(item) for item in response.output],
+        "output": [to_plain_json(item) for item in response.output],
         "usage": {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,

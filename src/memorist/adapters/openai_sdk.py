@@ -2,7 +2,8 @@
 
     client = OpenAI(http_client=MemoristOpenAI(project=".").http_client())
 
-Every call of Responses and of Chat Completions goes through it: `create`, `stream`, `parse`, and what is built on them.
+Every call of Responses and of Chat Completions goes through it: `create`, `stream`, `parse`, and
+what is built on them.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ import httpx2
 import msgspec
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
-from memorist.adapters.wire_listen import listen, listen_later
-from memorist.adapters.wire_plug import Exchange, WirePlug
+from memorist.adapters.response_tap import atap_response, tap_response
+from memorist.adapters.wire_adapter import WireAdapter, WireCall
 from memorist.core.messages import JsonObject
 
 FORMATS = {"/responses": "openai_responses", "/chat/completions": "openai_chat"}
 """Wire format by the end of a request's path."""
 
-KEPT_BY_THE_PROVIDER = ("previous_response_id", "conversation", "prompt")
+PROVIDER_HISTORY_FIELDS = ("previous_response_id", "conversation", "prompt")
 """Fields of a Responses request whose history, or part of it, the provider keeps: memorist would
 see only what is new, and leaves it unchanged.
 """
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
 
@@ -48,18 +49,19 @@ class ClientOptions(TypedDict, total=False):
     trust_env: bool
 
 
-class _Sending(TypedDict, total=False):
+class _SendOptions(TypedDict, total=False):
     stream: bool
     auth: Any
     follow_redirects: Any
 
 
-class MemoristOpenAI(WirePlug):
-    """For `OpenAI(http_client=…)` and `AsyncOpenAI(http_client=…)`, including clients of other clouds.
+class MemoristOpenAI(WireAdapter):
+    """For `OpenAI(http_client=…)` and `AsyncOpenAI(http_client=…)`, including clients of other
+    clouds.
 
-    Takes `AdapterOptions`. A request that the provider refuses as too long is sent once more, smaller,
-    before the host sees the error. A request whose history the provider keeps (`previous_response_id`,
-    `conversation`, `prompt`) passes unchanged.
+    Takes `AdapterOptions`. A request that the provider refuses as too long is sent once more,
+    smaller, before the host sees the error. A request whose history the provider keeps
+    (`previous_response_id`, `conversation`, `prompt`) passes unchanged.
     """
 
     formats = ("openai_responses", "openai_chat")
@@ -68,13 +70,13 @@ class MemoristOpenAI(WirePlug):
         """The SDK's own HTTP client with memorist in it; options as for
         `openai.DefaultHttpxClient`.
         """
-        return _Client(self, **options)
+        return _MemoristHttpClient(self, **options)
 
     def async_http_client(self, **options: Unpack[ClientOptions]) -> httpx2.AsyncClient:
         """The same for `AsyncOpenAI`; options as for `openai.DefaultAsyncHttpxClient`."""
-        return _AsyncClient(self, **options)
+        return _MemoristAsyncHttpClient(self, **options)
 
-    def taken(self, request: httpx2.Request) -> tuple[Exchange | None, JsonObject | None]:
+    def begin_request(self, request: httpx2.Request) -> tuple[WireCall | None, JsonObject | None]:
         """The call of a request and its body; None when it is not a model call or the provider
         keeps its history.
         """
@@ -86,30 +88,30 @@ class MemoristOpenAI(WirePlug):
             body = msgspec.json.decode(request.content)
         except (msgspec.DecodeError, httpx2.RequestNotRead):
             return None, None
-        if not isinstance(body, dict) or self.kept_elsewhere(body, KEPT_BY_THE_PROVIDER):
+        if not isinstance(body, dict) or self.has_provider_history(body, PROVIDER_HISTORY_FIELDS):
             return None, None
-        return self.exchange(format), body
+        return self.begin_call(format), body
 
 
-class _Client(DefaultHttpxClient):
-    def __init__(self, plug: MemoristOpenAI, **options: Unpack[ClientOptions]) -> None:
+class _MemoristHttpClient(DefaultHttpxClient):
+    def __init__(self, adapter: MemoristOpenAI, **options: Unpack[ClientOptions]) -> None:
         super().__init__(**options)
-        self._plug = plug
+        self._adapter = adapter
 
-    def send(self, request: httpx2.Request, **options: Unpack[_Sending]) -> httpx2.Response:
+    def send(self, request: httpx2.Request, **options: Unpack[_SendOptions]) -> httpx2.Response:
         """One attempt."""
-        exchange, body = self._plug.taken(request)
+        exchange, body = self._adapter.begin_request(request)
         if exchange is None or body is None:
             return super().send(request, **options)
-        response = super().send(_sent(request, body, exchange.request(body)), **options)
+        response = super().send(_replace_body(request, body, exchange.prepare(body)), **options)
         if not response.is_success:
-            smaller = exchange.refused(response.status_code, response.read())
+            smaller = exchange.recover_from_error(response.status_code, response.read())
             if smaller is None:
                 return response
             response.close()
-            response = super().send(_sent(request, body, smaller), **options)
+            response = super().send(_replace_body(request, body, smaller), **options)
         if response.is_success:
-            listen(response, exchange.heard)
+            tap_response(response, exchange.observe_body)
         return response
 
     def __del__(self) -> None:
@@ -118,33 +120,49 @@ class _Client(DefaultHttpxClient):
             self.close()
 
 
-class _AsyncClient(DefaultAsyncHttpxClient):
-    def __init__(self, plug: MemoristOpenAI, **options: Unpack[ClientOptions]) -> None:
+class _MemoristAsyncHttpClient(DefaultAsyncHttpxClient):
+    def __init__(self, adapter: MemoristOpenAI, **options: Unpack[ClientOptions]) -> None:
         super().__init__(**options)
-        self._plug = plug
+        self._adapter = adapter
 
-    async def send(self, request: httpx2.Request, **options: Unpack[_Sending]) -> httpx2.Response:
+    async def send(
+        self, request: httpx2.Request, **options: Unpack[_SendOptions]
+    ) -> httpx2.Response:
         """One attempt."""
-        exchange, body = self._plug.taken(request)
+        exchange, body = self._adapter.begin_request(request)
         if exchange is None or body is None:
             return await super().send(request, **options)
-        response = await super().send(_sent(request, body, await exchange.arequest(body)), **options)
+        response = await super().send(
+            _replace_body(request, body, await exchange.aprepare(body)), **options
+        )
         if not response.is_success:
-            smaller = await exchange.arefused(response.status_code, await response.aread())
+            smaller = await exchange.arecover_from_error(
+                response.status_code, await response.aread()
+            )
             if smaller is None:
                 return response
             await response.aclose()
-            response = await super().send(_sent(request, body, smaller), **options)
+            response = await super().send(_replace_body(request, body, smaller), **options)
         if response.is_success:
-            await listen_later(response, exchange.aheard)
+            await atap_response(response, exchange.aobserve_body)
         return response
 
 
-def _sent(request: httpx2.Request, body: JsonObject, prepared: JsonObject) -> httpx2.Request:
+def _replace_body(
+    request: httpx2.Request, body: JsonObject, prepared: JsonObject
+) -> httpx2.Request:
     """The request with another body; the same object when the body is its own."""
     if prepared is body:
         return request
-    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() != "content-length"]
+    headers = [
+        (name, value)
+        for name, value in request.headers.multi_items()
+        if name.lower() != "content-length"
+    ]
     return httpx2.Request(
-        request.method, request.url, headers=headers, content=msgspec.json.encode(prepared), extensions=request.extensions
+        request.method,
+        request.url,
+        headers=headers,
+        content=msgspec.json.encode(prepared),
+        extensions=request.extensions,
     )

@@ -1,4 +1,5 @@
-"""memorist in Pydantic AI: a capability that changes what the model is shown, and leaves the message history alone.
+"""memorist in Pydantic AI: a capability that changes what the model is shown, and leaves the
+message history alone.
 
 agent = Agent(model, capabilities=[MemoristCapability(project=".")])
 """
@@ -17,64 +18,79 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
-from memorist.adapters.attached import Attached, EngineArguments, attach
-from memorist.adapters.conversation import Conversation
-from memorist.adapters.originals import Originals
-from memorist.adapters.pydantic_ai_messages import Piece, made, messages_of, pieces_of, reply_of
-from memorist.adapters.refusals import says_too_long
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.message_map import MessageMap
+from memorist.adapters.pydantic_ai_messages import (
+    MessagePiece,
+    decode_pieces,
+    encode_pieces,
+    encode_reply,
+    join_pieces,
+)
+from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
-from memorist.engine.fetching import FETCH_NAME, fetch_tool
+from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
 
-REACHES = frozenset({"notes", "compaction", "recall", "extraction"})
+FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
 
 
 class MemoristCapability(AbstractCapability[Any]):
     """Session memory, compaction, recall and extraction for an agent, in all kinds of runs.
 
-    A session is a conversation: `conversation_id`, which Pydantic AI takes from the message history of a run.
+    A session is a conversation: `conversation_id`, which Pydantic AI takes from the message history
+    of a run.
 
     Args:
-        project: root folder of the project; memories belong to it. Without one nothing is remembered across sessions.
+        project: root folder of the project; memories belong to it. Without one nothing is
+            remembered across sessions.
         fetch: offer the model a tool that fetches back what was removed.
-        attached: an engine shared with other agents; without it one is opened with the arguments of `Memorist`.
+        attached: an engine shared with other agents; without it one is opened with the arguments of
+            `Memorist`.
         **engine: the arguments of `Memorist`.
     """
 
-    reaches = REACHES
+    features = FEATURES
 
     def __init__(
-        self, *, project: str | Path = "", fetch: bool = False, attached: Attached | None = None, **engine: Unpack[EngineArguments]
+        self,
+        *,
+        project: str | Path = "",
+        fetch: bool = False,
+        attached: EngineThread | None = None,
+        **engine: Unpack[EngineArguments],
     ) -> None:
-        self.attached = attach(attached, engine)
+        self.attached = open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
         self._project = str(project)
         self._fetch = fetch
 
-    def conversation(self, session: str) -> Conversation:
+    def conversation(self, session: str) -> HostConversation:
         """Return the conversation of a session by its `conversation_id`: for its notes, or to
         compact it.
         """
         return self.attached.conversation(session, project=self._project, format="openai_chat")
 
-    async def prepare_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
-        """Return the prepared request; in the attempt after a refusal as too long, the smaller one.
-        """
-        talk, mapped = self._of(ctx), Mapped(request_context)
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Return the prepared request; in the attempt after a refusal as too long, the smaller one."""
+        talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context)
         if request_context.attempt > 1:
-            again = await talk.arecover_mapped(mapped.back)
+            again = await talk.arecover_mapped(mapped.decode)
             if again is not None:
                 return again
-        return await talk.aprepare_mapped(mapped.body, mapped.back, request_context)
+        return await talk.aprepare_mapped(mapped.encode, mapped.decode, request_context)
 
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
         """Retry a request that was too long, once and smaller."""
         del ctx
-        if request_context.attempt == 1 and says_too_long(error):
+        if request_context.attempt == 1 and is_too_long_error(error):
             raise RetryModelRequest from error
         raise error
 
@@ -83,12 +99,14 @@ class MemoristCapability(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Observe a reply."""
         del request_context
-        await self._of(ctx).aobserve_mapped(lambda: reply_of(response))
+        await self._run_conversation(ctx).aobserve_mapped(lambda: encode_reply(response))
         return response
 
-    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+    async def after_run(
+        self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
+    ) -> AgentRunResult[Any]:
         """End the turn."""
-        await self._of(ctx).aend_turn()
+        await self._run_conversation(ctx).aend_turn()
         return result
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
@@ -97,39 +115,46 @@ class MemoristCapability(AbstractCapability[Any]):
             return None
 
         async def fetch(ctx: RunContext[Any], id: str) -> str:
-            return await self._of(ctx).afetched(id)
+            return await self._run_conversation(ctx).aanswer_fetch(id)
 
         tools: FunctionToolset[Any] = FunctionToolset()
-        tools.add_function(fetch, name=FETCH_NAME, description=fetch_tool("openai_chat")["function"]["description"])
+        tools.add_function(
+            fetch,
+            name=FETCH_TOOL_NAME,
+            description=build_fetch_tool("openai_chat")["function"]["description"],
+        )
         return tools
 
-    def _of(self, ctx: RunContext[Any]) -> Conversation:
+    def _run_conversation(self, ctx: RunContext[Any]) -> HostConversation:
         self.session = ctx.conversation_id or ctx.run_id or "conversation"
         return self.conversation(self.session)
 
 
-class Mapped:
+class PydanticAIRequest:
     """A Pydantic AI request encoded for memorist, and the way back."""
 
     def __init__(self, request: ModelRequestContext) -> None:
         self._request = request
-        self._originals: Originals[Piece] = Originals(pieces_of(request.messages))
+        self._message_map: MessageMap[MessagePiece] = MessageMap(encode_pieces(request.messages))
 
-    def body(self) -> JsonObject:
+    def encode(self) -> JsonObject:
         """Encode the request as Chat Completions.
 
         Instructions and tools are not included: they stay unchanged, and count through the reported
         usage.
         """
         settings = self._request.model_settings or {}
-        body: JsonObject = {"model": self._request.model.model_name, "messages": self._originals.items}
+        body: JsonObject = {
+            "model": self._request.model.model_name,
+            "messages": self._message_map.items,
+        }
         limit = settings.get("max_tokens")
         return {**body, "max_completion_tokens": limit} if isinstance(limit, int) else body
 
-    def back(self, body: JsonObject) -> ModelRequestContext:
+    def decode(self, body: JsonObject) -> ModelRequestContext:
         """Return the request to send; the same object when nothing was changed."""
-        pieces = self._originals.messages
-        back = self._originals.back(body["messages"], lambda run: made(run, pieces))
+        pieces = self._message_map.messages
+        back = self._message_map.restore(body["messages"], lambda run: decode_pieces(run, pieces))
         if back == pieces:
             return self._request
-        return replace(self._request, messages=messages_of(back))
+        return replace(self._request, messages=join_pieces(back))

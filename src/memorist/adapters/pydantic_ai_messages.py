@@ -32,7 +32,7 @@ from pydantic_ai.messages import (
 from memorist.core.messages import JsonObject
 
 
-class Piece(Struct, frozen=True, eq=False):
+class MessagePiece(Struct, frozen=True, eq=False):
     """A part of a request with the request that owns it, or a whole reply.
 
     One that memorist made has no owner.
@@ -43,42 +43,61 @@ class Piece(Struct, frozen=True, eq=False):
     owner: ModelRequest | None = None
 
 
-def pieces_of(messages: Iterable[ModelMessage]) -> Iterator[tuple[Piece, Sequence[JsonObject]]]:
+def encode_pieces(
+    messages: Iterable[ModelMessage],
+) -> Iterator[tuple[MessagePiece, Sequence[JsonObject]]]:
     """Encode each piece: one item, or none for what is not part of the conversation."""
     for message in messages:
         if isinstance(message, ModelResponse):
-            yield Piece(message), (assistant(message),)
+            yield MessagePiece(message), (encode_assistant(message),)
             continue
         for part in message.parts:
-            yield Piece(part, message), _entries(part)
+            yield MessagePiece(part, message), _encode_part(part)
         if not message.parts:
-            yield Piece(None, message), ()
+            yield MessagePiece(None, message), ()
 
 
-def _entries(of: ModelRequestPart) -> Sequence[JsonObject]:
-    """Encode a part of a request by its `part_kind`: which classes exist differs between versions.
-    """
+def _encode_part(of: ModelRequestPart) -> Sequence[JsonObject]:
+    """Encode a part of a request by its `part_kind`: which classes exist differs between versions."""
     part: Any = of
     match part.part_kind:
         case "user-prompt":
-            return ({"role": "user", "content": _content(part.content)},)
+            return ({"role": "user", "content": _encode_content(part.content)},)
         case "system-prompt" if getattr(part, "scope", "conversation") == "conversation":
             return ({"role": "system", "content": part.content},)
         case "tool-return":
-            return ({"role": "tool", "tool_call_id": part.tool_call_id, "content": _answer(part)},)
+            return (
+                {
+                    "role": "tool",
+                    "tool_call_id": part.tool_call_id,
+                    "content": _encode_tool_return(part),
+                },
+            )
         case "retry-prompt" if part.tool_name is not None:
-            return ({"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response()},)
+            return (
+                {
+                    "role": "tool",
+                    "tool_call_id": part.tool_call_id,
+                    "content": part.model_response(),
+                },
+            )
         case "retry-prompt" | "retry-feedback":
-            return ({"role": "developer", "content": part.model_response()},)  # written by the program, not the user
+            return (
+                {"role": "developer", "content": part.model_response()},
+            )  # written by the program, not the user
         case _:
             return ()
 
 
-def _content(content: str | Sequence[Any]) -> str | list[JsonObject]:
-    return content if isinstance(content, str) else [_block(item) for item in content if not isinstance(item, CachePoint)]
+def _encode_content(content: str | Sequence[Any]) -> str | list[JsonObject]:
+    return (
+        content
+        if isinstance(content, str)
+        else [_encode_block(item) for item in content if not isinstance(item, CachePoint)]
+    )
 
 
-def _block(item: object) -> JsonObject:
+def _encode_block(item: object) -> JsonObject:
     match item:
         case str():
             return {"type": "text", "text": item}
@@ -89,91 +108,158 @@ def _block(item: object) -> JsonObject:
         case BinaryContent() if item.is_image:
             return {"type": "image_url", "image_url": {"url": item.data_uri}}
         case BinaryContent():
-            return {"type": "file", "file": {"filename": item.identifier, "file_data": item.data_uri}}
+            return {
+                "type": "file",
+                "file": {"filename": item.identifier, "file_data": item.data_uri},
+            }
         case _:
-            return {"type": "text", "text": f"[{getattr(item, 'kind', 'file')} {getattr(item, 'url', '')}]"}
+            return {
+                "type": "text",
+                "text": f"[{getattr(item, 'kind', 'file')} {getattr(item, 'url', '')}]",
+            }
 
 
-def _answer(part: ToolReturnPart) -> str | list[JsonObject]:
+def _encode_tool_return(part: ToolReturnPart) -> str | list[JsonObject]:
     """A tool's result: its text, and files besides it."""
-    files = [_block(file) for file in part.files]
-    return [{"type": "text", "text": part.model_response_str()}, *files] if files else part.model_response_str()
+    files = [_encode_block(file) for file in part.files]
+    return (
+        [{"type": "text", "text": part.model_response_str()}, *files]
+        if files
+        else part.model_response_str()
+    )
 
 
-def assistant(message: ModelResponse) -> JsonObject:
+def encode_assistant(message: ModelResponse) -> JsonObject:
     """Encode a reply: its text and calls. Its thinking stays in Pydantic AI's message."""
     text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
     calls = [
-        {"id": part.tool_call_id, "type": "function", "function": {"name": part.tool_name, "arguments": part.args_as_json_str()}}
+        {
+            "id": part.tool_call_id,
+            "type": "function",
+            "function": {"name": part.tool_name, "arguments": part.args_as_json_str()},
+        }
         for part in message.parts
         if isinstance(part, ToolCallPart)
     ]
-    return {"role": "assistant", "content": text or None, "tool_calls": calls} if calls else {"role": "assistant", "content": text}
+    return (
+        {"role": "assistant", "content": text or None, "tool_calls": calls}
+        if calls
+        else {"role": "assistant", "content": text}
+    )
 
 
-def made(items: Iterable[JsonObject], pieces: Iterable[Piece]) -> Iterator[Piece]:
+def decode_pieces(
+    items: Iterable[JsonObject], pieces: Iterable[MessagePiece]
+) -> Iterator[MessagePiece]:
     """Decode items that memorist added or changed.
 
     A changed tool result keeps the fields of the host's.
     """
-    answers = {piece.part.tool_call_id: piece for piece in pieces if isinstance(piece.part, ToolReturnPart)}
+    answers = {
+        piece.part.tool_call_id: piece for piece in pieces if isinstance(piece.part, ToolReturnPart)
+    }
     for item in items:
         content = item.get("content") or ""
         match item.get("role"):
             case "assistant":
-                yield Piece(_response(item, content))
+                yield MessagePiece(_decode_response(item, content))
             case "tool":
                 own = answers.get(item["tool_call_id"])
-                text = content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
-                yield Piece(ToolReturnPart("", text, item["tool_call_id"])) if own is None else _answered(own, text)
+                text = (
+                    content
+                    if isinstance(content, str)
+                    else "\n".join(str(part.get("text", "")) for part in content)
+                )
+                yield (
+                    MessagePiece(ToolReturnPart("", text, item["tool_call_id"]))
+                    if own is None
+                    else _replace_content(own, text)
+                )
             case _:
-                yield Piece(UserPromptPart(content if isinstance(content, str) else [_user_content(part) for part in content]))
+                yield MessagePiece(
+                    UserPromptPart(
+                        content
+                        if isinstance(content, str)
+                        else [_decode_user_content(part) for part in content]
+                    )
+                )
 
 
-def _answered(own: Piece, text: str) -> Piece:
+def _replace_content(own: MessagePiece, text: str) -> MessagePiece:
     part: Any = own.part
-    return Piece(replace(part, content=text), own.owner)
+    return MessagePiece(replace(part, content=text), own.owner)
 
 
-def _response(item: JsonObject, content: str | list[JsonObject]) -> ModelResponse:
-    text = content if isinstance(content, str) else "".join(str(part.get("text", "")) for part in content)
+def _decode_response(item: JsonObject, content: str | list[JsonObject]) -> ModelResponse:
+    text = (
+        content
+        if isinstance(content, str)
+        else "".join(str(part.get("text", "")) for part in content)
+    )
     functions = [(call["id"], call["function"]) for call in item.get("tool_calls") or ()]
-    calls = [ToolCallPart(function["name"], function["arguments"], id) for id, function in functions]
+    calls = [
+        ToolCallPart(function["name"], function["arguments"], id) for id, function in functions
+    ]
     return ModelResponse([*([TextPart(text)] if text else []), *calls])
 
 
-def _user_content(part: JsonObject) -> str | ImageUrl | BinaryContent:
+def _decode_user_content(part: JsonObject) -> str | ImageUrl | BinaryContent:
     if part.get("type") == "image_url":
         url = str(part["image_url"]["url"])
         return BinaryContent.from_data_uri(url) if url.startswith("data:") else ImageUrl(url)
-    return str(part["text"]) if isinstance(part.get("text"), str) else msgspec.json.encode(part).decode()
+    return (
+        str(part["text"])
+        if isinstance(part.get("text"), str)
+        else msgspec.json.encode(part).decode()
+    )
 
 
-def messages_of(pieces: Iterable[Piece]) -> list[ModelMessage]:
+def join_pieces(pieces: Iterable[MessagePiece]) -> list[ModelMessage]:
     """Join the pieces: the host's own message where all of its parts are unchanged."""
     messages: list[ModelMessage] = []
-    for _, group in groupby(pieces, key=lambda piece: id(piece.owner)):  # by identity: equal requests are still two
+    for _, group in groupby(
+        pieces, key=lambda piece: id(piece.owner)
+    ):  # by identity: equal requests are still two
         run = list(group)
         owner = run[0].owner
         if owner is None:
-            messages += [piece.part if isinstance(piece.part, ModelResponse) else ModelRequest([piece.part]) for piece in run if piece.part]
+            messages += [
+                piece.part if isinstance(piece.part, ModelResponse) else ModelRequest([piece.part])
+                for piece in run
+                if piece.part
+            ]
             continue
-        parts = [piece.part for piece in run if piece.part is not None and not isinstance(piece.part, ModelResponse)]
-        whole = len(parts) == len(owner.parts) and all(mine is theirs for mine, theirs in zip(parts, owner.parts, strict=True))
+        parts = [
+            piece.part
+            for piece in run
+            if piece.part is not None and not isinstance(piece.part, ModelResponse)
+        ]
+        whole = len(parts) == len(owner.parts) and all(
+            mine is theirs for mine, theirs in zip(parts, owner.parts, strict=True)
+        )
         messages.append(owner if whole else replace(owner, parts=parts))
     return messages
 
 
-def reply_of(message: ModelResponse) -> JsonObject:
+def encode_reply(message: ModelResponse) -> JsonObject:
     """Encode a reply, with its usage."""
     usage = message.usage
     return {
         "id": message.provider_response_id,
         "model": message.model_name or "",
-        "choices": [{"index": 0, "message": assistant(message), "finish_reason": message.finish_reason}],
+        "choices": [
+            {
+                "index": 0,
+                "message": encode_assistant(message),
+                "finish_reason": message.finish_reason,
+            }
+        ],
         "usage": {
             "prompt_tokens": usage.input_tokens,
             "completion_tokens": usage.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": usage.cache_write_tokens},
+            "prompt_tokens_details": {
+                "cached_tokens": usage.cache_read_tokens,
+                "cache_write_tokens": usage.cache_write_tokens,
+            },
         },
     }

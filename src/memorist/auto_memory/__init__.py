@@ -1,2 +1,1 @@
-"""Auto memory: facts kept about a project across sessions, in typed topic files behind one index.
-"""
+"""Auto memory: facts kept about a project across sessions, in typed topic files behind one index."""

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Literal, get_args
 
 from msgspec import Struct
 
-from memorist.auto_memory.manifest import INDEX_NAME, one_line
-from memorist.forks.permissions import path_problem, same_name
+from memorist.auto_memory.index import INDEX_NAME, is_single_line
+from memorist.forks.permissions import is_same_name, path_problem
 
-Actor = Literal["user", "said", "extraction", "agent", "inbox", "import", "dream", "undo", "team", "memorist", "other"]
+Actor = Literal[
+    "user",
+    "said",
+    "extraction",
+    "agent",
+    "inbox",
+    "import",
+    "dream",
+    "undo",
+    "team",
+    "memorist",
+    "other",
+]
 """Who made a change.
 
 `user` on the command line, `said` the user's words in a session, `extraction` a fork at the end of
@@ -20,7 +33,7 @@ program.
 """
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class MemoryChange(Struct, frozen=True, kw_only=True):
     """One file before and after a change; None where the file does not exist."""
 
     path: str
@@ -28,7 +41,7 @@ class Change(Struct, frozen=True, kw_only=True):
     after: bytes | None
 
 
-class Why(Struct, frozen=True, kw_only=True):
+class ChangeReason(Struct, frozen=True, kw_only=True):
     """Who made a change and what led to it."""
 
     actor: Actor
@@ -39,23 +52,25 @@ class Why(Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
-HEADLINE = 120
+MAX_HEADLINE_CHARS = 120
 """Characters of a headline: about what a terminal shows beside date and actor."""
 
 
-def headline(verb: str, what: str) -> str:
+def render_headline(verb: str, what: str) -> str:
     """Render the one-line description of a change, with an ellipsis where it is cut."""
     text = " ".join(f"{verb}: {what}".split())
-    return text if len(text) <= HEADLINE else text[: HEADLINE - 1].rstrip() + "…"
+    return (
+        text if len(text) <= MAX_HEADLINE_CHARS else text[: MAX_HEADLINE_CHARS - 1].rstrip() + "…"
+    )
 
 
-class Pending(Struct, frozen=True, kw_only=True):
+class PendingChange(Struct, frozen=True, kw_only=True):
     """A change in progress: its reason, and the bytes it leads to.
 
     Written before the files are changed, so that a scan after a kill still finds the reason.
     """
 
-    why: Why
+    why: ChangeReason
     after: dict[str, str]
     """Path to blob id; an empty id for a file that is deleted."""
     undoes: str = ""
@@ -65,31 +80,31 @@ _ACTORS: dict[str, Actor] = {name: name for name in get_args(Actor)}
 _TRAILERS = ("Actor", "Session", "Message", "Quote", "Undoes")
 
 
-def commit_text(why: Why, undoes: str = "", paths: Iterable[str] = ()) -> str:
+def render_commit_message(reason: ChangeReason, undoes: str = "", paths: Iterable[str] = ()) -> str:
     """Render the commit message of a change: one line, then trailers.
 
     `paths` are the changed files. They are named in the message so that reading a log need not
     compare all files before and after each change.
     """
-    lines = [_line(why.what) or "change", "", f"Actor: {why.actor}"]
-    if why.session:
-        lines.append(f"Session: {_line(why.session)}")
-    lines += [f"Message: {_line(message)}" for message in why.messages]
-    if why.quote:
-        lines.append(f"Quote: {_line(why.quote)}")
+    lines = [_single_line(reason.what) or "change", "", f"Actor: {reason.actor}"]
+    if reason.session:
+        lines.append(f"Session: {_single_line(reason.session)}")
+    lines += [f"Message: {_single_line(message)}" for message in reason.messages]
+    if reason.quote:
+        lines.append(f"Quote: {_single_line(reason.quote)}")
     if undoes:
         lines.append(f"Undoes: {undoes}")
     named = sorted(paths)
-    if all(one_line(path) for path in named):
+    if all(is_single_line(path) for path in named):
         lines += [f"File: {path}" for path in named]
     return "\n".join(lines) + "\n"
 
 
-def _line(text: str) -> str:
+def _single_line(text: str) -> str:
     return " ".join(text.encode("utf-8", "replace").decode().replace("\0", " ").split())
 
 
-def read_commit_text(text: str) -> tuple[Why, str]:
+def parse_commit_message(text: str) -> tuple[ChangeReason, str]:
     """Parse a commit message made by `render_commit_message`.
 
     Returns the reason and the id of the change that it undoes (empty for none).
@@ -100,7 +115,7 @@ def read_commit_text(text: str) -> tuple[Why, str]:
         name, _, said = line.partition(": ")
         if name in found:
             found[name].append(said)
-    why = Why(
+    why = ChangeReason(
         actor=_ACTORS.get(next(iter(found["Actor"]), ""), "other"),
         what=first.strip(),
         session=next(iter(found["Session"]), ""),
@@ -110,12 +125,18 @@ def read_commit_text(text: str) -> tuple[Why, str]:
     return why, next(iter(found["Undoes"]), "")
 
 
-def named_paths(text: str) -> tuple[str, ...]:
+def parse_changed_paths(text: str) -> tuple[str, ...]:
     """List the changed files that a commit message names, sorted; empty where it names none."""
-    return tuple(sorted(line.removeprefix("File: ") for line in text.split("\n") if line.startswith("File: ")))
+    return tuple(
+        sorted(
+            line.removeprefix("File: ") for line in text.split("\n") if line.startswith("File: ")
+        )
+    )
 
 
-def bad_path(path: str, present: tuple[str, ...] | frozenset[str] = frozenset()) -> str | None:
+def find_path_problem(
+    path: str, existing_paths: tuple[str, ...] | frozenset[str] = frozenset()
+) -> str | None:
     """Find out why a relative path cannot be a memory's: one sentence, or None when it can.
 
     `existing_paths` are the files that exist. A path that differs from one of them only in case or
@@ -128,18 +149,61 @@ def bad_path(path: str, present: tuple[str, ...] | frozenset[str] = frozenset())
         ("The path leads out of the folder.", any(part in ("", ".", "..") for part in parts)),
         ("A name in the path begins with a dot.", any(part.startswith(".") for part in parts)),
         ("A memory is a Markdown file: its name ends in .md.", not path.endswith(".md")),
-        (f"{INDEX_NAME} is made from the files and is not written by hand.", parts[-1].casefold() == INDEX_NAME.casefold()),
-        ("The name is too long.", any(len(part.encode("utf-8", "replace")) > 200 for part in parts)),
+        (
+            f"{INDEX_NAME} is made from the files and is not written by hand.",
+            parts[-1].casefold() == INDEX_NAME.casefold(),
+        ),
+        (
+            "The name is too long.",
+            any(len(part.encode("utf-8", "replace")) > 200 for part in parts),
+        ),
     )
     found = next((why for why, wrong in checks if wrong), None)
-    if found is not None or path in present:
+    if found is not None or path in existing_paths:
         return found
-    twin = next((other for other in present if same_name(other, path)), None)
+    twin = next((other for other in existing_paths if is_same_name(other, path)), None)
     return f"There is {twin}, which differs only in case or Unicode form." if twin else None
 
 
-def others(changes: Mapping[str, bytes | None], known: Collection[str]) -> Why:
+def describe_external_changes(
+    changes: Mapping[str, bytes | None], known_paths: Collection[str]
+) -> ChangeReason:
     """Describe changes made by other programs; `known_paths` are the files that existed before."""
-    verbs = [("removed" if data is None else "changed" if path in known else "added", path) for path, data in sorted(changes.items())]
+    verbs = [
+        ("removed" if data is None else "changed" if path in known_paths else "added", path)
+        for path, data in sorted(changes.items())
+    ]
     shown = ", ".join(f"{verb} {path}" for verb, path in verbs[:3])
-    return Why(actor="other", what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else ""))
+    return ChangeReason(
+        actor="other", what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else "")
+    )
+
+
+# Attribute each line of a memory to the change that introduced it. Pure.
+
+
+class BlamedLine(Struct, frozen=True):
+    """One current line, and the id of the change that introduced it."""
+
+    text: str
+    change: str
+
+
+def blame_lines(versions: Sequence[tuple[str, str]]) -> tuple[BlamedLine, ...]:
+    """Attribute the lines of the newest version.
+
+    `versions` holds (change id, text) pairs, oldest first.
+    """
+    lines: list[BlamedLine] = []
+    for change, text in versions:
+        new = text.splitlines()
+        matcher = SequenceMatcher(None, [line.text for line in lines], new, autojunk=False)
+        merged: list[BlamedLine] = []
+        for tag, start, end, first, last in matcher.get_opcodes():
+            merged += (
+                lines[start:end]
+                if tag == "equal"
+                else [BlamedLine(each, change) for each in new[first:last]]
+            )
+        lines = merged
+    return tuple(lines)

@@ -15,9 +15,17 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
-from memorist.core.later import late_pattern
+from memorist.core.lazy import lazy_pattern
 
-_DAYS = {"monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6}
+_DAYS = {
+    "monday": 0,
+    "tuesday": 1,
+    "wednesday": 2,
+    "thursday": 3,
+    "friday": 4,
+    "saturday": 5,
+    "sunday": 6,
+}
 _CHINESE_DAYS = dict(zip("一二三四五六日天", (*range(7), 6), strict=True))
 _NUMBERS = {
     word: number
@@ -40,7 +48,7 @@ _NUMBERS = {
     )
     for word in words.split()
 }
-_MOST = 4_000
+_MAX_UNITS = 4_000
 """Largest number of units that is read as a date."""
 
 _NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
@@ -49,10 +57,10 @@ _WEEKDAY = "(?:" + "|".join(_DAYS) + ")"
 _CHINESE_NUMBER = r"(?:\d{1,4}|十[一二]?|[一二两三四五六七八九])"
 _WEEK = r"(?:周|星期|礼拜)"
 
-_QUOTED = late_pattern(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」")
-_BEHIND_DATE = late_pattern(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(|（)$")
+_QUOTED = lazy_pattern(r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|「[^」\n]{1,300}」")
+_PRECEDING_DATE = lazy_pattern(r"\d{4}(?:-\d\d){0,2}(?: to \d{4}-\d\d-\d\d)?(?: \(|（)$")
 
-_ENGLISH = late_pattern(
+_ENGLISH = lazy_pattern(
     rf"""\b(?:
       (?P<after>the\ day\ after\ tomorrow|day\ after\ tomorrow)
     | (?P<before>the\ day\ before\ yesterday|day\ before\ yesterday)
@@ -66,7 +74,7 @@ _ENGLISH = late_pattern(
     )(?![\w-])""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CHINESE = late_pattern(
+_CHINESE = lazy_pattern(
     rf"""(?P<near>大后天|(?<![以之今然最随])后天(?!天)|明天|今天|昨天|大前天|(?<![以之])前天(?!天))
     | (?P<which>下下|下个?|这个?|本|上个?){_WEEK}(?P<weekday>[一二三四五六日天])(?![一-鿿]?期)
     | (?P<count>{_CHINESE_NUMBER})(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之后|以后|后)(?!端|台)
@@ -77,14 +85,27 @@ _CHINESE = late_pattern(
     | (?P<yearword>明年|去年|后年)(?!底)""",
     re.VERBOSE,
 )
-_NEAR = {
+_DAY_OFFSETS = {
     "today": 0, "tomorrow": 1, "yesterday": -1, "今天": 0, "明天": 1, "后天": 2, "大后天": 3, "昨天": -1, "前天": -2, "大前天": -3,
 }  # fmt: skip
-_STEPS = {"next": 1, "this": 0, "the": 0, "last": -1, "下下": 2, "下": 1, "下个": 1, "本": 0, "这": 0, "这个": 0, "上": -1, "上个": -1}
-_YEARS = {"明年": 1, "去年": -1, "后年": 2}
+_UNIT_STEPS = {
+    "next": 1,
+    "this": 0,
+    "the": 0,
+    "last": -1,
+    "下下": 2,
+    "下": 1,
+    "下个": 1,
+    "本": 0,
+    "这": 0,
+    "这个": 0,
+    "上": -1,
+    "上个": -1,
+}
+_YEAR_OFFSETS = {"明年": 1, "去年": -1, "后年": 2}
 
 
-def absolute(text: str, timestamp: float | None, *, offset: int = 0) -> str:
+def make_dates_absolute(text: str, timestamp: float | None, *, utc_offset: int = 0) -> str:
     """Replace relative dates by absolute ones, each followed by the original words in brackets.
 
     `timestamp` is the time of the statement in seconds since the epoch, UTC; without one, or with
@@ -92,15 +113,18 @@ def absolute(text: str, timestamp: float | None, *, offset: int = 0) -> str:
     seconds east of UTC. Text in quotation marks or backticks is not touched. The operation is
     idempotent.
     """
-    today = _day(timestamp, offset)
+    today = _local_date(timestamp, utc_offset)
     if today is None:
         return text
-    for pattern, read, brackets in ((_ENGLISH, _read_english, " ()"), (_CHINESE, _read_chinese, "（）")):
-        text = _replaced(text, pattern, partial(read, today), brackets)
+    for pattern, read, brackets in (
+        (_ENGLISH, _read_english, " ()"),
+        (_CHINESE, _read_chinese, "（）"),
+    ):
+        text = _replace_dates(text, pattern, partial(read, today), brackets)
     return text
 
 
-def _day(timestamp: float | None, offset: int) -> date | None:
+def _local_date(timestamp: float | None, offset: int) -> date | None:
     if timestamp is None or not math.isfinite(timestamp):
         return None
     try:
@@ -109,7 +133,9 @@ def _day(timestamp: float | None, offset: int) -> date | None:
         return None
 
 
-def _replaced(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], str | None], brackets: str) -> str:
+def _replace_dates(
+    text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], str | None], brackets: str
+) -> str:
     """Insert the date before each match that can be read as one."""
     quoted = [match.span() for match in _QUOTED.finditer(text)]
     parts: list[str] = []
@@ -119,7 +145,7 @@ def _replaced(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]
             at += 1
         if at < len(quoted) and quoted[at][0] < match.end():
             continue
-        if _BEHIND_DATE.search(text[max(0, match.start() - 30) : match.start()]):
+        if _PRECEDING_DATE.search(text[max(0, match.start() - 30) : match.start()]):
             continue
         found = read(match)
         if found is not None:
@@ -131,104 +157,155 @@ def _replaced(text: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]
 def _read_english(today: date, match: re.Match[str]) -> str | None:
     near = match["near"]
     if match["after"] or match["before"] or near:
-        return _moved(today, days=_NEAR[near.lower()] if near else 2 if match["after"] else -2)
+        return _shift_days(
+            today, days=_DAY_OFFSETS[near.lower()] if near else 2 if match["after"] else -2
+        )
     if match["weekday"]:
-        return _weekday(today, match["which"].lower().removeprefix("this "), _DAYS[match["weekday"].lower()])
-    for count, unit, sign in (("count", "unit", 1), ("fromcount", "fromunit", 1), ("agocount", "agounit", -1)):
+        return _resolve_weekday(
+            today, match["which"].lower().removeprefix("this "), _DAYS[match["weekday"].lower()]
+        )
+    for count, unit, sign in (
+        ("count", "unit", 1),
+        ("fromcount", "fromunit", 1),
+        ("agocount", "agounit", -1),
+    ):
         if match[count]:
-            return _counted(today, match[count].lower(), match[unit].lower().removesuffix("s"), sign)
+            return _resolve_count(
+                today, match[count].lower(), match[unit].lower().removesuffix("s"), sign
+            )
     if match["end"]:
-        return _end(today, match["end"].lower(), _STEPS[(match["endwhich"] or "this").lower()])
-    return _span(today, match["spanunit"].lower(), _STEPS[match["span"].lower()])
+        return _end_of_unit(
+            today, match["end"].lower(), _UNIT_STEPS[(match["endwhich"] or "this").lower()]
+        )
+    return _unit_span(today, match["spanunit"].lower(), _UNIT_STEPS[match["span"].lower()])
 
 
-_CHINESE_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year", "季度": "quarter"}
+_CHINESE_UNITS = {
+    "天": "day",
+    "日": "day",
+    "周": "week",
+    "星期": "week",
+    "礼拜": "week",
+    "月": "month",
+    "年": "year",
+    "季度": "quarter",
+}
 
 
 def _read_chinese(today: date, match: re.Match[str]) -> str | None:
     if match["near"]:
-        return _moved(today, days=_NEAR[match["near"]])
+        return _shift_days(today, days=_DAY_OFFSETS[match["near"]])
     if match["weekday"]:
-        return _moved(today, days=7 * _STEPS[match["which"]] + _CHINESE_DAYS[match["weekday"]] - today.weekday())
+        return _shift_days(
+            today,
+            days=7 * _UNIT_STEPS[match["which"]]
+            + _CHINESE_DAYS[match["weekday"]]
+            - today.weekday(),
+        )
     for count, unit, sign in (("count", "unit", 1), ("agocount", "agounit", -1)):
         if match[count]:
-            return _counted(today, match[count], _CHINESE_UNITS[match[unit].removeprefix("个")], sign)
+            return _resolve_count(
+                today, match[count], _CHINESE_UNITS[match[unit].removeprefix("个")], sign
+            )
     if match["monthwhich"]:
-        return _day_of(_month(today, _STEPS[match["monthwhich"]]), int(match["monthday"]))
+        return _day_in_month(
+            _month_start(today, _UNIT_STEPS[match["monthwhich"]]), int(match["monthday"])
+        )
     if match["end"]:
-        return _end(today, _CHINESE_UNITS[match["end"]], _STEPS[match["endwhich"] or "本"])
+        return _end_of_unit(
+            today, _CHINESE_UNITS[match["end"]], _UNIT_STEPS[match["endwhich"] or "本"]
+        )
     unit = "year" if match["yearword"] else _CHINESE_UNITS.get(match["spanunit"], "week")
-    return _span(today, unit, _YEARS[match["yearword"]] if match["yearword"] else _STEPS[match["span"]])
+    return _unit_span(
+        today,
+        unit,
+        _YEAR_OFFSETS[match["yearword"]] if match["yearword"] else _UNIT_STEPS[match["span"]],
+    )
 
 
-def _moved(today: date, *, days: int) -> str | None:
+def _shift_days(today: date, *, days: int) -> str | None:
     try:
         return (today + timedelta(days=days)).isoformat()
     except OverflowError:
         return None
 
 
-def _weekday(today: date, which: str, weekday: int) -> str | None:
+def _resolve_weekday(today: date, which: str, weekday: int) -> str | None:
     """Resolve a weekday: `next` in next week, `last` the latest before today, `this` and `coming`
     the one ahead.
     """
     ahead = weekday - today.weekday()
     if which == "next":
-        return _moved(today, days=7 + ahead)
+        return _shift_days(today, days=7 + ahead)
     if which == "last":
-        return _moved(today, days=ahead % 7 - 7)
-    return _moved(today, days=ahead % 7 if which == "this" else (ahead - 1) % 7 + 1)
+        return _shift_days(today, days=ahead % 7 - 7)
+    return _shift_days(today, days=ahead % 7 if which == "this" else (ahead - 1) % 7 + 1)
 
 
-def _counted(today: date, count: str, unit: str, sign: int) -> str | None:
+def _resolve_count(today: date, count: str, unit: str, sign: int) -> str | None:
     number = sign * (_NUMBERS.get(count) or (int(count) if count.isdecimal() else 0))
-    if not 0 < abs(number) <= _MOST:
+    if not 0 < abs(number) <= _MAX_UNITS:
         return None
     days = {"day": 1, "week": 7, "fortnight": 14}.get(unit)
     if days is not None:
-        return _moved(today, days=days * number)
-    month = _month(today, number * (12 if unit == "year" else 1))
-    return None if month is None else month.replace(day=min(today.day, monthrange(month.year, month.month)[1])).isoformat()
+        return _shift_days(today, days=days * number)
+    month = _month_start(today, number * (12 if unit == "year" else 1))
+    return (
+        None
+        if month is None
+        else month.replace(day=min(today.day, monthrange(month.year, month.month)[1])).isoformat()
+    )
 
 
-def _month(today: date, months: int) -> date | None:
+def _month_start(today: date, months: int) -> date | None:
     """Return the first day of the month that is `months` away."""
     year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
     return date(year, month + 1, 1) if 1 <= year <= 9_999 else None
 
 
-def _day_of(first: date | None, day: int) -> str | None:
-    return first.replace(day=day).isoformat() if first and 1 <= day <= monthrange(first.year, first.month)[1] else None
+def _day_in_month(first: date | None, day: int) -> str | None:
+    return (
+        first.replace(day=day).isoformat()
+        if first and 1 <= day <= monthrange(first.year, first.month)[1]
+        else None
+    )
 
 
-def _last_day(first: date | None) -> str | None:
-    return None if first is None else first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
+def _month_end(first: date | None) -> str | None:
+    return (
+        None
+        if first is None
+        else first.replace(day=monthrange(first.year, first.month)[1]).isoformat()
+    )
 
 
-def _end(today: date, unit: str, step: int) -> str | None:
+def _end_of_unit(today: date, unit: str, step: int) -> str | None:
     if unit == "week":
-        return _moved(today, days=7 * step + 6 - today.weekday())
+        return _shift_days(today, days=7 * step + 6 - today.weekday())
     if unit == "month":
-        return _last_day(_month(today, step))
+        return _month_end(_month_start(today, step))
     if unit == "quarter":
-        return _last_day(_month(today, 3 * step + 2 - (today.month - 1) % 3))
+        return _month_end(_month_start(today, 3 * step + 2 - (today.month - 1) % 3))
     year = today.year + step
     return date(year, 12, 31).isoformat() if 1 <= year <= 9_999 else None
 
 
-def _span(today: date, unit: str, step: int) -> str | None:
+def _unit_span(today: date, unit: str, step: int) -> str | None:
     """Render a week or quarter as first and last day, a month as year and month, a year as its
     number.
     """
     if unit == "week":
-        first, last = _moved(today, days=7 * step - today.weekday()), _moved(today, days=7 * step + 6 - today.weekday())
+        first, last = (
+            _shift_days(today, days=7 * step - today.weekday()),
+            _shift_days(today, days=7 * step + 6 - today.weekday()),
+        )
         return f"{first} to {last}" if first and last else None
     if unit == "quarter":
-        start = _month(today, 3 * step - (today.month - 1) % 3)
-        ending = _end(today, "quarter", step)
+        start = _month_start(today, 3 * step - (today.month - 1) % 3)
+        ending = _end_of_unit(today, "quarter", step)
         return f"{start.isoformat()} to {ending}" if start and ending else None
     if unit == "month":
-        month = _month(today, step)
+        month = _month_start(today, step)
         return None if month is None else f"{month.year:04}-{month.month:02}"
     year = today.year + step
     return f"{year:04}" if 1 <= year <= 9_999 else None

@@ -8,17 +8,107 @@ from __future__ import annotations
 
 import datetime as dt
 import unicodedata
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.kinds import Kind, Trust, kind_of, trust_of
-from memorist.core.front_matter import Document, join, split, with_values
+from memorist.core.markdown import (
+    MarkdownDocument,
+    join_front_matter,
+    split_front_matter,
+    update_front_matter,
+)
 
-OWN_KEY = "memorist"
+# The four kinds of memory, and how far each origin is trusted. Pure.
+
+
+class MemoryKind(StrEnum):
+    """What a memory is about (claude-code.md section 7.3)."""
+
+    USER = "user"
+    FEEDBACK = "feedback"
+    PROJECT = "project"
+    REFERENCE = "reference"
+
+
+class Trust(StrEnum):
+    """Origin of a memory's content, most trusted first."""
+
+    STATED = "stated"
+    """The user said it; the words are quoted."""
+    REVIEWED = "reviewed"
+    """The user accepted it in the inbox, or wrote it by hand."""
+    DERIVED = "derived"
+    """A model concluded it from the conversation."""
+    IMPORTED = "imported"
+    """It came from another system's memory."""
+    TEAM = "team"
+    """A team mate shared it."""
+    OUTSIDE = "outside"
+    """It came from a tool, a web page, a file or another agent."""
+    UNKNOWN = "unknown"
+    """The file does not say; another program wrote it."""
+
+
+class KindGuidance(Struct, frozen=True):
+    """What a kind is for, when to save one, and how its text is structured."""
+
+    purpose: str
+    when: str
+    shape: str
+
+
+KIND_GUIDANCE: dict[MemoryKind, KindGuidance] = {
+    MemoryKind.USER: KindGuidance(
+        purpose="who the person is: role, knowledge, aims, how they like to be spoken with",
+        when="the person tells something of themselves that will still hold in a later session",
+        shape="the fact, then what it changes in how you work with them; never a judgement of "
+        "the person",
+    ),
+    MemoryKind.FEEDBACK: KindGuidance(
+        purpose="how to work here: corrections, and unusual choices that the person confirmed",
+        when="the person corrects a way of working, or says that an unusual one was right",
+        shape="the rule, then `Why:` with the reason, then `How to apply:` with when it counts",
+    ),
+    MemoryKind.PROJECT: KindGuidance(
+        purpose="what goes on around the code: who does what, why, and by when",
+        when="a decision, a date or a duty is named that code and history do not show",
+        shape="the fact with absolute dates, then `Why:`, then `How to apply:`",
+    ),
+    MemoryKind.REFERENCE: KindGuidance(
+        purpose="where to look outside the repository: trackers, dashboards, channels, documents",
+        when="a place outside is named together with what it is good for",
+        shape="the place, and what is found there",
+    ),
+}
+
+USER_KINDS = frozenset({MemoryKind.USER, MemoryKind.FEEDBACK})
+"""Kinds that speak for the user: they need the user's own words as evidence (SF-2)."""
+
+
+def parse_kind(text: str) -> MemoryKind | None:
+    """Parse a kind's name; None for any other text, which is tolerated (claude-code.md section
+    7.3).
+    """
+    try:
+        return MemoryKind(text.strip().lower())
+    except ValueError:
+        return None
+
+
+def parse_trust(text: str) -> Trust:
+    """Parse a trust level's name; `UNKNOWN` for any other text."""
+    try:
+        return Trust(text.strip().lower())
+    except ValueError:
+        return Trust.UNKNOWN
+
+
+MEMORIST_KEY = "memorist"
 """The one header key that belongs to memorist."""
-MAX_NAME = 80
+MAX_FILE_NAME_BYTES = 80
 """Bytes of a generated file name, extension included; every file system accepts it in any Unicode
 form.
 """
@@ -44,7 +134,7 @@ class Topic(Struct, frozen=True, kw_only=True):
     """One memory file. `path` is relative to the memory folder, with slashes."""
 
     path: str
-    document: Document
+    document: MarkdownDocument
 
     @property
     def name(self) -> str:
@@ -54,18 +144,19 @@ class Topic(Struct, frozen=True, kw_only=True):
 
     @property
     def description(self) -> str:
-        """The line by which it is selected; without one in the header, the first line of the body.
-        """
-        return self._text("description") or _first_words(self.body)
+        """The line by which it is selected; without one in the header, the first line of the body."""
+        return self._text("description") or _first_line(self.body)
 
     @property
-    def kind(self) -> Kind | None:
+    def kind(self) -> MemoryKind | None:
         """Its kind, from `type` or `metadata.type`; None when neither names a known one."""
         front = self.document.front
         if front is None:
             return None
-        nested = front.mapping("metadata").get("type")
-        return kind_of(front.text("type")) or (kind_of(nested) if isinstance(nested, str) else None)
+        nested = front.mapping_value("metadata").get("type")
+        return parse_kind(front.text_value("type")) or (
+            parse_kind(nested) if isinstance(nested, str) else None
+        )
 
     @property
     def body(self) -> str:
@@ -78,53 +169,54 @@ class Topic(Struct, frozen=True, kw_only=True):
         return self._text("pinned").lower() in ("true", "yes", "1")
 
     @property
-    def problem(self) -> str:
+    def header_problem(self) -> str:
         """Why the header could not be read; empty when it could, or there is none."""
         return self.document.front.problem if self.document.front else ""
 
     @property
     def provenance(self) -> Provenance:
-        """What memorist recorded of its origin; all unknown for a file that another program wrote.
-        """
-        given = self.document.front.mapping(OWN_KEY) if self.document.front else {}
+        """What memorist recorded of its origin; all unknown for a file that another program wrote."""
+        given = self.document.front.mapping_value(MEMORIST_KEY) if self.document.front else {}
         messages = given.get("messages")
         return Provenance(
-            session=_plain(given, "session"),
+            session=_text_value(given, "session"),
             messages=tuple(str(each) for each in messages) if isinstance(messages, list) else (),
-            quote=_plain(given, "quote"),
-            created=_plain(given, "created"),
-            verified=_plain(given, "verified"),
-            status=_plain(given, "status") or "active",
-            trust=trust_of(_plain(given, "trust")),
+            quote=_text_value(given, "quote"),
+            created=_text_value(given, "created"),
+            verified=_text_value(given, "verified"),
+            status=_text_value(given, "status") or "active",
+            trust=parse_trust(_text_value(given, "trust")),
         )
 
     def text(self) -> str:
         """The file's whole text."""
-        return join(self.document)
+        return join_front_matter(self.document)
 
     def _text(self, key: str) -> str:
-        return self.document.front.text(key) if self.document.front else ""
+        return self.document.front.text_value(key) if self.document.front else ""
 
 
-def _plain(given: dict[str, Any], key: str) -> str:
+def _text_value(given: dict[str, Any], key: str) -> str:
     value = given.get(key)
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
-def _first_words(body: str) -> str:
-    line = next((line.strip("# *").strip() for line in body.splitlines() if line.strip("# *").strip()), "")
+def _first_line(body: str) -> str:
+    line = next(
+        (line.strip("# *").strip() for line in body.splitlines() if line.strip("# *").strip()), ""
+    )
     return line[:150]
 
 
-def parse(path: str, data: bytes) -> Topic:
+def parse_topic(path: str, data: bytes) -> Topic:
     """Parse a topic file.
 
     Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
     """
-    return Topic(path=path, document=split(data.decode("utf-8", "surrogateescape")))
+    return Topic(path=path, document=split_front_matter(data.decode("utf-8", "surrogateescape")))
 
 
-def encode(text: str) -> bytes:
+def encode_topic_text(text: str) -> bytes:
     """Encode a topic file's text, restoring invalid UTF-8; other lone surrogates become question
     marks.
     """
@@ -134,20 +226,28 @@ def encode(text: str) -> bytes:
         return text.encode("utf-8", "replace")
 
 
-def new_topic(path: str, *, kind: Kind | None, name: str, description: str, body: str, provenance: Provenance) -> Topic:
+def create_topic(
+    path: str,
+    *,
+    kind: MemoryKind | None,
+    name: str,
+    description: str,
+    body: str,
+    provenance: Provenance,
+) -> Topic:
     """Create a memory that does not exist yet."""
     values: dict[str, Any] = {"name": name, "description": description}
     if kind is not None:
         values["type"] = kind.value
-    front = with_values(None, values)
-    made = Topic(path=path, document=Document(front, f"\n{body.strip()}\n"))
+    front = update_front_matter(None, values)
+    made = Topic(path=path, document=MarkdownDocument(front, f"\n{body.strip()}\n"))
     return with_provenance(made, provenance)
 
 
 def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
     """Return the memory with memorist's key set; other values under that key stay."""
     front = topic.document.front
-    given = dict(front.mapping(OWN_KEY)) if front else {}
+    given = dict(front.mapping_value(MEMORIST_KEY)) if front else {}
     fields: dict[str, Any] = {
         "session": provenance.session,
         "messages": list(provenance.messages),
@@ -161,7 +261,10 @@ def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
         given.pop(key, None)
         if value:
             given[key] = value
-    return replace(topic, document=replace(topic.document, front=with_values(front, {OWN_KEY: given})))
+    return replace(
+        topic,
+        document=replace(topic.document, front=update_front_matter(front, {MEMORIST_KEY: given})),
+    )
 
 
 def with_body(topic: Topic, body: str) -> Topic:
@@ -171,21 +274,26 @@ def with_body(topic: Topic, body: str) -> Topic:
 
 def with_header(topic: Topic, values: dict[str, Any]) -> Topic:
     """Return the memory with these header keys set; None removes a key."""
-    return replace(topic, document=replace(topic.document, front=with_values(topic.document.front, values)))
+    return replace(
+        topic,
+        document=replace(topic.document, front=update_front_matter(topic.document.front, values)),
+    )
 
 
-def file_name(name: str) -> str:
+def make_file_name(name: str) -> str:
     """Make a file name: letters, digits and dashes of any script, lower case, ending in `.md`."""
-    plain = "".join(letter if letter.isalnum() else "-" for letter in unicodedata.normalize("NFKC", name).casefold())
+    plain = "".join(
+        letter if letter.isalnum() else "-"
+        for letter in unicodedata.normalize("NFKC", name).casefold()
+    )
     words = "-".join(filter(None, plain.split("-")))
-    cut = words.encode()[: MAX_NAME - 3].decode("utf-8", "ignore").strip("-")
+    cut = words.encode()[: MAX_FILE_NAME_BYTES - 3].decode("utf-8", "ignore").strip("-")
     return f"{cut or 'memory'}.md"
 
 
-def moment(at: float) -> str:
-    """Format seconds since the epoch as ISO 8601, UTC, whole seconds; empty outside the calendar.
-    """
+def format_utc_timestamp(timestamp: float) -> str:
+    """Format seconds since the epoch as ISO 8601, UTC, whole seconds; empty outside the calendar."""
     try:
-        return dt.datetime.fromtimestamp(int(at), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return dt.datetime.fromtimestamp(int(timestamp), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
         return ""

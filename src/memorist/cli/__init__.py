@@ -1,1 +1,3 @@
-"""The command line: thin calls of the library, with clear errors and exit status 0 (done), 1 (failed), 2 (wrong call)."""
+"""The command line: thin calls of the library, with clear errors and exit status 0 (done), 1
+(failed), 2 (wrong call).
+"""

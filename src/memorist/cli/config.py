@@ -6,32 +6,63 @@ import os
 from pathlib import Path
 
 import click
+from msgspec import Struct
 
-from memorist.cli import show
-from memorist.cli.flagged import look
-from memorist.configuration import load_settings
-from memorist.settings import flat, with_flags
-from memorist.store.opening import shown
+from memorist.cli import output
+from memorist.config import load_settings
+from memorist.flags.flags import Flags, apply_all_flags, open_flags_file
+from memorist.settings import Settings, flatten_settings
+from memorist.store.state import redact_password
+
+# Read the feature flags of the flags file, for commands that show settings.
+
+
+FLAGS_WAIT_SECONDS = 2.0
+"""Longest wait for the file, which may be on a disk that does not answer. Our choice."""
+
+
+class FlagValues(Struct, frozen=True):
+    """The flags that were read; `trouble` is one sentence if not all are known, else empty."""
+
+    values: dict[str, object]
+    trouble: str = ""
+
+
+def read_flag_values(settings: Settings) -> FlagValues:
+    """Read the flags of the file. Raises SettingsError for a path that cannot be one."""
+    flags = Flags(open_flags_file(settings.flags))
+    try:
+        if not flags.wait(FLAGS_WAIT_SECONDS):
+            return FlagValues(
+                {},
+                f"the flags file {settings.flags.file} did not answer within "
+                f"{FLAGS_WAIT_SECONDS:g} seconds",
+            )
+        return FlagValues(dict(flags.values()), flags.last_error)
+    finally:
+        flags.close()
 
 
 @click.group()
-def config() -> None:
+def config_group() -> None:
     """The settings: see them and where each value comes from."""
 
 
-@config.command("show")
+@config_group.command("show")
 @click.option("--source", is_flag=True, help="Say where each value comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def show_settings(source: bool, as_json: bool) -> None:
+def config_show_command(source: bool, as_json: bool) -> None:
     """Show every setting and its value, with the flags of the file that `flags.file` names."""
     configured = load_settings(os.environ, project=Path.cwd())
-    flags = look(configured.settings)
-    resolved = with_flags(configured, flags.values)
+    flags = read_flag_values(configured.settings)
+    resolved = apply_all_flags(configured, flags.values)
     ignored = [*resolved.ignored, *([flags.trouble] if flags.trouble else [])]
-    values = flat(resolved.settings) | {"state": shown(resolved.settings.state)}
+    values = flatten_settings(resolved.settings) | {
+        "state": redact_password(resolved.settings.state)
+    }
     sources = {key: resolved.sources.get(key, "default") for key in values}
     if as_json:
-        show.json({"settings": values, "sources": sources, "ignored": ignored})
+        output.print_json({"settings": values, "sources": sources, "ignored": ignored})
         return
     width = max(map(len, values))
     for key, value in values.items():

@@ -11,34 +11,42 @@ from pathlib import Path
 import click
 from msgspec import Struct
 
-from memorist.cli import show
-from memorist.cli.notes import find_session
-from memorist.clock import SystemClock
-from memorist.compaction.asking.run import Asking
-from memorist.configuration import load_settings
+from memorist.budget.governor import BudgetGovernor
+from memorist.cli import output
+from memorist.cli.session import find_session
+from memorist.compaction.compactor import SummaryDependencies
+from memorist.config import load_settings
 from memorist.core.messages import Message
 from memorist.errors import InputError, NothingToDo
-from memorist.events import Event, MagicDocFound, MagicDocLeft, MagicDocUpdated
+from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.spec import Receipt
-from memorist.formats import memorist_jsonl
-from memorist.magic_docs.check import problems_of
-from memorist.magic_docs.header import find_header
-from memorist.magic_docs.heard import Heard
-from memorist.magic_docs.judge import read_document
-from memorist.magic_docs.place.run import Ground, docs_texts, found_in, looked, missing
-from memorist.magic_docs.registered.run import Registered
-from memorist.magic_docs.run import NO_MODEL, DocsMeans, MagicDocs
-from memorist.models.choose import open_model
+from memorist.formats import transcript as transcript_format
+from memorist.magic_docs.header import ConversationReader, find_header
+from memorist.magic_docs.magic_docs import (
+    NO_MODEL_REASON,
+    DocumentRegistry,
+    DocumentScope,
+    MagicDocs,
+    MagicDocsDependencies,
+    find_documents,
+    find_missing_paths,
+    inspect_document,
+    load_magic_doc_prompts,
+)
+from memorist.magic_docs.write_check import find_document_problems, read_document
+from memorist.models.registry import open_model
 from memorist.ports import Model
 from memorist.settings import Settings
-from memorist.spend.run import SpendGovernor
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
-from memorist.store.lines import LineFile
-from memorist.telemetry.run import Traces
+from memorist.store.transcript import LineFile
+from memorist.system import SystemClock
+from memorist.telemetry.tracing import SessionTracer
 
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
 PROJECT = click.option(
     "--project",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -48,7 +56,7 @@ PROJECT = click.option(
 FILES = click.Path(path_type=Path, dir_okay=False)
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class MagicDocRow(Struct, frozen=True, kw_only=True):
     """A Magic Doc for display.
 
     `problems` say why it is not maintained, or what is wrong with it.
@@ -61,7 +69,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class MagicDocsResult(Struct, frozen=True, kw_only=True):
     """The result of an update: changed documents, and the reasons for those left alone."""
 
     changed: tuple[str, ...] = ()
@@ -72,43 +80,59 @@ class Done(Struct, frozen=True, kw_only=True):
 
 @click.group("docs")
 def docs_group() -> None:
-    """The Magic Docs of a project: documents with a line `# MAGIC DOC: title`, which a model keeps true while you work."""
+    """The Magic Docs of a project: documents with a line `# MAGIC DOC: title`, which a model keeps
+    true while you work.
+    """
 
 
 @docs_group.command("list")
 @PROJECT
 @JSON
-def list_command(project: Path | None, as_json: bool) -> None:
+def docs_list_command(project: Path | None, as_json: bool) -> None:
     """List the Magic Docs of a project, and say why one is not kept."""
-    ground = _ground(project)
-    rows = [_shown(ground, place.path, (place.why,) if place.why else ()) for place in found_in(ground)]
+    ground = _docs_dependencies(project)
+    rows = [
+        _describe_doc(ground, place.path, (place.why,) if place.why else ())
+        for place in find_documents(ground)
+    ]
     if as_json:
-        show.json({"documents": rows})
+        output.print_json({"documents": rows})
         return
     for row in rows:
-        click.echo(f"{row.path}  {row.title}" + (f"  ({row.instruction})" if row.instruction else ""))
+        click.echo(
+            f"{row.path}  {row.title}" + (f"  ({row.instruction})" if row.instruction else "")
+        )
         for problem in row.problems:
             click.echo(f"  it is not kept: {problem}")
     if not rows:
-        click.echo("There is no Magic Doc here. A Markdown file becomes one by a line: # MAGIC DOC: title")
+        click.echo(
+            "There is no Magic Doc here. A Markdown file becomes one by a line: # MAGIC DOC: title"
+        )
 
 
 @docs_group.command("check")
 @click.argument("files", type=FILES, nargs=-1)
 @PROJECT
 @JSON
-def check_command(files: Sequence[Path], project: Path | None, as_json: bool) -> None:
-    """Say what is wrong with FILES, or with all Magic Docs of a project: why one is not kept, secrets, planted orders, paths that lead nowhere.
+def docs_check_command(files: Sequence[Path], project: Path | None, as_json: bool) -> None:
+    """Say what is wrong with FILES, or with all Magic Docs of a project: why one is not kept,
+    secrets, planted orders, paths that lead nowhere.
 
     Exit status 1 when anything is.
     """
-    ground = _ground(project)
+    ground = _docs_dependencies(project)
     rows = []
-    for path in [path.absolute() for path in files] or [place.path for place in found_in(ground)]:
-        place = looked(ground, str(path))
-        rows.append(_shown(ground, path, (place.why,) if place is not None and place.why else (), judged=True))
+    for path in [path.absolute() for path in files] or [
+        place.path for place in find_documents(ground)
+    ]:
+        place = inspect_document(ground, str(path))
+        rows.append(
+            _describe_doc(
+                ground, path, (place.why,) if place is not None and place.why else (), judged=True
+            )
+        )
     if as_json:
-        show.json({"documents": rows})
+        output.print_json({"documents": rows})
     for row in () if as_json else rows:
         click.echo(f"{'WRONG' if row.problems else 'ok   '}  {row.path}  {row.title}".rstrip())
         for problem in row.problems:
@@ -119,36 +143,48 @@ def check_command(files: Sequence[Path], project: Path | None, as_json: bool) ->
 
 @docs_group.command("update")
 @click.argument("files", type=FILES, nargs=-1, required=True)
-@click.option("--session", required=True, help="What is new is taken from this session: its id, the start of its id, or its folder.")
-@click.option("--model", default=None, help="Model to ask, such as anthropic:NAME. [default: the setting]")
+@click.option(
+    "--session",
+    required=True,
+    help="What is new is taken from this session: its id, the start of its id, or its folder.",
+)
+@click.option(
+    "--model", default=None, help="Model to ask, such as anthropic:NAME. [default: the setting]"
+)
 @PROJECT
 @JSON
-def update_command(files: Sequence[Path], session: str, model: str | None, project: Path | None, as_json: bool) -> None:
+def docs_update_command(
+    files: Sequence[Path], session: str, model: str | None, project: Path | None, as_json: bool
+) -> None:
     """Bring FILES up to date with what a session has shown. Without a model nothing is written."""
     settings = load_settings(os.environ, project=Path.cwd()).settings
     name, layout = find_session(session)
-    heard = _heard(layout.transcript)
+    heard = _read_conversation(layout.transcript)
     asked = open_model(model or settings.model, settings.models)
     if asked is None:
-        raise NothingToDo(f"{NO_MODEL}; name one with --model, or set it in the config.toml of your home folder")
-    ground = _ground(project)
+        raise NothingToDo(
+            f"{NO_MODEL_REASON}; name one with --model, or set it in the config.toml of your "
+            f"home folder"
+        )
+    ground = _docs_dependencies(project)
     for path in files:
-        place = looked(ground, str(path.absolute()))
+        place = inspect_document(ground, str(path.absolute()))
         if place is None or place.why:
             raise InputError(
-                f"{path} is not kept: {place.why if place is not None else 'it cannot be read, or has no line `# MAGIC DOC: title`'}"
+                f"{path} is not kept: "
+                f"{place.why if place is not None else 'it cannot be read, or has no line `# MAGIC DOC: title`'}"
             )
-        heard.read(str(place.path))
-    done = asyncio.run(_updated(name, heard, ground, settings, asked))
+        heard.on_file_read(str(place.path))
+    done = asyncio.run(_update_docs(name, heard, ground, settings, asked))
     if as_json:
-        show.json(done)
+        output.print_json(done)
     else:
-        _tell(done)
+        _print_result(done)
     if done.left:
         sys.exit(1)
 
 
-def _tell(done: Done) -> None:
+def _print_result(done: MagicDocsResult) -> None:
     for path in done.changed:
         click.echo(f"changed: {path}")
     for path in done.unchanged:
@@ -159,71 +195,102 @@ def _tell(done: Done) -> None:
         click.echo(f"cost: {done.cost_usd:.4f} dollars")
 
 
-def _ground(project: Path | None) -> Ground:
+def _docs_dependencies(project: Path | None) -> DocumentScope:
     settings = load_settings(os.environ, project=Path.cwd()).settings
     home = Path(settings.home).expanduser()
-    return Ground(files=DiskFiles(), project=(project or Path.cwd()).absolute(), home=home, max_bytes=settings.magic_docs.max_bytes)
+    return DocumentScope(
+        files=DiskFiles(),
+        project=(project or Path.cwd()).absolute(),
+        home=home,
+        max_bytes=settings.magic_docs.max_bytes,
+    )
 
 
-def _shown(ground: Ground, path: Path, problems: tuple[str, ...], *, judged: bool = False) -> Shown:
+def _describe_doc(
+    ground: DocumentScope, path: Path, problems: tuple[str, ...], *, judged: bool = False
+) -> MagicDocRow:
     try:
         data = ground.files.read(path)
     except FileNotFoundError:
-        return Shown(path=str(path), problems=("it is not there",))
+        return MagicDocRow(path=str(path), problems=("it is not there",))
     text = data.decode("utf-8", "replace")
     header = find_header(text)
     if judged:
-        lost = missing(ground, path, "", text)
-        problems += (*problems_of(data, ground.max_bytes), *(f"it names {name}, which is not there" for name in lost))
+        lost = find_missing_paths(ground, path, "", text)
+        problems += (
+            *find_document_problems(data, ground.max_bytes),
+            *(f"it names {name}, which is not there" for name in lost),
+        )
     elif isinstance(unreadable := read_document(data, ground.max_bytes), str):
         problems += (unreadable,) if unreadable else ()
     title, instruction = ("", "") if header is None else (header.title, header.instruction)
-    return Shown(path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems)
+    return MagicDocRow(
+        path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems
+    )
 
 
-def _heard(transcript: Path) -> Heard:
+def _read_conversation(transcript: Path) -> ConversationReader:
     """Read the conversation without the files it read: only the named files are updated."""
     if not transcript.exists():
-        raise NothingToDo(f"{transcript.parent} holds no transcript, so there is nothing to learn from")
-    heard = Heard()
-    for entry in memorist_jsonl.read(LineFile(transcript)):
+        raise NothingToDo(
+            f"{transcript.parent} holds no transcript, so there is nothing to learn from"
+        )
+    heard = ConversationReader()
+    for entry in transcript_format.read_session(LineFile(transcript)):
         if isinstance(entry, Message):
-            heard.took(entry)
-    heard.taken()
+            heard.on_message(entry)
+    heard.take_read_files()
     return heard
 
 
-async def _updated(session: str, heard: Heard, ground: Ground, settings: Settings, model: Model) -> Done:
+async def _update_docs(
+    session: str, heard: ConversationReader, ground: DocumentScope, settings: Settings, model: Model
+) -> MagicDocsResult:
     clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
     layout = Layout(ground.home)
     database = open_database(layout.database)
-    told = Traces(settings.telemetry, session, clock).receipt
-    governor = SpendGovernor(database, session, clock=clock, settings=settings.spend, told=told)
+    told = SessionTracer(settings.telemetry, session, clock).on_receipt
+    governor = BudgetGovernor(
+        database, session, clock=clock, settings=settings.spend, on_receipt=told
+    )
 
     def record(receipt: Receipt) -> None:
-        governor.keep(receipt)
+        governor.record_receipt(receipt)
         receipts.append(receipt)
 
-    asking = Asking(model=model, files=ground.files, clock=clock, limits=settings.forks, governor=governor, record=record, asked=True)
-    means = DocsMeans(
+    asking = SummaryDependencies(
+        model=model,
+        files=ground.files,
+        clock=clock,
+        limits=settings.forks,
+        governor=governor,
+        record=record,
+        asked=True,
+    )
+    means = MagicDocsDependencies(
         session=session,
-        ground=ground,
+        scope=ground,
         clock=clock,
         asking=asking,
         settings=settings.magic_docs,
-        texts=docs_texts(ground.files, layout),
+        prompts=load_magic_doc_prompts(ground.files, layout),
         tell=events.append,
-        registered=Registered(ground.files, None),
+        registry=DocumentRegistry(ground.files, None),
     )
     try:
-        await MagicDocs(heard, means).update()
+        await MagicDocs(heard, means).update_all()
     finally:
-        governor.give_up()
+        governor.release_reservations()
         await model.close()
         database.close()
     changed = tuple(event.path for event in events if isinstance(event, MagicDocUpdated))
-    left = {event.path: event.reasons for event in events if isinstance(event, MagicDocLeft)}
+    left = {event.path: event.reasons for event in events if isinstance(event, MagicDocUnchanged)}
     found = [event.path for event in events if isinstance(event, MagicDocFound)]
     costs = [receipt.cost_usd for receipt in receipts]
     cost = None if None in costs else sum(cost for cost in costs if cost is not None)
-    return Done(changed=changed, left=left, unchanged=tuple(path for path in found if path not in (*changed, *left)), cost_usd=cost)
+    return MagicDocsResult(
+        changed=changed,
+        left=left,
+        unchanged=tuple(path for path in found if path not in (*changed, *left)),
+        cost_usd=cost,
+    )

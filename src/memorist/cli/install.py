@@ -11,94 +11,141 @@ from typing import Any
 
 import click
 
-from memorist.cli.hook import HOME, load_home
-from memorist.configuration import load_settings
+from memorist.cli.daemon import HOME_OPTION, resolve_home
+from memorist.config import load_settings
 from memorist.errors import InputError, SettingsError, UsageError
-from memorist.hooks.entries import EACH_TOOL, EVENTS, Program, entries
 from memorist.hooks.event import CLIENTS, Client
-from memorist.hooks.plugging.run import Change, Plugging, Target, Where, targets
+from memorist.hooks.install import (
+    INSTALLED_EVENTS,
+    TOOL_EVENT,
+    HookInstaller,
+    LaunchCommand,
+    SettingsChange,
+    SettingsFile,
+    SettingsScope,
+    build_hook_entries,
+    find_settings_files,
+)
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 
-TRUST = "Codex runs a hook only after you trusted it: start codex, which asks about hooks that are new or changed."
-SHARED = "Keep {} out of what others get, such as commits: a program of this machine is named there."
-PRIVATE = "settings.local.json"
+TRUST_HINT = (
+    "Codex runs a hook only after you trusted it: start codex, which asks about hooks that "
+    "are new or changed."
+)
+SHARED_HINT = (
+    "Keep {} out of what others get, such as commits: a program of this machine is named there."
+)
+PRIVATE_SETTINGS = "settings.local.json"
 """Claude Code's settings file that is not shared."""
-NEEDS_EXTRA = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
+EXTRA_HINT = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that both commands take."""
     for option in (
         click.argument("client", type=click.Choice(CLIENTS)),
         click.option(
-            "--user/--project", "user", default=True, help="For all your projects, or for the one in this folder. [default: --user]"
+            "--user/--project",
+            "user",
+            default=True,
+            help="For all your projects, or for the one in this folder. [default: --user]",
         ),
         click.option("--dry-run", is_flag=True, help="Show the change and make none."),
         click.option(
-            "--mcp/--no-mcp", default=None, help="Also the MCP server, or hooks alone. [default: with it, where its extra is there]"
+            "--mcp/--no-mcp",
+            default=None,
+            help="Also the MCP server, or hooks alone. [default: with it, where its extra is "
+            "there]",
         ),
-        HOME,
+        HOME_OPTION,
     ):
         command = option(command)
     return command
 
 
 @click.command("install")
-@_options
-@click.option("--each-tool", is_flag=True, help="Also call memorist after each tool call; notes of long turns come earlier.")
-def install(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None, each_tool: bool) -> None:
+@_common_options
+@click.option(
+    "--each-tool",
+    is_flag=True,
+    help="Also call memorist after each tool call; notes of long turns come earlier.",
+)
+def install_command(
+    client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None, each_tool: bool
+) -> None:
     """Put memorist into the settings of a coding agent.
 
     Shows the change. Your own settings stay as they are, and `memorist uninstall` takes it back.
     """
-    where = load_home(home)
+    where = resolve_home(home)
     there = find_spec("mcp") is not None
     if mcp and not there:
-        raise UsageError(NEEDS_EXTRA)
-    program = this_program(where)
-    events = (*EVENTS, EACH_TOOL) if each_tool else EVENTS
+        raise UsageError(EXTRA_HINT)
+    program = find_launch_command(where)
+    events = (*INSTALLED_EVENTS, TOOL_EVENT) if each_tool else INSTALLED_EVENTS
     settings = load_settings(os.environ, home=where).settings
-    found = targets(
-        client, _where(user=user), program, entries(program, client, _limits(settings, events), events), mcp=there if mcp is None else mcp
+    found = find_settings_files(
+        client,
+        _settings_scope(user=user),
+        program,
+        build_hook_entries(program, client, _hook_time_limits(settings, events), events),
+        mcp=there if mcp is None else mcp,
     )
-    plugging = Plugging(where, DiskFiles())
-    _go([(target, plugging.plan_in(target)) for target in found], plugging.put, dry_run=dry_run)
-    shared = [target.path.name for target in found if target.path.name != PRIVATE]
+    plugging = HookInstaller(where, DiskFiles())
+    _apply_changes(
+        [(target, plugging.plan_install(target)) for target in found],
+        plugging.install,
+        dry_run=dry_run,
+    )
+    shared = [target.path.name for target in found if target.path.name != PRIVATE_SETTINGS]
     if shared and not user and not dry_run:
-        click.echo(SHARED.format(" and ".join(shared)))
+        click.echo(SHARED_HINT.format(" and ".join(shared)))
     if mcp is None and not there:
-        click.echo(f"Hooks alone: {NEEDS_EXTRA}")
+        click.echo(f"Hooks alone: {EXTRA_HINT}")
     if client == "codex" and not dry_run:
-        click.echo(TRUST)
+        click.echo(TRUST_HINT)
 
 
 @click.command("uninstall")
-@_options
-def uninstall(client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None) -> None:
+@_common_options
+def uninstall_command(
+    client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None
+) -> None:
     """Take memorist out of the settings of a coding agent.
 
-    Where nobody changed a file since, it is as it was before, byte for byte; else only what memorist put there goes. A file that cannot be
-    understood is left, and told of at the end. Memories stay.
+    Where nobody changed a file since, it is as it was before, byte for byte; else only what
+    memorist put there goes. A file that cannot be understood is left, and told of at the end.
+    Memories stay.
     """
-    where = _home_to_leave(home)
-    plugging = Plugging(where, DiskFiles())
-    found = targets(client, _where(user=user), this_program(where), {}, mcp=mcp is not False)
+    where = _home_for_uninstall(home)
+    plugging = HookInstaller(where, DiskFiles())
+    found = find_settings_files(
+        client, _settings_scope(user=user), find_launch_command(where), {}, mcp=mcp is not False
+    )
     changes, refused = [], []
     for target in found:
         try:
-            changes.append((target, plugging.plan_out(target)))
+            changes.append((target, plugging.plan_uninstall(target)))
         except InputError as error:
             refused.append(str(error))
-    _go(changes, plugging.take, dry_run=dry_run)
+    _apply_changes(changes, plugging.uninstall, dry_run=dry_run)
     if refused:
         raise InputError("\n".join(refused))
 
 
-def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, dry_run: bool) -> None:
+def _apply_changes(
+    changes: list[tuple[SettingsFile, SettingsChange]],
+    act: Callable[[SettingsChange], None],
+    *,
+    dry_run: bool,
+) -> None:
     """Show all planned changes, then make them."""
     for target, change in changes:
-        click.echo(change.diff() or f"{change.path}: nothing to change ({target.why})", nl=not change.diff())
+        click.echo(
+            change.diff() or f"{change.path}: nothing to change ({target.purpose})",
+            nl=not change.diff(),
+        )
     if dry_run:
         click.echo("Nothing was written.")
         return
@@ -106,28 +153,34 @@ def _go(changes: list[tuple[Target, Change]], act: Callable[[Change], None], *, 
         act(change)
 
 
-def _home_to_leave(home: Path | None) -> Path:
+def _home_for_uninstall(home: Path | None) -> Path:
     """The home; the default one if memorist's settings are invalid, which must not prevent
     uninstalling.
     """
     try:
-        return load_home(home)
+        return resolve_home(home)
     except SettingsError as error:
         click.echo(f"{error}; the home folder that the environment names is taken", err=True)
         return Path(os.environ.get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
 
 
-def _where(*, user: bool) -> Where:
-    return Where(home=Path.home(), environment=os.environ, project=None if user else Path.cwd())
+def _settings_scope(*, user: bool) -> SettingsScope:
+    return SettingsScope(
+        home=Path.home(), environment=os.environ, project=None if user else Path.cwd()
+    )
 
 
-def _limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
+def _hook_time_limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
     hooks = settings.hooks
-    told = {"SessionStart": hooks.start_seconds, "UserPromptSubmit": hooks.prompt_seconds, "PreCompact": hooks.compaction_seconds}
+    told = {
+        "SessionStart": hooks.start_seconds,
+        "UserPromptSubmit": hooks.prompt_seconds,
+        "PreCompact": hooks.compaction_seconds,
+    }
     return {event: told.get(event, hooks.other_seconds) for event in events}
 
 
-def this_program(home: Path) -> Program:
+def find_launch_command(home: Path) -> LaunchCommand:
     """How to start memorist from anywhere: by the full path of its program, or of its Python.
 
     The default home is not named.
@@ -137,5 +190,7 @@ def this_program(home: Path) -> Program:
     beside = Path(sys.executable).parent / "memorist"
     for path in (called.absolute(), beside):
         if path.name == "memorist" and os.access(path, os.X_OK) and path.is_file():
-            return Program(words=(str(path),), home="" if usual else str(home))
-    return Program(words=(sys.executable, "-P", "-m", "memorist"), home="" if usual else str(home))
+            return LaunchCommand(arguments=(str(path),), home="" if usual else str(home))
+    return LaunchCommand(
+        arguments=(sys.executable, "-P", "-m", "memorist"), home="" if usual else str(home)
+    )

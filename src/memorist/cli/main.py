@@ -5,53 +5,77 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import ClassVar
 
 import click
 
 from memorist import __version__
-from memorist.cli.commands import Commands
 from memorist.errors import MemoristError, UsageError
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+# A click group that imports its commands on demand, so that no command waits for the imports of
+# another.
 
 
-class MemoristCommands(Commands):
+class LazyGroup(click.Group):
+    """Subclasses map each command name to `module:object` in `command_paths`."""
+
+    command_paths: ClassVar[Mapping[str, str]] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All command names, sorted."""
+        return sorted({*super().list_commands(ctx), *self.command_paths})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name; None if there is none."""
+        home = self.command_paths.get(cmd_name)
+        if home is None:
+            return super().get_command(ctx, cmd_name)
+        module, _, name = home.partition(":")
+        found = getattr(import_module(module), name)
+        return found if isinstance(found, click.Command) else None
+
+
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class MemoristCommands(LazyGroup):
     """All commands of `memorist`, loaded on demand."""
 
-    homes: ClassVar[Mapping[str, str]] = {
-        "bench": "memorist.cli.bench:bench",
-        "compact": "memorist.cli.compact:compact_command",
-        "config": "memorist.cli.config:config",
-        "context": "memorist.cli.context:context",
-        "daemon": "memorist.cli.hook:daemon",
-        "demo": "memorist.cli.replay:demo",
+    command_paths: ClassVar[Mapping[str, str]] = {
+        "compact": "memorist.cli.session:compact_command",
+        "config": "memorist.cli.config:config_group",
+        "context": "memorist.cli.context:context_command",
+        "daemon": "memorist.cli.daemon:daemon_command",
+        "demo": "memorist.cli.replay:demo_command",
         "docs": "memorist.cli.docs:docs_group",
-        "dream": "memorist.cli.dream:dream_command",
-        "doctor": "memorist.cli.doctor:doctor",
-        "hook": "memorist.cli.hook:hook_command",
-        "import": "memorist.cli.import_sessions:import_command",
-        "install": "memorist.cli.install:install",
-        "mcp": "memorist.cli.mcp:mcp_command",
+        "dream": "memorist.cli.dream:dream_group",
+        "doctor": "memorist.cli.doctor.command:doctor_command",
+        "hook": "memorist.cli.daemon:hook_command",
+        "import": "memorist.cli.rollouts.sync:import_sessions_command",
+        "install": "memorist.cli.install:install_command",
+        "mcp": "memorist.cli.serve:mcp_command",
         "memory": "memorist.cli.memory.group:memory_group",
-        "notes": "memorist.cli.notes:notes",
-        "proxy": "memorist.cli.proxy:proxy_command",
-        "recall": "memorist.cli.recall:recall",
-        "replay": "memorist.cli.replay:replay",
+        "notes": "memorist.cli.session:notes_command",
+        "proxy": "memorist.cli.serve:proxy_command",
+        "recall": "memorist.cli.memory.topics:recall_command",
+        "replay": "memorist.cli.replay:replay_command",
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",
-        "uninstall": "memorist.cli.install:uninstall",
-        "worker": "memorist.cli.worker:worker",
+        "uninstall": "memorist.cli.install:uninstall_command",
+        "worker": "memorist.cli.worker:worker_command",
     }
 
 
-@click.group(cls=MemoristCommands, context_settings=CONTEXT)
+@click.group(cls=MemoristCommands, context_settings=CONTEXT_SETTINGS)
 @click.version_option(__version__, prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def commands(debug: bool) -> None:
-    """A memory and context engine for LLM agents: notes of the running session, memories across sessions, all in plain files."""
+def memorist_group(debug: bool) -> None:
+    """A memory and context engine for LLM agents: notes of the running session, memories across
+    sessions, all in plain files.
+    """
     click.get_current_context().obj = debug
 
 
@@ -63,7 +87,7 @@ def main() -> None:
     """
     debug = "--debug" in sys.argv[1:]
     try:
-        commands(standalone_mode=True)
+        memorist_group(standalone_mode=True)
     except MemoristError as error:
         if debug:
             raise

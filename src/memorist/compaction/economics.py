@@ -17,17 +17,23 @@ freeing tokens costs nothing but the information lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from math import floor, inf
 
 from msgspec import Struct
 
-from memorist.models.prices import MILLION, Price
+from memorist.compaction.history import MeasuredConversation
+from memorist.compaction.tool_results import CLEARED_TEXT, find_old_results
+from memorist.core.messages import Message, Origin
+from memorist.core.tokens import estimate_text_tokens
+from memorist.models.pricing import MILLION, ModelPrice
+from memorist.settings import CompactionSettings
 
 DEFAULT_CALLS = 1.0
 """Expected calls of a session of which nothing is known yet."""
 
-TALK_FROM = 0.5
+NOTES_FROM_SHARE = 0.5
 """Share of the auto threshold from which an edit that removes dialogue may be made because it pays;
 below it, `HistoryEdit.only_forced` is set. By price alone, dialogue would be removed as soon as the
 context has a few ten thousand tokens. Half the threshold keeps most of the saving (`memorist bench
@@ -35,7 +41,7 @@ cache`).
 """
 
 
-class Edit(Struct, frozen=True, kw_only=True):
+class HistoryEdit(Struct, frozen=True, kw_only=True):
     """One possible change of what was sent. Positions are token counts from the start of the
     request (tools and system included).
     """
@@ -63,7 +69,7 @@ class Edit(Struct, frozen=True, kw_only=True):
     """
 
 
-class CacheState(Struct, frozen=True, kw_only=True):
+class RequestCacheState(Struct, frozen=True, kw_only=True):
     """The state of the request. `cached_tokens` of it were in the last request and are in the
     provider's cache while that is warm.
     """
@@ -78,10 +84,14 @@ class CacheState(Struct, frozen=True, kw_only=True):
     @property
     def warm_tokens(self) -> int:
         """Tokens that an unedited request reads from the cache."""
-        return min(self.cached_tokens, self.context_tokens) if self.age_seconds <= self.ttl_seconds else 0
+        return (
+            min(self.cached_tokens, self.context_tokens)
+            if self.age_seconds <= self.ttl_seconds
+            else 0
+        )
 
 
-class Rates(Struct, frozen=True, kw_only=True):
+class TokenRates(Struct, frozen=True, kw_only=True):
     """US dollars per input token by how it is billed; above `long_from` input tokens, multiplied by
     `long_factor`.
     """
@@ -92,14 +102,13 @@ class Rates(Struct, frozen=True, kw_only=True):
     long_from: float = inf
     long_factor: float = 1.0
 
-    def of_call(self, read: float, written: float) -> float:
-        """Cost of one request, given the tokens read from the cache and the tokens written to it.
-        """
+    def call_cost(self, read: float, written: float) -> float:
+        """Cost of one request, given the tokens read from the cache and the tokens written to it."""
         factor = self.long_factor if read + written > self.long_from else 1.0
         return (read * self.read + written * self.write) * factor
 
 
-class Rest(Struct, frozen=True):
+class ExpectedRest(Struct, frozen=True):
     """The expected rest of the session: calls to come, tokens added by each, calls so far."""
 
     calls: float
@@ -107,7 +116,7 @@ class Rest(Struct, frozen=True):
     so_far: float = 0.0
 
 
-class Verdict(Struct, frozen=True):
+class EditVerdict(Struct, frozen=True):
     """Whether an edit pays, in US dollars, and the reason in one clause for the user."""
 
     pays: bool
@@ -121,20 +130,20 @@ class Verdict(Struct, frozen=True):
         return self.saved_usd - self.cost_usd
 
 
-class Choice(Struct, frozen=True):
+class EditChoice(Struct, frozen=True):
     """What to do before this request: the edits, all sharing one cache reset, and their common
     verdict. `forced`: the window demanded it.
     """
 
-    edits: tuple[Edit, ...]
-    verdict: Verdict
+    edits: tuple[HistoryEdit, ...]
+    verdict: EditVerdict
     forced: bool = False
 
 
-NOTHING = Choice((), Verdict(pays=False, saved_usd=0.0, cost_usd=0.0, why="nothing to do"))
+NO_EDITS = EditChoice((), EditVerdict(pays=False, saved_usd=0.0, cost_usd=0.0, why="nothing to do"))
 
 
-def rates_of(price: Price | None, *, ttl_seconds: float = 300.0) -> Rates | None:
+def token_rates(price: ModelPrice | None, *, ttl_seconds: float = 300.0) -> TokenRates | None:
     """Rates from an entry of the price table (`models.prices.lookup`); None where the price is
     unknown.
 
@@ -146,7 +155,7 @@ def rates_of(price: Price | None, *, ttl_seconds: float = 300.0) -> Rates | None
     write = price.input if price.cache_write is None else price.cache_write
     if ttl_seconds > 300 and price.cache_write_1h is not None:
         write = price.cache_write_1h
-    return Rates(
+    return TokenRates(
         plain=price.input / MILLION,
         read=(price.input if price.cache_read is None else price.cache_read) / MILLION,
         write=write / MILLION,
@@ -155,7 +164,7 @@ def rates_of(price: Price | None, *, ttl_seconds: float = 300.0) -> Rates | None
     )
 
 
-def expected_rest(*, calls: int, context: int, start: int, limit: int) -> Rest:
+def expected_rest(*, calls: int, context: int, start: int, limit: int) -> ExpectedRest:
     """Estimate the rest: as many calls as so far with the same average growth, capped at the call
     that reaches `limit`.
 
@@ -163,72 +172,99 @@ def expected_rest(*, calls: int, context: int, start: int, limit: int) -> Rest:
     unknown.
     """
     if calls <= 0:
-        return Rest(DEFAULT_CALLS, 0.0)
+        return ExpectedRest(DEFAULT_CALLS, 0.0)
     growth = max(0.0, (context - start) / calls)
     room = (limit - context) / growth if growth > 0 else inf
-    return Rest(max(0.0, min(float(calls), room)), growth, float(calls))
+    return ExpectedRest(max(0.0, min(float(calls), room)), growth, float(calls))
 
 
-def _reading(context: float, growth: float, calls: float, rates: Rates) -> float:
+def _reading_cost(context: float, growth: float, calls: float, rates: TokenRates) -> float:
     """US dollars for reading a context that grows from call to call, over that many calls."""
     if context > rates.long_from:
         below = 0.0
     else:
-        below = calls if growth <= 0 or rates.long_from == inf else min(calls, floor((rates.long_from - context) / growth) + 1.0)
+        below = (
+            calls
+            if growth <= 0 or rates.long_from == inf
+            else min(calls, floor((rates.long_from - context) / growth) + 1.0)
+        )
     above = calls - below
     cheap = below * context + growth * max(0.0, below * (below - 1)) / 2
     dear = above * (context + growth * below) + growth * max(0.0, above * (above - 1)) / 2
     return (cheap + dear * rates.long_factor) * rates.read
 
 
-def _now(freed: int, first: float, state: CacheState, rates: Rates) -> float:
+def _immediate_cost(freed: int, first: float, state: RequestCacheState, rates: TokenRates) -> float:
     """Extra cost of this request with the edits; negative where they make it cheaper."""
     warm = state.warm_tokens
     read = min(warm, first)
     after = state.context_tokens - freed
-    return rates.of_call(read, max(0.0, after - read)) - rates.of_call(warm, state.context_tokens - warm)
+    return rates.call_cost(read, max(0.0, after - read)) - rates.call_cost(
+        warm, state.context_tokens - warm
+    )
 
 
-def _later(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> float:
+def _later_saving(
+    edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+) -> float:
     """Saving in later calls, which no longer read the freed tokens."""
     freed = sum(edit.tokens_freed for edit in edits)
-    whole = _reading(state.context_tokens, rest.growth, rest.calls, rates)
-    saved = whole - _reading(max(0, state.context_tokens - freed), rest.growth, rest.calls, rates)
+    whole = _reading_cost(state.context_tokens, rest.growth, rest.calls, rates)
+    saved = whole - _reading_cost(
+        max(0, state.context_tokens - freed), rest.growth, rest.calls, rates
+    )
     expected = freed * rest.calls
     if expected <= 0:
         return 0.0
     carried = sum(
-        edit.tokens_freed * rest.calls if edit.carried is None else min(edit.carried, edit.tokens_freed * rest.calls) for edit in edits
+        edit.tokens_freed * rest.calls
+        if edit.carried is None
+        else min(edit.carried, edit.tokens_freed * rest.calls)
+        for edit in edits
     )
     return saved * carried / expected
 
 
-def price_together(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> Verdict:
+def price_edits(
+    edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+) -> EditVerdict:
     """Price of making all these edits before this request, with one reset at the first changed
     token.
     """
     if not edits:
-        return NOTHING.verdict
+        return NO_EDITS.verdict
     first = min(edit.first_changed_token for edit in edits)
-    now = _now(sum(edit.tokens_freed for edit in edits), first, state, rates)
+    now = _immediate_cost(sum(edit.tokens_freed for edit in edits), first, state, rates)
     cost = max(0.0, now) + sum(edit.cost_usd + edit.loss_usd for edit in edits)
-    saved = _later(edits, state, rest, rates) + max(0.0, -now)
+    saved = _later_saving(edits, state, rest, rates) + max(0.0, -now)
     pays = saved > cost
     if state.warm_tokens == 0:
         why = "the cache is cold and everything is written again anyway"
     elif first >= state.warm_tokens:
         why = "nothing that is cached changes"
     else:
-        why = f"{state.warm_tokens - first} cached tokens are lost, and about {rest.calls:.0f} calls are to come"
-    return Verdict(pays=pays, saved_usd=saved, cost_usd=cost, why=why)
+        why = (
+            f"{state.warm_tokens - first} cached tokens are lost, and about {rest.calls:.0f} "
+            f"calls are to come"
+        )
+    return EditVerdict(pays=pays, saved_usd=saved, cost_usd=cost, why=why)
 
 
-def price(edit: Edit, state: CacheState, rest: Rest, rates: Rates) -> Verdict:
+def price_edit(
+    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+) -> EditVerdict:
     """Price of one edit alone, before this request."""
-    return price_together((edit,), state, rest, rates)
+    return price_edits((edit,), state, rest, rates)
 
 
-def choose(edits: Iterable[Edit], state: CacheState, rest: Rest, rates: Rates, *, limit: int) -> Choice:
+def choose_edits(
+    edits: Iterable[HistoryEdit],
+    state: RequestCacheState,
+    rest: ExpectedRest,
+    rates: TokenRates,
+    *,
+    limit: int,
+) -> EditChoice:
     """The edits to make before this request: those that pay most together or, above `limit` tokens,
     the cheapest that bring it below.
 
@@ -238,74 +274,287 @@ def choose(edits: Iterable[Edit], state: CacheState, rest: Rest, rates: Rates, *
     """
     given = tuple(edits)
     if state.context_tokens > limit:
-        return _forced(given, state, rest, rates, limit)
+        return _choose_forced(given, state, rest, rates, limit)
     free = tuple(edit for edit in given if not edit.only_forced and edit.tokens_freed > 0)
-    best = NOTHING
-    for group in _groups(free, state, rest, rates):
-        verdict = price_together(group, state, rest, rates)
+    best = NO_EDITS
+    for group in _group_edits(free, state, rest, rates):
+        verdict = price_edits(group, state, rest, rates)
         if verdict.pays and verdict.gain > best.verdict.gain:
-            best = Choice(group, verdict)
+            best = EditChoice(group, verdict)
     return best
 
 
-def _groups(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates) -> list[tuple[Edit, ...]]:
+def _group_edits(
+    edits: Sequence[HistoryEdit], state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+) -> list[tuple[HistoryEdit, ...]]:
     """For each possible reset position and each edit there: that edit plus all later ones that are
     worth more than they cost once the cache is lost.
     """
-    worth = {id(edit): _worth(edit, state, rest, rates) for edit in edits}
-    worthy = sorted((edit for edit in edits if worth[id(edit)] > 0), key=lambda edit: worth[id(edit)], reverse=True)
+    worth = {id(edit): _edit_worth(edit, state, rest, rates) for edit in edits}
+    worthy = sorted(
+        (edit for edit in edits if worth[id(edit)] > 0),
+        key=lambda edit: worth[id(edit)],
+        reverse=True,
+    )
     groups = []
     for lead in edits:
         group = [lead]
         for other in worthy:
-            if other.first_changed_token >= lead.first_changed_token and not any(_overlap(other, taken) for taken in group):
+            if other.first_changed_token >= lead.first_changed_token and not any(
+                _do_edits_overlap(other, taken) for taken in group
+            ):
                 group.append(other)
         groups.append(tuple(sorted(group, key=lambda edit: edit.first_changed_token)))
     return groups
 
 
-def _worth(edit: Edit, state: CacheState, rest: Rest, rates: Rates) -> float:
+def _edit_worth(
+    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+) -> float:
     """What the edit adds to a reset that begins before it: its tokens are neither written now nor
     read later.
     """
     factor = rates.long_factor if state.context_tokens > rates.long_from else 1.0
-    return edit.tokens_freed * rates.write * factor + _later((edit,), state, rest, rates) - edit.cost_usd - edit.loss_usd
+    return (
+        edit.tokens_freed * rates.write * factor
+        + _later_saving((edit,), state, rest, rates)
+        - edit.cost_usd
+        - edit.loss_usd
+    )
 
 
-def _overlap(left: Edit, right: Edit) -> bool:
+def _do_edits_overlap(left: HistoryEdit, right: HistoryEdit) -> bool:
     ends = [inf if edit.end_token is None else edit.end_token for edit in (left, right)]
     return left.first_changed_token < ends[1] and right.first_changed_token < ends[0]
 
 
-def _forced(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, limit: int) -> Choice:
+def _choose_forced(
+    edits: Sequence[HistoryEdit],
+    state: RequestCacheState,
+    rest: ExpectedRest,
+    rates: TokenRates,
+    limit: int,
+) -> EditChoice:
     """The window demands room: of the groups that fit, the one with the lowest cost per call until
     the window is full again.
     """
     useful = tuple(edit for edit in edits if edit.tokens_freed > 0)
     if not useful:
-        return NOTHING
-    groups = [*_groups(useful, state, rest, rates), *((edit,) for edit in useful)]
-    fitting = [group for group in groups if _after(group, state) <= limit]
+        return NO_EDITS
+    groups = [*_group_edits(useful, state, rest, rates), *((edit,) for edit in useful)]
+    fitting = [group for group in groups if _tokens_after(group, state) <= limit]
     if fitting:
-        best = min(fitting, key=lambda group: (_each_call(group, state, rest, rates, limit), _after(group, state)))
+        best = min(
+            fitting,
+            key=lambda group: (
+                _cost_per_call(group, state, rest, rates, limit),
+                _tokens_after(group, state),
+            ),
+        )
     else:
-        best = min(groups, key=lambda group: _after(group, state))
-    verdict = price_together(best, state, rest, rates)
+        best = min(groups, key=lambda group: _tokens_after(group, state))
+    verdict = price_edits(best, state, rest, rates)
     over = state.context_tokens - limit
-    return Choice(best, Verdict(verdict.pays, verdict.saved_usd, verdict.cost_usd, f"the request is {over} tokens too large"), forced=True)
+    return EditChoice(
+        best,
+        EditVerdict(
+            verdict.pays,
+            verdict.saved_usd,
+            verdict.cost_usd,
+            f"the request is {over} tokens too large",
+        ),
+        forced=True,
+    )
 
 
-def _after(edits: Sequence[Edit], state: CacheState) -> int:
+def _tokens_after(edits: Sequence[HistoryEdit], state: RequestCacheState) -> int:
     return state.context_tokens - sum(edit.tokens_freed for edit in edits)
 
 
-def _each_call(edits: Sequence[Edit], state: CacheState, rest: Rest, rates: Rates, limit: int) -> float:
+def _cost_per_call(
+    edits: Sequence[HistoryEdit],
+    state: RequestCacheState,
+    rest: ExpectedRest,
+    rates: TokenRates,
+    limit: int,
+) -> float:
     """Cost of the edits and of reading what they leave, per call until the window is full again or
     the expected end.
     """
-    after = _after(edits, state)
+    after = _tokens_after(edits, state)
     until_full = (limit - after) / rest.growth if rest.growth > 0 else inf
     calls = max(1.0, min(max(rest.so_far, DEFAULT_CALLS), until_full))
     own = sum(edit.cost_usd + edit.loss_usd for edit in edits)
-    now = _now(state.context_tokens - after, min(edit.first_changed_token for edit in edits), state, rates)
-    return (own + now + _reading(after, rest.growth, calls, rates)) / calls
+    now = _immediate_cost(
+        state.context_tokens - after, min(edit.first_changed_token for edit in edits), state, rates
+    )
+    return (own + now + _reading_cost(after, rest.growth, calls, rates)) / calls
+
+
+# Find edits of the conversation that save money: what could be removed now, priced by
+# `economics.choose_edits` (CP-18). Pure.
+
+
+MAX_CLEARING_EDITS = 8
+"""Groups of adjacent results offered as one edit each; several may share one cache reset."""
+
+REFETCH_SHARE = 0.1
+"""Share of cleared results that the model will probably fetch again. `make bench NAME=cache` finds
+0.32 for results that show a file's newest text and assumes 0.02 for others; the two cannot be told
+apart here.
+"""
+
+REFETCH_OUTPUT_TOKENS = 100
+"""Output tokens of a call that fetches something again."""
+
+MIN_THRESHOLD_SHARE = NOTES_FROM_SHARE
+"""Below this share of the auto threshold nothing is cleared to save cost: there is room, and what
+the model still sees it need not fetch.
+"""
+
+
+class CostState(Struct, frozen=True, kw_only=True):
+    """The model's rates and the cost-relevant state of the session."""
+
+    rates: TokenRates
+    output: float
+    """US dollars per output token."""
+    cached: int
+    """Tokens of the last request that are in the provider's cache while it is warm."""
+    age_seconds: float
+    ttl_seconds: float = 300.0
+    calls: int
+    """Calls so far."""
+    first: int
+    """Tokens of the first request."""
+
+
+class ReplaceableHistory(Struct, frozen=True):
+    """History that notes could replace: the messages before `start`, replaced by `tokens` of notes."""
+
+    start: int
+    tokens: int
+
+
+class ProfitableEdit(Struct, frozen=True):
+    """An edit that pays, and why: results to clear, and whether the notes should replace older
+    dialogue.
+    """
+
+    ids: tuple[str, ...]
+    verdict: EditVerdict
+    notes: bool = False
+
+
+def find_profitable_edit(
+    conversation: MeasuredConversation,
+    cost: CostState,
+    *,
+    used: int,
+    limit: int,
+    settings: CompactionSettings,
+    replaceable: ReplaceableHistory | None = None,
+) -> ProfitableEdit | None:
+    """The edit to make before this request because it saves money; None when nothing pays.
+
+    `used` is the context's size, `limit` the auto threshold. Freed tokens count over the expected
+    rest of the session; the cost is the cache that is lost from the first changed message on, plus
+    what the model will fetch again. `replaceable` is given where the notes can replace older
+    messages.
+    """
+    if used < limit * MIN_THRESHOLD_SHARE:
+        return None
+    starts = list(accumulate(conversation.sizes, initial=max(0, used - conversation.tokens)))
+    calls = _count_calls_since(conversation.messages)
+    again = REFETCH_SHARE * (used * cost.rates.read + REFETCH_OUTPUT_TOKENS * cost.output)
+    edits: dict[HistoryEdit, tuple[str, ...]] = {}
+    for chunk in _group_clearable(
+        conversation.messages,
+        set(find_old_results(conversation.messages, settings.micro_keep)),
+        conversation.factor,
+    ):
+        freed = sum(saved for _, _, saved in chunk)
+        edit = HistoryEdit(
+            kind="clear",
+            first_changed_token=starts[chunk[0][0]],
+            end_token=starts[chunk[-1][0] + 1],
+            tokens_freed=freed,
+            loss_usd=again * len(chunk) + REFETCH_SHARE * freed * cost.rates.write,
+            carried=sum(saved * calls[index] for index, _, saved in chunk),
+        )
+        edits[edit] = tuple(name for _, name, _ in chunk)
+    if replaceable is not None and used >= limit * settings.talk_from:
+        edits |= dict.fromkeys(
+            _build_notes_edit(conversation, replaceable, starts, calls, again), ()
+        )
+    rest = expected_rest(calls=cost.calls, context=used, start=cost.first, limit=limit)
+    choice = choose_edits(edits, _build_cache_state(cost, used), rest, cost.rates, limit=limit)
+    if not choice.edits or not choice.verdict.pays:
+        return None
+    ids = tuple(name for edit in choice.edits for name in edits[edit])
+    return ProfitableEdit(
+        ids, choice.verdict, notes=any(edit.kind == "session-memory" for edit in choice.edits)
+    )
+
+
+def _build_cache_state(cost: CostState, used: int) -> RequestCacheState:
+    return RequestCacheState(
+        context_tokens=used,
+        cached_tokens=cost.cached,
+        age_seconds=cost.age_seconds,
+        ttl_seconds=cost.ttl_seconds,
+    )
+
+
+def _build_notes_edit(
+    conversation: MeasuredConversation,
+    replaceable: ReplaceableHistory,
+    starts: Sequence[int],
+    calls: Sequence[int],
+    refetch_usd: float,
+) -> Iterator[HistoryEdit]:
+    """The edit that puts the notes in place of the messages before `replaceable.start`."""
+    removed = starts[replaceable.start] - starts[0]
+    if removed <= replaceable.tokens:
+        return
+    gone = range(replaceable.start)
+    carried = sum(conversation.sizes[index] * calls[index] for index in gone)
+    results = sum(len(conversation.messages[index].tool_results) for index in gone)
+    yield HistoryEdit(
+        kind="session-memory",
+        first_changed_token=starts[0],
+        end_token=starts[replaceable.start],
+        tokens_freed=removed - replaceable.tokens,
+        loss_usd=refetch_usd * results,
+        carried=round(carried * (removed - replaceable.tokens) / removed),
+    )
+
+
+def _group_clearable(
+    messages: Sequence[Message], old: set[str], factor: float
+) -> list[list[tuple[int, str, int]]]:
+    """The clearable results as (message index, id, tokens freed), in groups of neighbors."""
+    least = estimate_text_tokens(CLEARED_TEXT, factor)
+    found = [
+        (index, result.tool_use_id, size - least)
+        for index, message in enumerate(messages)
+        for result in message.tool_results
+        if result.tool_use_id in old
+        and (size := estimate_text_tokens(result.text, factor)) > 2 * least
+    ]
+    size = max(1, -(-len(found) // MAX_CLEARING_EDITS))
+    return [found[start : start + size] for start in range(0, len(found), size)]
+
+
+def _count_calls_since(messages: Sequence[Message]) -> list[int]:
+    """For each message, the number of the model's replies after it."""
+    count, since, reply = 0, [0] * len(messages), None
+    for index in range(len(messages) - 1, -1, -1):
+        since[index] = count
+        message = messages[index]
+        if message.origin is Origin.MODEL and (
+            message.reply_id is None or message.reply_id != reply
+        ):
+            count += 1
+            reply = message.reply_id
+    return since

@@ -12,34 +12,65 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.conversation import Conversation, last_summary, newest_within, typed
-from memorist.compaction.restore import RESTORED_LEAD, Back, Facts, restore
-from memorist.compaction.result import Compacted, Cut, Outcome, Restored, Unchanged
-from memorist.compaction.settings import CompactionSettings
-from memorist.compaction.summary import checked
-from memorist.compaction.texts import Texts
-from memorist.core.messages import SHOWN_ANEW, Block, Document, Image, Message, Origin, Text, ToolResult
-from memorist.core.pairing import whole_from
-from memorist.core.template import render
-from memorist.core.tokens import estimate_message, estimate_text
+from memorist.compaction.history import (
+    CompactedHistory,
+    CompactionPrompts,
+    CompactionResult,
+    CompactionStrategy,
+    MeasuredConversation,
+    RemovedItem,
+    RestoredRecord,
+    UnchangedHistory,
+    find_last_summary,
+    fit_newest_texts,
+    user_text,
+)
+from memorist.compaction.policy import CompactionThresholds
+from memorist.compaction.restore import (
+    RESTORED_PREFIX,
+    InvokedSkill,
+    RestorableContent,
+    RestoredItem,
+    restore_items,
+    restore_skills,
+)
+from memorist.compaction.summary import check_summary
+from memorist.core.markdown import render_template
+from memorist.core.messages import (
+    REINJECTED_ID_PREFIXES,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    align_to_cut_point,
+)
+from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+from memorist.errors import NothingToDo
+from memorist.forks.spec import ParentCall
+from memorist.formats.transcript import CompactionBoundary
+from memorist.models.pricing import ModelPrice
+from memorist.settings import CompactionSettings
 
-IMAGE_MARK = "[image]"
-DOCUMENT_MARK = "[document]"
+IMAGE_PLACEHOLDER = "[image]"
+DOCUMENT_PLACEHOLDER = "[document]"
 
-SUMMARY_ID = "memorist-summary"
+MODEL_SUMMARY_ID = "memorist-summary"
 """Id of the message that replaces the earlier conversation."""
 
-SAID_SHARE = 8
+USER_TEXTS_PART = 8
 """The user's texts take at most one part in so many of the limit, so that they do not fill a small
 window: 20,000 of 167,000 is such a part.
 """
 
 
-DROPPED_SHOWN = 80
+SHOWN_DROPPED_CHARACTERS = 80
 """Characters of a dropped line that its record shows."""
 
 
-class FullRequest(Struct, frozen=True):
+class SummaryRequest(Struct, frozen=True):
     """The request for a summary: the history, and the user message after it. A fork sends only the
     text in addition to the parent's request.
     """
@@ -48,39 +79,64 @@ class FullRequest(Struct, frozen=True):
     text: str
 
 
-def full_request(held: Conversation, texts: Texts, instructions: str = "") -> FullRequest:
+def build_summary_request(
+    conversation: MeasuredConversation, texts: CompactionPrompts, instructions: str = ""
+) -> SummaryRequest:
     """The history from the last summary on, with placeholders for images and documents, and without
     items that an earlier compaction restored.
     """
-    start = max(0, last_summary(held.messages))
-    kept = tuple(_without_media(message) for message in held.messages[start:] if not is_restored(message))
-    added = render(texts.full_instructions, {"instructions": instructions.strip()}, strict=True) if instructions.strip() else ""
-    return FullRequest(kept, render(texts.full, {"instructions": f"\n{added}\n" if added else ""}, strict=True))
+    start = max(0, find_last_summary(conversation.messages))
+    kept = tuple(
+        _replace_media(message)
+        for message in conversation.messages[start:]
+        if not is_restored(message)
+    )
+    added = (
+        render_template(
+            texts.full_instructions, {"instructions": instructions.strip()}, strict=True
+        )
+        if instructions.strip()
+        else ""
+    )
+    return SummaryRequest(
+        kept,
+        render_template(texts.full, {"instructions": f"\n{added}\n" if added else ""}, strict=True),
+    )
 
 
 def is_restored(message: Message) -> bool:
     """Whether a message was inserted by an earlier compaction, or beside the conversation, and will
     be rebuilt.
     """
-    return message.origin is Origin.INJECTED and (message.text.startswith(RESTORED_LEAD) or message.id.startswith(SHOWN_ANEW))
+    return message.origin is Origin.INJECTED and (
+        message.text.startswith(RESTORED_PREFIX) or message.id.startswith(REINJECTED_ID_PREFIXES)
+    )
 
 
-def _without_media(message: Message) -> Message:
-    if not any(isinstance(block, Image | Document | ToolResult) for block in message.blocks):
+def _replace_media(message: Message) -> Message:
+    if not any(
+        isinstance(block, ImageBlock | DocumentBlock | ToolResult) for block in message.blocks
+    ):
         return message
-    blocks = tuple(_marked(block) for block in message.blocks)
+    blocks = tuple(_replace_media_block(block) for block in message.blocks)
     return message if blocks == message.blocks else replace(message, blocks=blocks)
 
 
-def _marked(block: Block) -> Block:
+def _replace_media_block(block: Block) -> Block:
     match block:
-        case Image():
-            return Text(IMAGE_MARK)
-        case Document():
-            return Text(DOCUMENT_MARK)
-        case ToolResult(content=content) if any(isinstance(part, Image | Document) for part in content):
+        case ImageBlock():
+            return TextBlock(IMAGE_PLACEHOLDER)
+        case DocumentBlock():
+            return TextBlock(DOCUMENT_PLACEHOLDER)
+        case ToolResult(content=content) if any(
+            isinstance(part, ImageBlock | DocumentBlock) for part in content
+        ):
             parts = tuple(
-                Text(IMAGE_MARK) if isinstance(part, Image) else Text(DOCUMENT_MARK) if isinstance(part, Document) else part
+                TextBlock(IMAGE_PLACEHOLDER)
+                if isinstance(part, ImageBlock)
+                else TextBlock(DOCUMENT_PLACEHOLDER)
+                if isinstance(part, DocumentBlock)
+                else part
                 for part in content
             )
             return replace(block, content=parts)
@@ -88,49 +144,61 @@ def _marked(block: Block) -> Block:
             return block
 
 
-def kept_start(messages: Sequence[Message]) -> int:
+def find_kept_start(messages: Sequence[Message]) -> int:
     """Index of the first message that a full compaction keeps: unanswered user messages at the end,
     and a reply that waits for a tool result; the number of messages when there is neither.
     """
     start = len(messages)
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if message.role in {"assistant", "tool"} or message.tool_results or message.origin is Origin.SUMMARY:
+        if (
+            message.role in {"assistant", "tool"}
+            or message.tool_results
+            or message.origin is Origin.SUMMARY
+        ):
             break
-        if typed(message):
+        if user_text(message):
             start = index
-    return whole_from(messages, start)
+    return align_to_cut_point(messages, start)
 
 
-def said_text(held: Conversation, start: int, tokens: int, texts: Texts) -> str:
+def render_user_texts(
+    conversation: MeasuredConversation, start: int, tokens: int, texts: CompactionPrompts
+) -> str:
     """Render the user's messages of the whole session except those kept from `start` on, newest
     first within `tokens`; empty when there are none.
     """
-    kept = sum(1 for message in held.messages[start:] if typed(message))
-    older = held.said[: len(held.said) - kept] if kept else held.said
-    chosen = newest_within(older, tokens, held.factor)
+    kept = sum(1 for message in conversation.messages[start:] if user_text(message))
+    older = (
+        conversation.user_texts[: len(conversation.user_texts) - kept]
+        if kept
+        else conversation.user_texts
+    )
+    chosen = fit_newest_texts(older, tokens, conversation.factor)
     if not chosen:
         return ""
-    lines = "\n".join(f"{number}. {text}" for number, text in enumerate(chosen, len(older) - len(chosen) + 1))
-    return render(texts.said, {"messages": lines}, strict=True)
+    lines = "\n".join(
+        f"{number}. {text}" for number, text in enumerate(chosen, len(older) - len(chosen) + 1)
+    )
+    return render_template(texts.said, {"messages": lines}, strict=True)
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class RewriteOptions(Struct, frozen=True, kw_only=True):
     """Options and inputs shared by all strategies that write a summary."""
 
-    texts: Texts
+    texts: CompactionPrompts
     settings: CompactionSettings
     limit: int
     """Tokens the new history must stay below: the auto threshold less the fixed prefix (system
     prompt and tools).
     """
-    facts: Facts = Facts()
+    facts: RestorableContent = RestorableContent()
     """Content that can be restored."""
     automatic: bool = True
     """False when the user asked for the compaction; then the model is not told to go on."""
 
 
-class Part(Struct, frozen=True):
+class SummaryReplacement(Struct, frozen=True):
     """What replaces the older conversation: the strategy, its text, and the index of the first
     message kept.
     """
@@ -142,70 +210,228 @@ class Part(Struct, frozen=True):
     """What the replacement is, in one word."""
 
 
-def assemble(held: Conversation, part: Part, terms: Terms) -> Outcome:
+def assemble_history(
+    conversation: MeasuredConversation, replaced: SummaryReplacement, options: RewriteOptions
+) -> CompactionResult:
     """Build the new history: the summary, the kept messages, the restored items. The boundary is a
     transcript record, not a message.
 
     Restored items are dropped, last first, where the limit would be exceeded. `UnchangedHistory`
     when even then the result is not below the limit, or not smaller than what it replaces (CP-14).
     """
-    kept, texts = held.messages[part.start :], terms.texts
-    words = said_text(held, part.start, min(terms.settings.inline_user_tokens, terms.limit // SAID_SHARE), texts)
-    remarks = [remark for remark, due in ((texts.kept, kept), (texts.go_on, terms.automatic)) if due]
-    summary = _summary("\n\n".join(piece for piece in (part.text, words, "\n".join(remarks)) if piece))
-    fixed = estimate_message(summary, held.factor) + sum(held.sizes[part.start :])
-    if fixed >= held.tokens:
-        return Unchanged("The result would not be smaller than what it replaces.")
-    if fixed >= terms.limit:
-        return Unchanged("The result would fill the window again at once.")
-    back = _fitting(restore(terms.facts, kept, terms.settings, texts, held.factor), min(terms.limit, held.tokens) - fixed)
+    kept, texts = conversation.messages[replaced.start :], options.texts
+    words = render_user_texts(
+        conversation,
+        replaced.start,
+        min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART),
+        texts,
+    )
+    remarks = [
+        remark for remark, due in ((texts.kept, kept), (texts.go_on, options.automatic)) if due
+    ]
+    summary = _build_summary_message(
+        "\n\n".join(piece for piece in (replaced.text, words, "\n".join(remarks)) if piece)
+    )
+    fixed = estimate_message_tokens(summary, conversation.factor) + sum(
+        conversation.sizes[replaced.start :]
+    )
+    if fixed >= conversation.tokens:
+        return UnchangedHistory("The result would not be smaller than what it replaces.")
+    if fixed >= options.limit:
+        return UnchangedHistory("The result would fill the window again at once.")
+    back = _fit_restored(
+        restore_items(options.facts, kept, options.settings, texts, conversation.factor),
+        min(options.limit, conversation.tokens) - fixed,
+    )
     again = tuple(each.message for each in back)
-    # A result must follow its call at once, so nothing may come after a call that still waits.
-    waits = whole_from(kept, len(kept)) < len(kept)
+    # A result must directly follow its call, so nothing may be added after a waiting call.
+    waits = align_to_cut_point(kept, len(kept)) < len(kept)
     restored = [each.restored for each in back]
     if words:
-        restored.append(Restored("user", "the user's messages", estimate_text(words, held.factor)))
-    gone = zip(held.messages[: part.start], held.sizes, strict=False)
-    return Compacted(
-        strategy=part.strategy,
+        restored.append(
+            RestoredRecord(
+                "user", "the user's messages", estimate_text_tokens(words, conversation.factor)
+            )
+        )
+    gone = zip(conversation.messages[: replaced.start], conversation.sizes, strict=False)
+    return CompactedHistory(
+        strategy=replaced.strategy,
         messages=(summary, *again, *kept) if waits else (summary, *kept, *again),
-        tokens_before=held.tokens,
+        tokens_before=conversation.tokens,
         tokens_after=fixed + sum(each.restored.tokens for each in back),
-        cut=tuple(Cut(message.id, size, f"replaced by the {part.stand_in}") for message, size in gone),
+        cut=tuple(
+            RemovedItem(message.id, size, f"replaced by the {replaced.stand_in}")
+            for message, size in gone
+        ),
         restored=tuple(restored),
     )
 
 
-def _summary(text: str) -> Message:
-    return Message(id=SUMMARY_ID, role="user", blocks=(Text(text),), origin=Origin.SUMMARY)
+def _build_summary_message(text: str) -> Message:
+    return Message(
+        id=MODEL_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
+    )
 
 
-def _fitting(back: Sequence[Back], room: int) -> tuple[Back, ...]:
+def _fit_restored(back: Sequence[RestoredItem], room: int) -> tuple[RestoredItem, ...]:
     chosen = list(back)
     while chosen and sum(each.restored.tokens for each in chosen) >= room:
         chosen.pop()
     return tuple(chosen)
 
 
-def compact(held: Conversation, summary: str, terms: Terms) -> Outcome:
+def compact_with_summary(
+    conversation: MeasuredConversation, summary: str, options: RewriteOptions
+) -> CompactionResult:
     """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
-    clean = checked(summary, held.said, (terms.texts.full,))
+    clean = check_summary(summary, conversation.user_texts, (options.texts.full,))
     if not clean.text:
-        return Unchanged("Nothing of the summary could be believed.")
-    values = {"summary": clean.text, "transcript": transcript_remark(held, terms.texts)}
-    text = render(terms.texts.full_wrapper, values, strict=True)
-    return with_dropped(assemble(held, Part("full", text, kept_start(held.messages)), terms), clean.dropped)
+        return UnchangedHistory("Nothing of the summary could be believed.")
+    values = {
+        "summary": clean.text,
+        "transcript": render_transcript_remark(conversation, options.texts),
+    }
+    text = render_template(options.texts.full_wrapper, values, strict=True)
+    return record_dropped_lines(
+        assemble_history(
+            conversation,
+            SummaryReplacement("full", text, find_kept_start(conversation.messages)),
+            options,
+        ),
+        clean.dropped,
+    )
 
 
-def with_dropped(outcome: Outcome, lines: Sequence[str]) -> Outcome:
+def record_dropped_lines(outcome: CompactionResult, lines: Sequence[str]) -> CompactionResult:
     """The result with a record of each line that the summary check dropped."""
-    if isinstance(outcome, Unchanged) or not lines:
+    if isinstance(outcome, UnchangedHistory) or not lines:
         return outcome
     why = "neither the user's words nor a fact"
-    gone = (Cut(SUMMARY_ID, estimate_text(line), f"{why}: {line[:DROPPED_SHOWN]}") for line in lines)
+    gone = (
+        RemovedItem(
+            MODEL_SUMMARY_ID,
+            estimate_text_tokens(line),
+            f"{why}: {line[:SHOWN_DROPPED_CHARACTERS]}",
+        )
+        for line in lines
+    )
     return replace(outcome, cut=(*outcome.cut, *gone))
 
 
-def transcript_remark(held: Conversation, texts: Texts) -> str:
+def render_transcript_remark(conversation: MeasuredConversation, texts: CompactionPrompts) -> str:
     """A line with the path of the full transcript; empty where there is none."""
-    return "\n" + render(texts.transcript, {"path": held.transcript}, strict=True) if held.transcript else ""
+    return (
+        "\n" + render_template(texts.transcript, {"path": conversation.transcript}, strict=True)
+        if conversation.transcript
+        else ""
+    )
+
+
+# Skills survive every compaction strategy: invoked ones are restored behind the message that
+# replaces the old conversation (CP-8, SK-2). Pure.
+
+
+OWN_ID_PREFIX = "memorist"
+"""Id prefix of messages that a compaction inserted."""
+
+
+def restore_missing_skills(
+    result: CompactionResult, options: RewriteOptions, factor: float
+) -> CompactionResult:
+    """The result with the invoked skills, where the strategy itself restores none, as far as there
+    is room for them.
+    """
+    if (
+        not isinstance(result, CompactedHistory)
+        or result.strategy in {"full", "micro"}
+        or not options.facts.skills
+    ):
+        return result
+    room = min(options.limit, result.tokens_before) - result.tokens_after - 1
+    backs: list[RestoredItem] = []
+    for back in restore_skills(
+        options.facts.skills, result.messages, options.settings, options.texts, factor
+    ):
+        room -= back.restored.tokens
+        if room < 0:
+            break
+        backs.append(back)
+    if not backs:
+        return result
+    # A hand-over stays last (CP-11).
+    head = (
+        0
+        if result.strategy == "inline"
+        else next(
+            (
+                at
+                for at, message in enumerate(result.messages)
+                if not message.id.startswith(OWN_ID_PREFIX)
+            ),
+            len(result.messages),
+        )
+    )
+    return replace(
+        result,
+        messages=(
+            *result.messages[:head],
+            *(back.message for back in backs),
+            *result.messages[head:],
+        ),
+        tokens_after=result.tokens_after + sum(back.restored.tokens for back in backs),
+        restored=(*result.restored, *(back.restored for back in backs)),
+    )
+
+
+# The request that may need compaction and the outcome: values exchanged between a session and
+# its compactor. Pure.
+
+
+class CompactionRequest(Struct, frozen=True, kw_only=True):
+    """The upcoming request, as far as compaction must know it."""
+
+    limits: CompactionThresholds
+    messages: tuple[Message, ...] = ()
+    """The messages the model is shown; filled in only when there is something to decide."""
+    parent: ParentCall | None = None
+    manual: CompactionStrategy | None = None
+    instructions: str = ""
+    now: float | None = None
+    """Time of the request in a replay, seconds since the epoch; None uses the clock."""
+    price: ModelPrice | None = None
+    """The model's price; None where unknown, in which case nothing is edited to save cost."""
+    provider_compacts: bool = False
+    """The provider is asked to compact on its own in this session."""
+    skills: tuple[InvokedSkill, ...] = ()
+    """Skills that were invoked in the session."""
+    forced: bool = False
+    """The provider rejected the request as too long: it must shrink, whatever the estimate says."""
+
+
+class CompactionOutcome(Struct, frozen=True):
+    """The result of a compaction: the new history, or None and a sentence that says why not."""
+
+    result: CompactedHistory | None
+    why: str = ""
+    blocked: bool = False
+    """The request would not leave the model room to answer, and nothing could be done."""
+
+    def to_boundary(self, *, manual: bool) -> CompactionBoundary:
+        """The transcript record of this compaction: the messages put in front or inserted, and how
+        many messages were kept.
+        """
+        if self.result is None:
+            raise NothingToDo("no compaction was made, so there is no boundary")
+        standing, made = (
+            self.result.messages[: self.result.lead],
+            self.result.messages[self.result.lead :],
+        )
+        ours = tuple(message for message in made if message.id.startswith("memorist"))
+        return CompactionBoundary(
+            id=self.result.strategy,
+            line=0,
+            trigger="manual" if manual else "auto",
+            tokens_before=self.result.tokens_before,
+            kept=len(made) - len(ours),
+            replacement=(*standing, *ours),
+        )

@@ -4,38 +4,116 @@ benchmarks. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from memorist.compaction import from_session_memory, full, inline, micro
-from memorist.compaction.conversation import Conversation, conversation, typed
-from memorist.compaction.digest import digest
-from memorist.compaction.from_session_memory import Notes
-from memorist.compaction.full import Terms
-from memorist.compaction.lead import led
-from memorist.compaction.recorded import Recorded
-from memorist.compaction.result import Compacted, Outcome, Strategy, Unchanged
-from memorist.compaction.settings import CompactionSettings
-from memorist.compaction.standing import Parted, parted, stood
-from memorist.compaction.tail import tail
-from memorist.compaction.texts import Texts
+from memorist.compaction import full, inline, session_memory, tool_results
+from memorist.compaction.extractive import build_extractive_summary
+from memorist.compaction.full import RewriteOptions
+from memorist.compaction.history import (
+    CompactedHistory,
+    CompactionPrompts,
+    CompactionResult,
+    CompactionStrategy,
+    MeasuredConversation,
+    UnchangedHistory,
+    ensure_user_first,
+    keep_tail,
+    measure_conversation,
+    user_text,
+)
+from memorist.compaction.session_memory import SessionNotes
+from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
 from memorist.core.messages import Message
-from memorist.core.tokens import family_factor
-from memorist.session_memory.ledger import Ledger
-from memorist.session_memory.sections import merge_structural
-from memorist.session_memory.structural import NotesBudget, render
+from memorist.core.tokens import token_factor
+from memorist.errors import InputError
+from memorist.formats.transcript import CompactionBoundary, SessionHead, TranscriptEntry
+from memorist.session_memory.structural import NotesBudget, render_structural_notes
+from memorist.session_memory.template import merge_structural_notes
+from memorist.settings import CompactionSettings
+from memorist.transcript.ledger import TranscriptLedger
 
-ORDER: tuple[Strategy, ...] = ("micro", "session-memory", "structural")
+# The conversation of a recorded session as it was at one of its messages. Pure.
+
+
+class RecordedWindow(Struct, frozen=True, kw_only=True):
+    """What the model was shown at a message, and every message up to it."""
+
+    head: SessionHead | None
+    last_message: str
+    """Id of the newest message."""
+    messages: tuple[Message, ...]
+    """The window: messages since the last compaction, including those it kept."""
+    all_messages: tuple[Message, ...]
+    """Every message so far, including those that a compaction removed."""
+
+
+def read_recorded_window(entries: Iterable[TranscriptEntry], until: str = "") -> RecordedWindow:
+    """Read up to a message, identified by its id, a prefix of its id, or its number counted from 1;
+    to the end when `until` is empty.
+
+    Raises InputError when there is no such message, or none at all.
+    """
+    head: SessionHead | None = None
+    window: list[Message] = []
+    everything: list[Message] = []
+    for entry in entries:
+        match entry:
+            case SessionHead():
+                head = entry
+            case CompactionBoundary():
+                window = [*entry.replacement, *(window[-entry.kept :] if entry.kept else ())]
+            case Message():
+                window.append(entry)
+                everything.append(entry)
+                if until and (until == str(len(everything)) or entry.id.startswith(until)):
+                    break
+            case _:
+                pass
+    else:
+        if until:
+            raise InputError(
+                f"the session has no message {until!r}; give a number from 1 to "
+                f"{len(everything)}, or an id"
+            )
+    if not everything:
+        raise InputError("the session holds no message")
+    return RecordedWindow(
+        head=head,
+        last_message=everything[-1].id,
+        messages=tuple(window),
+        all_messages=tuple(everything),
+    )
+
+
+def find_text(messages: Iterable[Message], id: str) -> str | None:
+    """The full text of a message or of a tool result, by its id (fetch back); None when there is
+    none.
+    """
+    for message in messages:
+        if message.id == id:
+            return "\n".join(
+                part
+                for part in (message.text, *(result.text for result in message.tool_results))
+                if part
+            )
+        for result in message.tool_results:
+            if result.tool_use_id == id:
+                return result.text
+    return None
+
+
+AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "session-memory", "structural")
 """Strategies that `auto` tries, the least lossy first, until the conversation fits its budget."""
 
 
-class Offline(Struct, frozen=True, kw_only=True):
+class OfflineOptions(Struct, frozen=True, kw_only=True):
     """Options of an offline compaction."""
 
     budget: int
     """Most tokens of the new history."""
-    texts: Texts
+    texts: CompactionPrompts
     template: str
     """Template of the notes."""
     settings: CompactionSettings
@@ -46,58 +124,116 @@ class Offline(Struct, frozen=True, kw_only=True):
     factor: float = 1.0
 
 
-def compact(recorded: Recorded, strategy: Strategy, how: Offline) -> Outcome:
+def compact_offline(
+    recorded: RecordedWindow, strategy: CompactionStrategy, options: OfflineOptions
+) -> CompactionResult:
     """The new history, or the reason why it is unchanged."""
-    held = conversation(
-        recorded.messages, said=[words for words in map(typed, recorded.everything) if words], transcript=how.source, factor=how.factor
+    held = measure_conversation(
+        recorded.messages,
+        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
+        transcript=options.source,
+        factor=options.factor,
     )
     if strategy != "auto":
-        return _by(strategy, recorded, held, how)
-    if held.tokens <= how.budget:
-        return Unchanged(f"The conversation has {held.tokens:,} tokens, which is within the budget of {how.budget:,}.")
-    made: Outcome = Unchanged("No way made the conversation smaller.")
-    for each in ORDER:
-        made = _by(each, recorded, held, how)
-        if isinstance(made, Compacted) and made.tokens_after <= how.budget:
+        return _compact_by(strategy, recorded, held, options)
+    if held.tokens <= options.budget:
+        return UnchangedHistory(
+            f"The conversation has {held.tokens:,} tokens, which is within the budget of "
+            f"{options.budget:,}."
+        )
+    made: CompactionResult = UnchangedHistory("No way made the conversation smaller.")
+    for each in AUTO_ORDER:
+        made = _compact_by(each, recorded, held, options)
+        if isinstance(made, CompactedHistory) and made.tokens_after <= options.budget:
             return made
     return made
 
 
-def _by(strategy: Strategy, recorded: Recorded, held: Conversation, how: Offline) -> Outcome:
+def _compact_by(
+    strategy: CompactionStrategy,
+    recorded: RecordedWindow,
+    conversation: MeasuredConversation,
+    options: OfflineOptions,
+) -> CompactionResult:
     if strategy == "micro":
-        return micro.clear(held.messages, micro.old_results(held.messages, how.settings.micro_keep), factor=how.factor)
-    apart = parted(held, how.budget + 1)
-    return stood(_rest_by(strategy, recorded, apart, how), apart)
+        return tool_results.clear_results(
+            conversation.messages,
+            tool_results.find_old_results(conversation.messages, options.settings.micro_keep),
+            factor=options.factor,
+        )
+    apart = split_preamble(conversation, options.budget + 1)
+    return reattach_preamble(_compact_rest(strategy, recorded, apart, options), apart)
 
 
-def _rest_by(strategy: Strategy, recorded: Recorded, apart: Parted, how: Offline) -> Outcome:
+def _compact_rest(
+    strategy: CompactionStrategy,
+    recorded: RecordedWindow,
+    split: SplitHistory,
+    options: OfflineOptions,
+) -> CompactionResult:
     """Rewrite the part behind the preamble with the strategy."""
     cwd = recorded.head.cwd if recorded.head else ""
-    held, budget = apart.rest, apart.limit - 1
-    terms = Terms(texts=how.texts, settings=how.settings, limit=apart.limit, automatic=False)
+    held, budget = split.rest, split.limit - 1
+    terms = RewriteOptions(
+        texts=options.texts, settings=options.settings, limit=split.limit, automatic=False
+    )
     match strategy:
         case "session-memory":
-            notes = Notes(text=notes_of(recorded, how), path=how.source, template=how.template, last_summarised=None)
-            return from_session_memory.compact(held, notes, terms)
+            notes = SessionNotes(
+                text=build_structural_notes(recorded, options),
+                path=options.source,
+                template=options.template,
+                last_summarised=None,
+            )
+            return session_memory.compact_with_notes(held, notes, terms)
         case "full":
-            return full.compact(held, how.summary or notes_of(recorded, how), terms)
+            return full.compact_with_summary(
+                held, options.summary or build_structural_notes(recorded, options), terms
+            )
         case "inline":
-            return inline.compact(held, inline.HandOver(summary=how.summary or notes_of(recorded, how)), terms)
+            return inline.compact_inline(
+                held,
+                inline.HandOver(
+                    summary=options.summary or build_structural_notes(recorded, options)
+                ),
+                terms,
+            )
         case "structural":
-            return digest(held.messages, budget, said=held.said, transcript=how.source, cwd=cwd, factor=how.factor)
+            return build_extractive_summary(
+                held.messages,
+                budget,
+                user_texts=held.user_texts,
+                transcript=options.source,
+                cwd=cwd,
+                factor=options.factor,
+            )
         case _:
-            return led(tail(held.messages, budget, factor=how.factor), how.texts.cut_marker, how.factor)
+            return ensure_user_first(
+                keep_tail(held.messages, budget, factor=options.factor),
+                options.texts.cut_marker,
+                options.factor,
+            )
 
 
-def notes_of(recorded: Recorded, how: Offline) -> str:
+def build_structural_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:
     """The structural notes of everything said so far."""
     head = recorded.head
-    ledger = Ledger(head.cwd if head else "", title=head.title if head else "", branch=head.branch if head else "")
-    for message in recorded.everything:
+    ledger = TranscriptLedger(
+        head.cwd if head else "",
+        title=head.title if head else "",
+        branch=head.branch if head else "",
+    )
+    for message in recorded.all_messages:
         ledger.add(message)
-    return merge_structural(how.template, how.template, render(ledger, NotesBudget(total_tokens=min(2_900, how.budget // 2))))
+    return merge_structural_notes(
+        options.template,
+        options.template,
+        render_structural_notes(ledger, NotesBudget(total_tokens=min(2_900, options.budget // 2))),
+    )
 
 
-def factor_of(messages: Sequence[Message]) -> float:
+def find_token_factor(messages: Sequence[Message]) -> float:
     """Tokens per estimated token for the newest model named in the messages."""
-    return family_factor(next((message.model for message in reversed(messages) if message.model), "") or "")
+    return token_factor(
+        next((message.model for message in reversed(messages) if message.model), "") or ""
+    )

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memorist.compaction.summary import Unusable
+from memorist.compaction.summary import UnusableSummary
 from memorist.core.messages import JsonObject, Usage
 
 COMPACT_EDIT = "compact_20260112"
@@ -23,16 +23,16 @@ CLEAR_EDIT = "clear_tool_uses_20250919"
 EDITING_BETA = "context-management-2025-06-27"
 _THINKING_EDIT = "clear_thinking_20251015"
 
-LEAST_TRIGGER = 50_000
+MIN_TRIGGER_TOKENS = 50_000
 """Anthropic accepts no smaller trigger for its compaction (claude-code.md section 13.2)."""
 
-_COMPACT_KEYS = (
+_COMPACT_ENDPOINT_KEYS = (
     "model", "input", "instructions", "previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
     "service_tier", "image",
 )  # fmt: skip
 
 
-class Change(Struct, frozen=True):
+class ProviderRequest(Struct, frozen=True):
     """A request as it is to be sent: its body, the beta names for its header, and another endpoint
     where the provider has one for this.
     """
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True):
     """Path below the API's base URL; empty where the endpoint is unchanged."""
 
 
-class Applied(Struct, frozen=True):
+class AppliedEdit(Struct, frozen=True):
     """An edit that the provider reports as applied."""
 
     kind: str
@@ -62,143 +62,181 @@ class ProviderSummary(Struct, frozen=True, kw_only=True):
     """The reply stopped after the compaction, so that messages can be added."""
 
 
-def with_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
+def add_context_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
     """The Anthropic request with one more context edit. If the host already set an edit of the same
     type, the body is returned unchanged.
 
     Clearing of thinking comes first, as the API demands; other edits keep their order.
     """
     management = body.get("context_management")
-    edits = _edits(management)
+    edits = _context_edits(management)
     if any(each.get("type") == edit["type"] for each in edits):
         return body
     ordered = [edit, *edits] if edit["type"] == _THINKING_EDIT else [*edits, edit]
-    return {**body, "context_management": {**(management if isinstance(management, dict) else {}), "edits": ordered}}
+    return {
+        **body,
+        "context_management": {
+            **(management if isinstance(management, dict) else {}),
+            "edits": ordered,
+        },
+    }
 
 
-def _edits(management: object) -> list[JsonObject]:
+def _context_edits(management: object) -> list[JsonObject]:
     edits = management.get("edits") if isinstance(management, dict) else None
     return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
 
 
-def anthropic_compaction(body: JsonObject, *, trigger: int, instructions: str = "", pause: bool = False) -> Change:
+def request_anthropic_compaction(
+    body: JsonObject, *, trigger: int, instructions: str = "", pause: bool = False
+) -> ProviderRequest:
     """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000).
     `instructions` replace its own prompt.
     """
-    edit: JsonObject = {"type": COMPACT_EDIT, "trigger": {"type": "input_tokens", "value": max(LEAST_TRIGGER, trigger)}}
+    edit: JsonObject = {
+        "type": COMPACT_EDIT,
+        "trigger": {"type": "input_tokens", "value": max(MIN_TRIGGER_TOKENS, trigger)},
+    }
     if instructions.strip():
         edit["instructions"] = instructions
     if pause:
         edit["pause_after_compaction"] = True
-    return Change(with_edit(body, edit), (COMPACT_BETA,))
+    return ProviderRequest(add_context_edit(body, edit), (COMPACT_BETA,))
 
 
-def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | Unusable | None:
+def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSummary | None:
     """The newest compaction in an Anthropic reply; None when there is none, Unusable when it failed
     (its content is null).
     """
-    block = _newest(reply.get("content"), "compaction")
+    block = _find_newest_block(reply.get("content"), "compaction")
     if block is None:
         return None
     content = block.get("content")
     if not isinstance(content, str) or not content:
-        return Unusable("The provider's compaction failed: it has no content.")
-    return ProviderSummary(item=block, summary=content, paused=reply.get("stop_reason") == "compaction")
+        return UnusableSummary("The provider's compaction failed: it has no content.")
+    return ProviderSummary(
+        item=block, summary=content, paused=reply.get("stop_reason") == "compaction"
+    )
 
 
-def iterations_usage(reply: JsonObject) -> Usage | None:
+def sum_iterations_usage(reply: JsonObject) -> Usage | None:
     """Total usage of all passes of an Anthropic reply: the top-level usage omits the cost of
     compaction. None when the reply lists no passes.
     """
     usage = reply.get("usage")
-    passes = _objects(usage.get("iterations") if isinstance(usage, dict) else None)
+    passes = _list_objects(usage.get("iterations") if isinstance(usage, dict) else None)
     total = Usage()
     for each in passes:
         total += Usage(
-            input=_count(each, "input_tokens"),
-            cache_read=_count(each, "cache_read_input_tokens"),
-            cache_write=_count(each, "cache_creation_input_tokens"),
-            output=_count(each, "output_tokens"),
+            input=_read_count(each, "input_tokens"),
+            cache_read=_read_count(each, "cache_read_input_tokens"),
+            cache_write=_read_count(each, "cache_creation_input_tokens"),
+            output=_read_count(each, "output_tokens"),
         )
     return total if passes else None
 
 
-def applied_edits(reply: JsonObject) -> tuple[Applied, ...]:
+def read_applied_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
     """The context edits that an Anthropic reply confirms."""
     management = reply.get("context_management")
-    edits = _objects(management.get("applied_edits") if isinstance(management, dict) else None)
-    return tuple(Applied(str(each.get("type")), _count(each, "cleared_input_tokens"), _count(each, "cleared_tool_uses")) for each in edits)
+    edits = _list_objects(management.get("applied_edits") if isinstance(management, dict) else None)
+    return tuple(
+        AppliedEdit(
+            str(each.get("type")),
+            _read_count(each, "cleared_input_tokens"),
+            _read_count(each, "cleared_tool_uses"),
+        )
+        for each in edits
+    )
 
 
-def openai_compaction(body: JsonObject, *, threshold: int) -> Change:
+def request_openai_compaction(body: JsonObject, *, threshold: int) -> ProviderRequest:
     """Let OpenAI compact inside an ordinary Responses request when its input reaches `threshold`
     tokens. A setting of the host's takes precedence.
     """
     entries = body.get("context_management")
-    if isinstance(entries, list) and any(isinstance(each, dict) and each.get("type") == "compaction" for each in entries):
-        return Change(body)
+    if isinstance(entries, list) and any(
+        isinstance(each, dict) and each.get("type") == "compaction" for each in entries
+    ):
+        return ProviderRequest(body)
     entry = {"type": "compaction", "compact_threshold": threshold}
-    return Change({**body, "context_management": [*(entries if isinstance(entries, list) else []), entry]})
+    return ProviderRequest(
+        {**body, "context_management": [*(entries if isinstance(entries, list) else []), entry]}
+    )
 
 
-def openai_compact_request(body: JsonObject) -> Change:
+def build_openai_compact_request(body: JsonObject) -> ProviderRequest:
     """Turn a Responses request into one for `/responses/compact`, with only the keys that this
     endpoint accepts.
     """
-    return Change({key: body[key] for key in _COMPACT_KEYS if key in body}, path="/responses/compact")
+    return ProviderRequest(
+        {key: body[key] for key in _COMPACT_ENDPOINT_KEYS if key in body}, path="/responses/compact"
+    )
 
 
-def read_openai_compaction(reply: JsonObject) -> ProviderSummary | Unusable | None:
+def read_openai_compaction(reply: JsonObject) -> ProviderSummary | UnusableSummary | None:
     """The compaction item in a Responses reply or in that of `/responses/compact`; None when an
     ordinary reply has none.
 
     `UnusableSummary` when there is not exactly one, or it is empty: a history built on it would be
     empty.
     """
-    items = [each for each in _objects(reply.get("output")) if each.get("type") == "compaction"]
+    items = [
+        each for each in _list_objects(reply.get("output")) if each.get("type") == "compaction"
+    ]
     if not items:
         compacted = reply.get("object") == "response.compaction"
-        return Unusable("The provider's compaction holds no compaction item.") if compacted else None
+        return (
+            UnusableSummary("The provider's compaction holds no compaction item.")
+            if compacted
+            else None
+        )
     if len(items) > 1:
-        return Unusable("The provider's compaction holds more than one compaction item.")
+        return UnusableSummary("The provider's compaction holds more than one compaction item.")
     if not isinstance(items[0].get("encrypted_content"), str) or not items[0]["encrypted_content"]:
-        return Unusable("The provider's compaction item is empty.")
+        return UnusableSummary("The provider's compaction item is empty.")
     return ProviderSummary(item=items[0], summary="")
 
 
-def compacted_input(reply: JsonObject) -> list[JsonObject]:
+def read_compacted_input(reply: JsonObject) -> list[JsonObject]:
     """The next input after `/responses/compact`: the reply's items without instructions, calls,
     their outputs, and reasoning (codex.md section 2.5).
     """
-    return [each for each in _objects(reply.get("output")) if each.get("type") == "compaction" or _is_talk(each)]
+    return [
+        each
+        for each in _list_objects(reply.get("output"))
+        if each.get("type") == "compaction" or _is_dialogue_item(each)
+    ]
 
 
-def _is_talk(item: JsonObject) -> bool:
+def _is_dialogue_item(item: JsonObject) -> bool:
     return item.get("type", "message") == "message" and item.get("role") in {"user", "assistant"}
 
 
-def from_newest_compaction(items: Sequence[Any]) -> list[Any]:
+def cut_to_newest_compaction(items: Sequence[Any]) -> list[Any]:
     """The entries of a Responses history from its newest compaction item on: earlier ones need not
     be sent again.
     """
     found = (
-        index for index in range(len(items) - 1, -1, -1) if isinstance(items[index], dict) and items[index].get("type") == "compaction"
+        index
+        for index in range(len(items) - 1, -1, -1)
+        if isinstance(items[index], dict) and items[index].get("type") == "compaction"
     )
     return list(items[next(found, 0) :])
 
 
-def _newest(value: object, kind: str) -> JsonObject | None:
-    return next((each for each in reversed(_objects(value)) if each.get("type") == kind), None)
+def _find_newest_block(value: object, kind: str) -> JsonObject | None:
+    return next((each for each in reversed(_list_objects(value)) if each.get("type") == kind), None)
 
 
-def _objects(value: object) -> list[JsonObject]:
-    return list(_only_objects(value)) if isinstance(value, list) else []
+def _list_objects(value: object) -> list[JsonObject]:
+    return list(_iterate_objects(value)) if isinstance(value, list) else []
 
 
-def _only_objects(values: Sequence[object]) -> Iterator[JsonObject]:
+def _iterate_objects(values: Sequence[object]) -> Iterator[JsonObject]:
     return (each for each in values if isinstance(each, dict))
 
 
-def _count(value: JsonObject, key: str) -> int:
+def _read_count(value: JsonObject, key: str) -> int:
     found = value.get(key)
     return found if isinstance(found, int) and not isinstance(found, bool) else 0

@@ -16,27 +16,32 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.conversation import Conversation
 from memorist.compaction.full import is_restored
-from memorist.compaction.groups import MARKER_ID
-from memorist.compaction.result import Outcome, Unchanged
-from memorist.core.later import late_pattern
-from memorist.core.messages import Message, Origin, Text, ToolResult
-from memorist.core.tokens import estimate_message
+from memorist.compaction.history import (
+    MARKER_ID,
+    CompactionResult,
+    MeasuredConversation,
+    UnchangedHistory,
+)
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult
+from memorist.core.tokens import estimate_message_tokens
 
-CONTEXT_ID = "memorist-context"
+PREAMBLE_ID = "memorist-context"
 """Id of the message that holds the injected blocks of the user's first message."""
 
-SHARE = 4
+PREAMBLE_PART = 4
 """Preamble in user messages takes at most one part in so many of the limit, so that something huge
 there does not fill every later window.
 """
 
-_INSTRUCTING = ("system", "developer")
+_INSTRUCTION_ROLES = ("system", "developer")
 
-_STATE = late_pattern(
-    r"\s*(?:<(model_switch|context_window|personality_spec|skills_instructions|permissions instructions|collaboration_mode|environments_instructions|"
-    r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# agents\.md instructions))",
+_STATE_TAG = lazy_pattern(
+    r"\s*(?:<(model_switch|context_window|personality_spec|skills_instructions|permissions "
+    r"instructions|collaboration_mode|environments_instructions|"
+    r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# "
+    r"agents\.md instructions))",
     re.IGNORECASE,
 )
 """Prefix of a text that describes the environment: a later one replaces an earlier one (codex.md
@@ -44,17 +49,17 @@ section 3.3).
 """
 
 
-class Parted(Struct, frozen=True, kw_only=True):
+class SplitHistory(Struct, frozen=True, kw_only=True):
     """A conversation split into its preamble and the rest."""
 
-    lead: tuple[Message, ...]
+    preamble: tuple[Message, ...]
     """Instructions, and content injected on the user's side before or beside the first user text.
     """
     states: tuple[Message, ...]
     """Later messages that supersede a part of it, such as a changed working folder: the newest of
     each.
     """
-    rest: Conversation
+    rest: MeasuredConversation
     """The conversation without the preamble."""
     tokens: int
     """Estimated tokens of the whole conversation."""
@@ -62,97 +67,121 @@ class Parted(Struct, frozen=True, kw_only=True):
     """Tokens of the limit that remain for the rest."""
 
 
-def parted(held: Conversation, limit: int) -> Parted:
+def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHistory:
     """Split the conversation into its preamble and the rest.
 
     Instructions always belong to the preamble; injected user content does while it fits its part of
     the limit. What recall or an earlier compaction inserted does not: it is rebuilt.
     """
-    room = limit // SHARE
+    room = limit // PREAMBLE_PART
     lead: list[Message] = []
     rest: list[Message] = []
     sizes: list[int] = []
     later: list[Message] = []
     began = False
-    for message, size in zip(held.messages, held.sizes, strict=True):
+    for message, size in zip(conversation.messages, conversation.sizes, strict=True):
         if began:
             later.append(message)
-        told, left = (None, message) if began else _split(message)
+        told, left = (None, message) if began else _split_message(message)
         began = began or (told is not message and not is_restored(message))
-        cost = 0 if message.role in _INSTRUCTING or told is None else estimate_message(told, held.factor)
+        cost = (
+            0
+            if message.role in _INSTRUCTION_ROLES or told is None
+            else estimate_message_tokens(told, conversation.factor)
+        )
         stands = told is not None and cost <= room
         if told is not None and stands:
             lead.append(told)
             room -= cost
         if (shown := left if stands else message) is not None:
             rest.append(shown)
-            sizes.append(size if shown is message else estimate_message(shown, held.factor))
-    states = _states(later, room, held.factor)
-    return Parted(
-        lead=tuple(lead),
+            sizes.append(
+                size if shown is message else estimate_message_tokens(shown, conversation.factor)
+            )
+    states = _find_newest_states(later, room, conversation.factor)
+    return SplitHistory(
+        preamble=tuple(lead),
         states=tuple(states),
-        rest=replace(held, messages=tuple(rest), sizes=tuple(sizes)),
-        tokens=held.tokens,
-        limit=max(1, limit - _size([*lead, *states], held.factor)),
+        rest=replace(conversation, messages=tuple(rest), sizes=tuple(sizes)),
+        tokens=conversation.tokens,
+        limit=max(1, limit - _estimate_messages([*lead, *states], conversation.factor)),
     )
 
 
-def _split(message: Message) -> tuple[Message | None, Message | None]:
-    """The preamble part of a message (the same object where that is all of it), and the remainder.
-    """
-    if message.role in _INSTRUCTING:
+def _split_message(message: Message) -> tuple[Message | None, Message | None]:
+    """The preamble part of a message (the same object where that is all of it), and the remainder."""
+    if message.role in _INSTRUCTION_ROLES:
         return message, None
     theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)
-    told = [block for block in message.blocks if isinstance(block, Text) and (block.origin or message.origin) is Origin.INJECTED]
+    told = [
+        block
+        for block in message.blocks
+        if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.INJECTED
+    ]
     if not theirs or not told or any(isinstance(block, ToolResult) for block in message.blocks):
         return None, message
     if len(told) == len(message.blocks):
         return message, None
-    beside = Message(id=CONTEXT_ID, role="user", blocks=tuple(Text(block.text) for block in told), origin=Origin.INJECTED)
+    beside = Message(
+        id=PREAMBLE_ID,
+        role="user",
+        blocks=tuple(TextBlock(block.text) for block in told),
+        origin=Origin.INJECTED,
+    )
     wire = None if message.wire is None else replace(message.wire, plain=False)
-    return beside, replace(message, blocks=tuple(block for block in message.blocks if block not in told), wire=wire)
+    return beside, replace(
+        message, blocks=tuple(block for block in message.blocks if block not in told), wire=wire
+    )
 
 
-def _states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
+def _find_newest_states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
     """The newest message for each set of state tags, among those that hold nothing else, in order;
     newest first while they fit.
     """
     found: list[Message] = []
     seen: set[tuple[str, ...]] = set()
     for message in reversed(messages):
-        states = [_STATE.match(block.text) for block in message.blocks if isinstance(block, Text)]
+        states = [
+            _STATE_TAG.match(block.text) for block in message.blocks if isinstance(block, TextBlock)
+        ]
         tags = tuple((match[1] or match[2]).lower() for match in states if match)
-        if not tags or len(tags) < len(states) or tags in seen or _split(message)[0] is not message:
+        if (
+            not tags
+            or len(tags) < len(states)
+            or tags in seen
+            or _split_message(message)[0] is not message
+        ):
             continue
         seen.add(tags)
-        size = estimate_message(message, factor)
+        size = estimate_message_tokens(message, factor)
         if size <= room:
             room -= size
             found.append(message)
     return found[::-1]
 
 
-def stood(outcome: Outcome, before: Parted) -> Outcome:
+def reattach_preamble(result: CompactionResult, split: SplitHistory) -> CompactionResult:
     """Put the preamble back in front of the result for `split.rest`. `UnchangedHistory` where that
     is not smaller than before.
     """
-    if isinstance(outcome, Unchanged):
-        return outcome
-    shown = {id(message) for message in outcome.messages}
-    front = (*before.lead, *(message for message in before.states if id(message) not in shown))
-    after = outcome.tokens_after + _size(front, before.rest.factor)
-    if after > before.tokens or (after == before.tokens and len(front) > len(before.lead)):
-        return Unchanged("The result would not be smaller than what it replaces.")
+    if isinstance(result, UnchangedHistory):
+        return result
+    shown = {id(message) for message in result.messages}
+    front = (*split.preamble, *(message for message in split.states if id(message) not in shown))
+    after = result.tokens_after + _estimate_messages(front, split.rest.factor)
+    if after > split.tokens or (after == split.tokens and len(front) > len(split.preamble)):
+        return UnchangedHistory("The result would not be smaller than what it replaces.")
+    # Position and content of the preamble are unchanged, which keeps the cached prefix.
     back = {message.id for message in front}
     return replace(
-        outcome,
-        messages=(*front, *outcome.messages),
+        result,
+        messages=(*front, *result.messages),
         lead=len(front),
-        tokens_before=before.tokens,
+        tokens_before=split.tokens,
         tokens_after=after,
-        cut=tuple(cut for cut in outcome.cut if cut.id not in back),
+        cut=tuple(cut for cut in result.cut if cut.id not in back),
     )
 
 
-def _size(messages: Iterable[Message], factor: float) -> int:
-    return sum(estimate_message(message, factor) for message in messages)
+def _estimate_messages(messages: Iterable[Message], factor: float) -> int:
+    return sum(estimate_message_tokens(message, factor) for message in messages)

@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
+from typing import get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from memorist.core.markup import escaped, quoted
-from memorist.safety.data import neutralise
-from memorist.safety.hidden import visible
+from memorist.context.pieces import ContextSection
+from memorist.core.markdown import escape_text, load_prompt, quote_attribute, render_template
+from memorist.errors import UsageError
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.settings import Family
 
 
 class GitState(Struct, frozen=True, kw_only=True):
@@ -26,7 +32,7 @@ class GitState(Struct, frozen=True, kw_only=True):
     user: str = ""
 
 
-class Network(Struct, frozen=True, kw_only=True):
+class NetworkAccess(Struct, frozen=True, kw_only=True):
     """Network access of commands."""
 
     enabled: bool = False
@@ -34,7 +40,7 @@ class Network(Struct, frozen=True, kw_only=True):
     denied: tuple[str, ...] = ()
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class CommandEnvironment(Struct, frozen=True, kw_only=True):
     """One environment in which commands run."""
 
     folder: str
@@ -45,118 +51,134 @@ class Place(Struct, frozen=True, kw_only=True):
     """For example `unavailable` for one that is gone; empty for one that works."""
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class SessionEnvironment(Struct, frozen=True, kw_only=True):
     """Everything either family tells the model about its environment. Empty values are omitted."""
 
-    places: tuple[Place, ...]
+    environments: tuple[CommandEnvironment, ...]
     """The first is the primary one."""
     approval: str = ""
     """When commands need approval: `untrusted`, `on-request`, `never` …"""
     sandbox: str = ""
     """`read-only`, `workspace-write`, `danger-full-access`."""
-    network: Network | None = None
+    network: NetworkAccess | None = None
     writable: tuple[str, ...] = ()
     """Writable folders."""
     date: str = ""
     """Local date in ISO form."""
-    zone: str = ""
+    timezone: str = ""
     """Name of the time zone, for example `Europe/Berlin`."""
     platform: str = ""
     system: str = ""
     """Name and version of the operating system."""
     model: str = ""
-    repository: bool = False
+    is_repository: bool = False
     git: GitState | None = None
     agents: tuple[str, ...] = ()
     """Subagents that are running."""
 
 
-def environment_fields(around: Surroundings) -> dict[str, str]:
+def render_environment_fields(environment: SessionEnvironment) -> dict[str, str]:
     """Render the fields inside `<environment_context>`, each as its own lines (codex.md section
     3.2).
 
     Values are escaped; empty ones are omitted.
     """
-    found = {"environments": "\n".join(_places(around.places))}
+    found = {"environments": "\n".join(_environment_lines(environment.environments))}
     named = {
-        "approval_policy": around.approval,
-        "sandbox_mode": around.sandbox,
-        "current_date": around.date,
-        "timezone": around.zone,
+        "approval_policy": environment.approval,
+        "sandbox_mode": environment.sandbox,
+        "current_date": environment.date,
+        "timezone": environment.timezone,
     }
-    found |= {name: "\n".join(_values((name, value))) for name, value in named.items()}
-    found["network"] = "\n".join(_network(around.network))
-    found["filesystem"] = "\n".join(_list("filesystem", "writable_root", around.writable))
-    found["subagents"] = "\n".join(_list("subagents", "agent", around.agents))
+    found |= {name: "\n".join(_element_lines((name, value))) for name, value in named.items()}
+    found["network"] = "\n".join(_network_lines(environment.network))
+    found["filesystem"] = "\n".join(
+        _list_lines("filesystem", "writable_root", environment.writable)
+    )
+    found["subagents"] = "\n".join(_list_lines("subagents", "agent", environment.agents))
     return {name: lines for name, lines in found.items() if lines}
 
 
-def environment_context(around: Surroundings) -> str:
+def render_environment_context(environment: SessionEnvironment) -> str:
     """Render the inside of `<environment_context>`, without the tag itself."""
-    return "\n".join(environment_fields(around).values())
+    return "\n".join(render_environment_fields(environment).values())
 
 
-def _places(places: Sequence[Place]) -> list[str]:
+def _environment_lines(places: Sequence[CommandEnvironment]) -> list[str]:
     if len(places) <= 1:
-        return [line for place in places for line in _place(place, "  ")]
+        return [line for place in places for line in _one_environment(place, "  ")]
     lines = ["  <environments>"]
     for number, place in enumerate(places):
         primary = ' primary="true"' if number == 0 else ""
-        lines.append(f"    <environment id={quoted(place.name or str(number + 1))}{primary}>")
-        lines += [*_place(place, "      "), "    </environment>"]
+        lines.append(
+            f"    <environment id={quote_attribute(place.name or str(number + 1))}{primary}>"
+        )
+        lines += [*_one_environment(place, "      "), "    </environment>"]
     return [*lines, "  </environments>"]
 
 
-def _place(place: Place, indent: str) -> list[str]:
-    return _values(("cwd", place.folder), ("status", place.status), ("shell", place.shell), indent=indent)
+def _one_environment(place: CommandEnvironment, indent: str) -> list[str]:
+    return _element_lines(
+        ("cwd", place.folder), ("status", place.status), ("shell", place.shell), indent=indent
+    )
 
 
-def _values(*pairs: tuple[str, str], indent: str = "  ") -> list[str]:
-    return [f"{indent}<{name}>{_escaped(value)}</{name}>" for name, value in pairs if value]
+def _element_lines(*pairs: tuple[str, str], indent: str = "  ") -> list[str]:
+    return [f"{indent}<{name}>{_escape_xml(value)}</{name}>" for name, value in pairs if value]
 
 
-def _escaped(value: str) -> str:
-    return escaped(" ".join(visible(value).split()))
+def _escape_xml(value: str) -> str:
+    return escape_text(" ".join(strip_hidden_characters(value).split()))
 
 
-def _network(network: Network | None) -> list[str]:
+def _network_lines(network: NetworkAccess | None) -> list[str]:
     if network is None:
         return []
-    inner = [f"    <allowed>{_escaped(domain)}</allowed>" for domain in network.allowed]
-    inner += [f"    <denied>{_escaped(domain)}</denied>" for domain in network.denied]
+    inner = [f"    <allowed>{_escape_xml(domain)}</allowed>" for domain in network.allowed]
+    inner += [f"    <denied>{_escape_xml(domain)}</denied>" for domain in network.denied]
     opening = f'  <network enabled="{str(network.enabled).lower()}"'
     return [f"{opening}>", *inner, "  </network>"] if inner else [f"{opening} />"]
 
 
-def _list(name: str, each: str, values: Sequence[str]) -> list[str]:
-    return [f"  <{name}>", *_values(*((each, value) for value in values), indent="    "), f"  </{name}>"] if values else []
+def _list_lines(name: str, item_name: str, values: Sequence[str]) -> list[str]:
+    return (
+        [
+            f"  <{name}>",
+            *_element_lines(*((item_name, value) for value in values), indent="    "),
+            f"  </{name}>",
+        ]
+        if values
+        else []
+    )
 
 
-def env_fields(around: Surroundings) -> dict[str, str]:
+def render_env_fields(environment: SessionEnvironment) -> dict[str, str]:
     """Render the lines of `<env>` by name (claude-code.md section 1.1); empty ones are omitted."""
-    first = around.places[0] if around.places else Place(folder="")
+    first = (
+        environment.environments[0] if environment.environments else CommandEnvironment(folder="")
+    )
     found = {
         "Working folder": first.folder,
-        "Git repository": "yes" if around.repository else "no",
-        "Further folders": ", ".join(place.folder for place in around.places[1:]),
-        "Platform": around.platform,
+        "Git repository": "yes" if environment.is_repository else "no",
+        "Further folders": ", ".join(place.folder for place in environment.environments[1:]),
+        "Platform": environment.platform,
         "Shell": first.shell,
-        "System": around.system,
-        "Model": around.model,
+        "System": environment.system,
+        "Model": environment.model,
     }
-    return {name: f"{name}: {_plain(value)}" for name, value in found.items() if value}
+    return {name: f"{name}: {_single_line(value)}" for name, value in found.items() if value}
 
 
-def env_block(around: Surroundings) -> str:
+def render_env_block(environment: SessionEnvironment) -> str:
     """Render the inside of `<env>`, one `name: value` a line."""
-    return "\n".join(env_fields(around).values())
+    return "\n".join(render_env_fields(environment).values())
 
 
-def _plain(value: str) -> str:
-    return neutralise(" ".join(visible(value).split()), ("env",))
+def _single_line(value: str) -> str:
+    return neutralize_markup(" ".join(strip_hidden_characters(value).split()), ("env",))
 
 
-def git_text(git: GitState, limit: int = 2_000) -> str:
+def render_git_state(git: GitState, limit: int = 2_000) -> str:
     """Render the snapshot of a repository.
 
     `limit` is in characters of the status (claude-code.md section 1.2).
@@ -166,8 +188,180 @@ def git_text(git: GitState, limit: int = 2_000) -> str:
         cut = status[:limit].rpartition("\n")[0] or status[:limit]
         status = f"{cut}\n[{len(status) - len(cut):,} characters more; `git status` shows all]"
     lines = ["[memorist] The repository when this session began; it is not brought up to date."]
-    lines += [f"{name}: {value}" for name, value in (("Branch", git.branch), ("Main branch", git.main), ("User", git.user)) if value]
+    lines += [
+        f"{name}: {value}"
+        for name, value in (("Branch", git.branch), ("Main branch", git.main), ("User", git.user))
+        if value
+    ]
     lines += ["Status:", status or "(clean)"]
     if git.commits:
         lines += ["Newest commits:", *git.commits]
-    return neutralise(visible("\n".join(lines))).removeprefix("(data) ")
+    return neutralize_markup(strip_hidden_characters("\n".join(lines))).removeprefix("(data) ")
+
+
+# Host permissions (approval, sandbox, network, folders, subagents) and the section that states
+# them. Pure (CX-1).
+
+
+APPROVAL_POLICIES = ("untrusted", "on-failure", "on-request", "never")
+"""Codex CLI's approval policies, strictest first. A host may use others."""
+
+SANDBOX_MODES = ("read-only", "workspace-write", "danger-full-access")
+"""Codex CLI's sandbox modes: what commands may change."""
+
+PERMISSIONS_TAG = "permissions instructions"
+
+
+class HostPermissions(Struct, frozen=True, kw_only=True):
+    """What a host lets commands do, and where they run. Empty values are not mentioned."""
+
+    approval: str = ""
+    """One of `APPROVAL_POLICIES`, or the host's own name for its policy."""
+    sandbox: str = ""
+    """One of `SANDBOX_MODES`, or the host's own."""
+    network: NetworkAccess | None = None
+    writable: tuple[str, ...] = ()
+    """Writable folders besides the working folder."""
+    agents: tuple[str, ...] = ()
+    """Subagents that are running."""
+    environments: tuple[CommandEnvironment, ...] = ()
+    """Further environments, after the working folder."""
+    why: str = ""
+    """Where approval and sandbox come from, shown as the piece's reason; empty uses the table's
+    reason.
+    """
+
+
+UNSPECIFIED_PERMISSIONS = HostPermissions()
+
+DEFAULT_PERMISSIONS = HostPermissions(
+    approval="on-request",
+    sandbox="workspace-write",
+    network=NetworkAccess(enabled=False),
+    why="the usual of the rollout family in a project: no host has said otherwise",
+)
+"""Codex CLI's defaults in a project under version control."""
+
+
+def apply_permissions(
+    permissions: HostPermissions, environment: SessionEnvironment
+) -> SessionEnvironment:
+    """Return the environment with the host's permissions filled in."""
+    return replace(
+        environment,
+        environments=(*environment.environments, *permissions.environments),
+        approval=permissions.approval or environment.approval,
+        sandbox=permissions.sandbox or environment.sandbox,
+        network=permissions.network or environment.network,
+        writable=permissions.writable or environment.writable,
+        agents=permissions.agents or environment.agents,
+    )
+
+
+def build_permissions_sections(
+    permissions: HostPermissions, family: Family, host_sections: Sequence[ContextSection] = ()
+) -> tuple[ContextSection, ...]:
+    """Build the section that states what needs approval and what the sandbox allows.
+
+    Returns nothing in the file-native family (which has no such section), when the host states no
+    permissions, or when `host_sections` already contain the section.
+    """
+    if (
+        family != "rollout"
+        or any(section.tag == PERMISSIONS_TAG for section in host_sections)
+        or not (permissions.approval or permissions.sandbox)
+    ):
+        return ()
+    return (
+        ContextSection(
+            tag=PERMISSIONS_TAG,
+            text=render_permissions(permissions),
+            source="the host",
+            why=permissions.why,
+        ),
+    )
+
+
+def render_permissions(permissions: HostPermissions) -> str:
+    """Render the inside of `<permissions instructions>`: sandbox, writable folders, network and
+    approval, one line each; empty values get no line.
+    """
+    values = {
+        "sandbox": _policy_line("sandbox", permissions.sandbox, SANDBOX_MODES),
+        "writable": _template_line(
+            "writable", folders=", ".join(map(_plain_value, permissions.writable))
+        )
+        if permissions.writable
+        else "",
+        "network": _network_line(permissions.network),
+        "approval": _policy_line("approval", permissions.approval, APPROVAL_POLICIES),
+    }
+    text = render_template(load_prompt("context/permissions"), values, strict=True)
+    return "\n".join(line for line in text.splitlines() if line.strip())
+
+
+def _policy_line(what: str, value: str, known: tuple[str, ...]) -> str:
+    if not value:
+        return ""
+    return (
+        _template_line(f"{what}_{value.replace('-', '_')}")
+        if value in known
+        else _template_line(f"{what}_other", **{what: _plain_value(value)})
+    )
+
+
+def _network_line(network: NetworkAccess | None) -> str:
+    if network is None:
+        return ""
+    if not network.enabled:
+        return _template_line("network_off")
+    told = [f"only {', '.join(map(_plain_value, network.allowed))}"] if network.allowed else []
+    told += [f"never {', '.join(map(_plain_value, network.denied))}"] if network.denied else []
+    return _template_line("network_on", domains="".join(f"; {each}" for each in told))
+
+
+def _template_line(name: str, **values: str) -> str:
+    return render_template(load_prompt(f"context/{name}"), values, strict=True).strip("\n") + "\n"
+
+
+def _plain_value(value: str) -> str:
+    return neutralize_markup(" ".join(strip_hidden_characters(value).split()))
+
+
+# What a host states about a session whose context memorist assembles. Pure.
+
+
+class HostContext(Struct, frozen=True, kw_only=True):
+    """Passed to `Session.assemble`, and again whenever part of it changed.
+
+    Raises UsageError for an unknown family and for a relative folder, which another process would
+    resolve differently.
+    """
+
+    folder: str
+    """The agent's working folder, absolute."""
+    family: Family | None = None
+    """Shape of the context; None uses the setting `context.family`.
+
+    It cannot change within a session.
+    """
+    sections: tuple[ContextSection, ...] = ()
+    """The host's own sections: instructions, tools that are not in the schema, a mode …, placed by
+    the scaffold table.
+    """
+    allowed: HostPermissions = UNSPECIFIED_PERMISSIONS
+    """Approval, sandbox, network, folders and subagents; sent to the rollout family, and again when
+    changed.
+    """
+
+    def __post_init__(self) -> None:
+        """Validate here, where the host constructs it, rather than during its next request."""
+        if self.family not in (None, *get_args(Family)):
+            raise UsageError(
+                f"there is no family {self.family!r} of contexts; give one of "
+                f"{', '.join(get_args(Family))}"
+            )
+        if not PurePath(self.folder).is_absolute():
+            raise UsageError(
+                f"the working folder {self.folder!r} is not absolute; give its whole path"
+            )

@@ -12,24 +12,30 @@ from typing import Literal
 
 from msgspec import Struct
 
-from memorist.compaction.breaks import Cause, Sent, changes, first_difference, sent
+from memorist.compaction.cache_breaks import (
+    CacheBreakCause,
+    RequestFingerprint,
+    compare_fingerprints,
+    find_first_difference,
+    fingerprint_request,
+)
 from memorist.core.messages import JsonObject, Origin
-from memorist.formats.harness import origin_of
+from memorist.formats.host_markup import detect_origin
 
-Why = Cause | Literal["compaction", "rolled back", "host rewrite"]
+PrefixDifferenceReason = CacheBreakCause | Literal["compaction", "rolled back", "host rewrite"]
 """Known causes: a compaction, rolled-back turns, a host that rewrote its history; otherwise the
 part that changed.
 """
 
 
-class Difference(Struct, frozen=True):
+class PrefixDifference(Struct, frozen=True):
     """A request that does not extend the one before it."""
 
     request: int
     """Counted from 1."""
     part: str
     """Where the bytes diverge: `tools`, `system`, `model`, `params` or `messages`."""
-    why: Why
+    why: PrefixDifferenceReason
     what: str
     """What exactly differs, in one clause."""
     index: int | None = None
@@ -41,16 +47,16 @@ class Difference(Struct, frozen=True):
         return f"request {self.request}: {self.why} ({self.part}): {self.what}"
 
 
-class Prefix:
+class PrefixChecker:
     """Consecutive requests of one conversation. Call it with each body."""
 
     def __init__(self) -> None:
         self.requests = 0
-        self.differences: list[Difference] = []
-        self._last: Sent | None = None
-        self._expected: Why | None = None
+        self.differences: list[PrefixDifference] = []
+        self._last: RequestFingerprint | None = None
+        self._expected: PrefixDifferenceReason | None = None
 
-    def __call__(self, body: JsonObject) -> Difference | None:
+    def __call__(self, body: JsonObject) -> PrefixDifference | None:
         """Take the next request; return how it fails to extend the previous one, or None.
 
         Differences are also collected in `differences`.
@@ -59,24 +65,31 @@ class Prefix:
         a string or as one text block.
         """
         self.requests += 1
-        now = sent(body, exact=True)
+        now = fingerprint_request(body, exact=True)
         before, self._last = self._last, now
         expected, self._expected = self._expected, None
         if before is None:
             return None
-        found = next(((part, what) for part, what in changes(before, now) if part != "marks"), None)
+        found = next(
+            ((part, what) for part, what in compare_fingerprints(before, now) if part != "marks"),
+            None,
+        )
         if found is None:
             return None
-        index = first_difference(before.messages, now.messages) if found[0] == "messages" else None
-        difference = Difference(self.requests, found[0], found[0], found[1], index)
+        index = (
+            find_first_difference(before.messages, now.messages) if found[0] == "messages" else None
+        )
+        difference = PrefixDifference(self.requests, found[0], found[0], found[1], index)
         if index is not None:
-            difference = _in_history(difference, index, body, len(now.messages))
+            difference = _classify_history_break(difference, index, body, len(now.messages))
         if expected is not None:
-            difference = Difference(difference.request, difference.part, expected, difference.what, difference.index)
+            difference = PrefixDifference(
+                difference.request, difference.part, expected, difference.what, difference.index
+            )
         self.differences.append(difference)
         return difference
 
-    def expect(self, why: Why) -> None:
+    def expect_difference(self, why: PrefixDifferenceReason) -> None:
         """Announce why the next request will not extend this one, for example after a
         compaction.
         """
@@ -84,29 +97,49 @@ class Prefix:
 
     def __str__(self) -> str:
         """One line for each difference, or a statement that there is none."""
-        return "\n".join(map(str, self.differences)) or f"the prefix only grew over {self.requests} requests"
+        return (
+            "\n".join(map(str, self.differences))
+            or f"the prefix only grew over {self.requests} requests"
+        )
 
 
-def _in_history(found: Difference, index: int, body: JsonObject, count: int) -> Difference:
+def _classify_history_break(
+    found: PrefixDifference, index: int, body: JsonObject, count: int
+) -> PrefixDifference:
     """Determine the cause of a change within the history."""
     history = body.get("messages", body.get("input"))
     entries = history if isinstance(history, list) else []
     entry = entries[index] if index < len(entries) else None
     role = entry.get("role") if isinstance(entry, dict) else None
-    lead = all(isinstance(each, dict) and each.get("role") in ("system", "developer") for each in entries[: index + 1])
+    lead = all(
+        isinstance(each, dict) and each.get("role") in ("system", "developer")
+        for each in entries[: index + 1]
+    )
     if lead and role in ("system", "developer"):
-        return Difference(found.request, "system", "system", found.what, index)
-    if any(_summary(each) for each in entries[index : index + 3]):
-        return Difference(found.request, found.part, "compaction", found.what, index)
-    why: Why = "rolled back" if index == count else "host rewrite"
-    return Difference(found.request, found.part, why, found.what, index)
+        return PrefixDifference(found.request, "system", "system", found.what, index)
+    if any(_is_summary(each) for each in entries[index : index + 3]):
+        return PrefixDifference(found.request, found.part, "compaction", found.what, index)
+    why: PrefixDifferenceReason = "rolled back" if index == count else "host rewrite"
+    return PrefixDifference(found.request, found.part, why, found.what, index)
 
 
-def _summary(entry: object) -> bool:
+def _is_summary(entry: object) -> bool:
     """Tell whether an entry begins with a compaction's summary."""
     if not isinstance(entry, dict):
         return False
     content = entry.get("content")
-    parts = [{"text": content}] if isinstance(content, str) else content if isinstance(content, list) else []
-    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    return entry.get("type") in ("compaction", "compaction_summary") or any(origin_of(text) is Origin.SUMMARY for text in texts)
+    parts = (
+        [{"text": content}]
+        if isinstance(content, str)
+        else content
+        if isinstance(content, list)
+        else []
+    )
+    texts = [
+        part["text"]
+        for part in parts
+        if isinstance(part, dict) and isinstance(part.get("text"), str)
+    ]
+    return entry.get("type") in ("compaction", "compaction_summary") or any(
+        detect_origin(text) is Origin.SUMMARY for text in texts
+    )

@@ -10,78 +10,89 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memorist.core.messages import Message, Origin
-from memorist.formats.codex_rollout_turns import Turns
-from memorist.formats.recorded import Boundary, Entry, RolledBack, WorldRecord
+from memorist.formats.codex_rollout_records import TurnTracker
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    TranscriptEntry,
+    TurnRollback,
+    WorldStateRecord,
+)
 
 
-def roll_back(entries: Iterable[Entry], turns: int) -> RolledBack | None:
+def build_rollback_marker(entries: Iterable[TranscriptEntry], turns: int) -> TurnRollback | None:
     """Build the marker that rolls back the last turns, to be appended to the transcript.
 
     None if there is no turn to roll back, or `turns` is not positive.
     """
-    kept, following = _followed(entries)
-    before = _messages(_live(kept, following.stretches))
-    dropped, _ = following.take_back(turns, len(kept))
+    kept, following = _read_turns(entries)
+    before = _count_messages(_outside_spans(kept, following.rolled_back_lines))
+    dropped, _ = following.roll_back(turns, len(kept))
     if not dropped:
         return None
-    gone = before - _messages(_live(kept, following.stretches))
-    return RolledBack(turns=dropped, messages=gone, line=0, kept=True)
+    gone = before - _count_messages(_outside_spans(kept, following.rolled_back_lines))
+    return TurnRollback(turns=dropped, messages=gone, line=0, kept=True)
 
 
-def surviving(entries: Iterable[Entry]) -> list[Entry]:
+def drop_rolled_back(entries: Iterable[TranscriptEntry]) -> list[TranscriptEntry]:
     """Return the entries without those of rolled-back turns; the markers stay. Linear."""
-    kept, following = _followed(entries)
-    return _live(kept, following.stretches)
+    kept, following = _read_turns(entries)
+    return _outside_spans(kept, following.rolled_back_lines)
 
 
-def taken_back(entries: Iterable[Entry]) -> list[tuple[int, int]]:
+def find_rolled_back_spans(entries: Iterable[TranscriptEntry]) -> list[tuple[int, int]]:
     """Return the spans of rolled-back entries as (first, one past the last), in order and disjoint.
 
     No entry is held.
     """
-    return _turns(entries).stretches
+    return _track_turns(entries).rolled_back_lines
 
 
-def is_turn(message: Message) -> bool:
+def starts_turn(message: Message) -> bool:
     """Tell whether a message begins a turn of a transcript: the user, or another agent, spoke."""
     return message.role == "user" and message.origin in (Origin.USER, Origin.AGENT)
 
 
-def _followed(entries: Iterable[Entry]) -> tuple[list[Entry], Turns]:
+def _read_turns(entries: Iterable[TranscriptEntry]) -> tuple[list[TranscriptEntry], TurnTracker]:
     kept = list(entries)
-    return kept, _turns(kept)
+    return kept, _track_turns(kept)
 
 
-def _turns(entries: Iterable[Entry]) -> Turns:
+def _track_turns(entries: Iterable[TranscriptEntry]) -> TurnTracker:
     """Markers whose messages were already left out by the reader (`kept` is false) have no
     effect.
     """
-    turns = Turns()
+    turns = TurnTracker()
     for place, entry in enumerate(entries):
         match entry:
             case Message():
-                typed = is_turn(entry)
-                turns.said(
-                    place, typed=typed, context=not typed and entry.role in ("user", "developer", "system") and not entry.tool_results
+                typed = starts_turn(entry)
+                turns.on_message(
+                    place,
+                    typed=typed,
+                    context=not typed
+                    and entry.role in ("user", "developer", "system")
+                    and not entry.tool_results,
                 )
-            case WorldRecord():
-                turns.told(place)
-            case RolledBack(turns=count, kept=True):
-                turns.take_back(count, place)
-            case Boundary():
-                turns.said(place, typed=False, context=False)
+            case WorldStateRecord():
+                turns.on_context(place)
+            case TurnRollback(turns=count, kept=True):
+                turns.roll_back(count, place)
+            case CompactionBoundary():
+                turns.on_message(place, typed=False, context=False)
             case _:
                 pass
     return turns
 
 
-def _messages(entries: list[Entry]) -> int:
+def _count_messages(entries: list[TranscriptEntry]) -> int:
     return sum(isinstance(entry, Message) for entry in entries)
 
 
-def _live(entries: list[Entry], stretches: list[tuple[int, int]]) -> list[Entry]:
+def _outside_spans(
+    entries: list[TranscriptEntry], stretches: list[tuple[int, int]]
+) -> list[TranscriptEntry]:
     """Return the entries outside the spans (first, one past the last; in order, disjoint)."""
-    found: list[Entry] = []
+    found: list[TranscriptEntry] = []
     place = 0
     for first, after in stretches:
         found += entries[place:first]

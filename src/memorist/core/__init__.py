@@ -1,2 +1,1 @@
-"""Pure values and algorithms. Imports nothing else of memorist but the exceptions, and does no I/O.
-"""
+"""Pure values and algorithms. Imports nothing else of memorist but the exceptions, and does no I/O."""

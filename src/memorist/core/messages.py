@@ -12,7 +12,10 @@ order of magnitude faster, which lets a replay read a transcript at disk speed
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -26,15 +29,20 @@ message.
 """
 
 
-RECALLED = "memorist-recall-"
+RECALL_ID_PREFIX = "memorist-recall-"
 """Prefix of the ids of messages that show recalled memories."""
-SKILL_BODY = "memorist-skill-"
+SKILL_ID_PREFIX = "memorist-skill-"
 """Prefix of the ids of messages that hold the body of a skill."""
-WORLD_CHANGE = "memorist-world-"
+WORLD_STATE_ID_PREFIX = "memorist-world-"
 """Prefix of the ids of messages that report a change of the environment."""
-PAST = "memorist-past-"
+ROLLOUT_MEMORY_ID_PREFIX = "memorist-past-"
 """Prefix of the ids of messages that show memory from past sessions (rollouts)."""
-SHOWN_ANEW = (RECALLED, SKILL_BODY, WORLD_CHANGE, PAST)
+REINJECTED_ID_PREFIXES = (
+    RECALL_ID_PREFIX,
+    SKILL_ID_PREFIX,
+    WORLD_STATE_ID_PREFIX,
+    ROLLOUT_MEMORY_ID_PREFIX,
+)
 """Messages with these prefixes are injected again after a compaction, and no summary quotes them.
 """
 
@@ -81,7 +89,7 @@ class Usage(Struct, frozen=True, kw_only=True):
         )
 
 
-class Text(Struct, frozen=True, tag="text"):
+class TextBlock(Struct, frozen=True, tag="text"):
     """Plain text. `origin` is set when the block's origin differs from its message's (a reminder
     beside a typed prompt).
     """
@@ -91,7 +99,7 @@ class Text(Struct, frozen=True, tag="text"):
     extra: JsonObject | None = None
 
 
-class Thinking(Struct, frozen=True, tag="thinking"):
+class ThinkingBlock(Struct, frozen=True, tag="thinking"):
     """The model's reasoning, readable or not. `signature` authenticates it to the provider and must
     be sent back unchanged.
 
@@ -104,7 +112,7 @@ class Thinking(Struct, frozen=True, tag="thinking"):
     extra: JsonObject | None = None
 
 
-class RedactedThinking(Struct, frozen=True, tag="redacted_thinking"):
+class RedactedThinkingBlock(Struct, frozen=True, tag="redacted_thinking"):
     """Reasoning that the provider withheld; `data` must be sent back unchanged."""
 
     data: str
@@ -127,21 +135,21 @@ class ToolUse(Struct, frozen=True, tag="tool_use"):
     extra: JsonObject | None = None
 
 
-class Image(Struct, frozen=True, tag="image"):
+class ImageBlock(Struct, frozen=True, tag="image"):
     """An image: `source` as the format wrote it (base64, URL or file id)."""
 
     source: JsonObject
     extra: JsonObject | None = None
 
 
-class Document(Struct, frozen=True, tag="document"):
+class DocumentBlock(Struct, frozen=True, tag="document"):
     """A document (PDF, text file): `source` as the format wrote it."""
 
     source: JsonObject
     extra: JsonObject | None = None
 
 
-class Unknown(Struct, frozen=True, tag="unknown"):
+class UnknownBlock(Struct, frozen=True, tag="unknown"):
     """A block or item of a kind that memorist does not know, kept as received."""
 
     kind: str
@@ -152,7 +160,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
     """A tool result. `plain` says that the wire carried one string, not a list of parts."""
 
     tool_use_id: str
-    content: tuple[Text | Image | Document | Unknown, ...]
+    content: tuple[TextBlock | ImageBlock | DocumentBlock | UnknownBlock, ...]
     is_error: bool = False
     plain: bool = True
     extra: JsonObject | None = None
@@ -160,15 +168,24 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
     @property
     def text(self) -> str:
         """The text parts, joined by newlines."""
-        if len(self.content) == 1 and isinstance(self.content[0], Text):
+        if len(self.content) == 1 and isinstance(self.content[0], TextBlock):
             return self.content[0].text
-        return "\n".join(part.text for part in self.content if isinstance(part, Text))
+        return "\n".join(part.text for part in self.content if isinstance(part, TextBlock))
 
 
-Block = Text | Thinking | RedactedThinking | ToolUse | ToolResult | Image | Document | Unknown
+Block = (
+    TextBlock
+    | ThinkingBlock
+    | RedactedThinkingBlock
+    | ToolUse
+    | ToolResult
+    | ImageBlock
+    | DocumentBlock
+    | UnknownBlock
+)
 
 
-class Wire(Struct, frozen=True):
+class WireInfo(Struct, frozen=True):
     """How a message was represented on its wire: the format, the kind of item, whether its content
     was one string, and its other keys.
     """
@@ -198,12 +215,12 @@ class Message(Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
     line: int = 0
     """Line of the source file, counted from 1; 0 when the message was not read from a file."""
-    wire: Wire | None = None
+    wire: WireInfo | None = None
 
     @property
     def text(self) -> str:
         """The text blocks, joined by newlines."""
-        return "\n".join(block.text for block in self.blocks if isinstance(block, Text))
+        return "\n".join(block.text for block in self.blocks if isinstance(block, TextBlock))
 
     @property
     def tool_uses(self) -> tuple[ToolUse, ...]:
@@ -227,7 +244,7 @@ class ToolDefinition(Struct, frozen=True):
     raw: JsonObject
 
 
-class Prompt(Struct, frozen=True, kw_only=True):
+class DecodedRequest(Struct, frozen=True, kw_only=True):
     """A whole model request: what a codec reads from a request body and can write back without
     loss.
     """
@@ -237,4 +254,112 @@ class Prompt(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...]
     params: JsonObject
     """Every other key of the body (model, max_tokens, thinking …), unchanged."""
-    wire: Wire
+    wire: WireInfo
+
+
+# Tool calls and their results belong together, and so do the records of one reply; what follows
+# from that for a history (CP-10).
+
+
+class OpenToolCalls:
+    """The tool calls without a result so far, as messages are added in order."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, ToolUse] = {}
+
+    def add(self, message: Message) -> None:
+        """Account for one more message."""
+        for block in message.blocks:
+            if isinstance(block, ToolUse):
+                self._open[block.id] = block
+            elif isinstance(block, ToolResult):
+                self._open.pop(block.tool_use_id, None)
+
+    def clear(self) -> None:
+        """Forget every call, because the history was replaced."""
+        self._open.clear()
+
+    @property
+    def calls(self) -> tuple[ToolUse, ...]:
+        """The open calls, oldest first."""
+        return tuple(self._open.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+
+def starts_reply(message: Message, previous: Message | None) -> bool:
+    """Whether `message`, which follows `previous`, begins a new reply of the model.
+
+    A new reply id begins one. Where the wire gives no ids, the first assistant message after
+    another role's message does.
+    """
+    if message.role != "assistant":
+        return False
+    if message.reply_id is not None:
+        return previous is None or previous.reply_id != message.reply_id
+    return previous is None or previous.role != "assistant" or previous.reply_id is not None
+
+
+def find_cut_points(messages: Sequence[Message]) -> tuple[int, ...]:
+    """Find every index at which a history may be cut, ascending: 0, and each index that separates
+    neither a call from its result nor the records of one reply.
+
+    The number of messages (nothing kept) is included unless the newest reply waits for a tool
+    result. A call that a later reply followed without a result, and a result without its call, bind
+    nothing. A message of reasoning alone belongs to the assistant message after it. Runs in linear
+    time.
+    """
+    steps = [0] * (len(messages) + 1)
+    for first, last in _find_bonds(messages):
+        # Cutting at first + 1 … last would part the two.
+        steps[first + 1] += 1
+        if last + 1 <= len(messages):
+            steps[last + 1] -= 1
+    return tuple(index for index, bound in enumerate(accumulate(steps)) if bound == 0)
+
+
+def align_to_cut_point(messages: Sequence[Message], index: int) -> int:
+    """The nearest index at or before `index` at which the history may be cut."""
+    starts = find_cut_points(messages)
+    return starts[bisect_right(starts, index) - 1] if starts else 0
+
+
+def _find_bonds(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Pairs (first, last) of indexes that must stay on the same side of a cut; `last` is the number
+    of messages for a call that is still open.
+    """
+    bonds: list[tuple[int, int]] = []
+    calls: dict[str, int] = {}
+    replies: dict[str, int] = {}
+    newest_reply = 0
+    answering: Message | None = None
+    for index, message in enumerate(messages):
+        before = messages[index - 1] if index else None
+        if message.role == "assistant" and starts_reply(
+            message, answering if message.reply_id is not None else before
+        ):
+            newest_reply = index
+        if message.role == "assistant":
+            answering = message
+        if message.reply_id is not None:
+            bonds.append((replies.setdefault(message.reply_id, index), index))
+        elif before is not None and _is_only_thinking(before) and message.role == "assistant":
+            bonds.append((index - 1, index))
+        for block in message.blocks:
+            if isinstance(block, ToolUse):
+                calls[block.id] = index
+            elif isinstance(block, ToolResult) and block.tool_use_id in calls:
+                bonds.append((calls.pop(block.tool_use_id), index))
+    return bonds + [(index, len(messages)) for index in calls.values() if index >= newest_reply]
+
+
+def _is_only_thinking(message: Message) -> bool:
+    return (
+        message.role == "assistant"
+        and message.reply_id is None
+        and bool(message.blocks)
+        and all(
+            isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in message.blocks
+        )
+    )

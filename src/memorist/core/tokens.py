@@ -17,30 +17,32 @@ import msgspec
 
 from memorist.core.messages import (
     Block,
-    Document,
-    Image,
+    DocumentBlock,
+    ImageBlock,
     Message,
     Origin,
-    RedactedThinking,
-    Text,
-    Thinking,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
     ToolResult,
     ToolUse,
-    Unknown,
+    UnknownBlock,
 )
 
 BYTES_PER_TOKEN = 4
 """Both clients estimate with four bytes (claude-code.md section 4, codex.md section 3.4)."""
 
-PICTURE_TOKENS = 2_000
+MEDIA_TOKENS = 2_000
 """Tokens of one image or document of any size (claude-code.md section 4)."""
 
-_CLAUDE_NEW = re.compile(r"claude.*?(?:-4-[789]\b|-(?:opus|sonnet|haiku|fable|mythos)-([5-9]|\d{2})\b)")
+_NEWER_CLAUDE = re.compile(
+    r"claude.*?(?:-4-[789]\b|-(?:opus|sonnet|haiku|fable|mythos)-([5-9]|\d{2})\b)"
+)
 _encode = msgspec.json.Encoder().encode
 
 
 @lru_cache(maxsize=64)
-def family_factor(model: str) -> float:
+def token_factor(model: str) -> float:
     """Tokens of this model per estimated token.
 
     1.42 up to Claude 4.6, 1.72 from 4.7 on, 1.05 for OpenAI's models, 1.2 for all others (parts.md
@@ -48,13 +50,13 @@ def family_factor(model: str) -> float:
     """
     lowered = model.lower()
     if "claude" in lowered or lowered.startswith("<synthetic>"):
-        return 1.72 if _CLAUDE_NEW.search(lowered) else 1.42
+        return 1.72 if _NEWER_CLAUDE.search(lowered) else 1.42
     if re.search(r"(^|[:/])(gpt|o\d|codex)", lowered):
         return 1.05
     return 1.2
 
 
-def estimate_text(text: str, factor: float = 1.0) -> int:
+def estimate_text_tokens(text: str, factor: float = 1.0) -> int:
     """Estimate the tokens of a text."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return math.ceil(size / BYTES_PER_TOKEN * factor)
@@ -62,26 +64,28 @@ def estimate_text(text: str, factor: float = 1.0) -> int:
 
 def _block_bytes(block: Block) -> int:
     match block:
-        case Text(text=text) | Thinking(text=text):
-            size = _bytes(text)
+        case TextBlock(text=text) | ThinkingBlock(text=text):
+            size = _utf8_length(text)
         case ToolUse(name=name, arguments=arguments):
-            size = len(name) + (len(_encode(block.input)) if arguments is None else _bytes(arguments))
+            size = len(name) + (
+                len(_encode(block.input)) if arguments is None else _utf8_length(arguments)
+            )
         case ToolResult(content=content):
             size = sum(map(_block_bytes, content))
-        case Image() | Document():
-            size = PICTURE_TOKENS * BYTES_PER_TOKEN
-        case RedactedThinking(data=data):
+        case ImageBlock() | DocumentBlock():
+            size = MEDIA_TOKENS * BYTES_PER_TOKEN
+        case RedactedThinkingBlock(data=data):
             size = len(data)
-        case Unknown(raw=raw):
+        case UnknownBlock(raw=raw):
             size = len(_encode(raw))
     return size
 
 
-def _bytes(text: str) -> int:
+def _utf8_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def estimate_message(message: Message, factor: float = 1.0) -> int:
+def estimate_message_tokens(message: Message, factor: float = 1.0) -> int:
     """Estimate the tokens of a message's blocks. Encrypted reasoning is not counted: the provider's
     own numbers include it.
     """
@@ -105,7 +109,7 @@ class ContextMeter:
         self._reply: str | None = None
         self._prefix: int | None = None
         self._estimated = 0
-        self.freed = 0
+        self.subtracted = 0
         """Tokens that later usage still includes although they were removed (a replay that compacts
         where the recorded agent did not).
         """
@@ -119,7 +123,7 @@ class ContextMeter:
         """Count one more message. With `measure=False` its usage is ignored, because it was
         measured on another context.
         """
-        size = estimate_message(message, self.factor)
+        size = estimate_message_tokens(message, self.factor)
         self._estimated += size
         self._after_model = 0 if message.origin is Origin.MODEL else self._after_model + size
         if message.reply_id is not None and message.reply_id != self._reply:
@@ -129,32 +133,81 @@ class ContextMeter:
             self._between += size
         self._since += size
         if measure and message.usage is not None and message.usage.context > 0:
-            self.measured(message.usage.context, between=self._between if message.reply_id is not None else 0)
+            self.record_measurement(
+                message.usage.context,
+                uncounted=self._between if message.reply_id is not None else 0,
+            )
 
-    def measured(self, context: int, between: int | None = None) -> None:
+    def record_measurement(self, context: int, uncounted: int | None = None) -> None:
         """Record the context size that a provider reported; `uncounted` tokens came after the part
         it measured.
 
         A count that is reported apart from a message belongs to the newest reply: what came after
         that reply's messages (results written before the count) is not included in it.
         """
-        between = self._after_model if between is None else between
+        uncounted = self._after_model if uncounted is None else uncounted
         if self._prefix is None:
             self._prefix = max(0, context - self._estimated)
-        self._base = max(self._prefix, context - self.freed)
-        self._since = between
+        self._base = max(self._prefix, context - self.subtracted)
+        self._since = uncounted
 
-    def free(self, tokens: int) -> None:
+    def subtract(self, tokens: int) -> None:
         """Subtract tokens that were removed although later usage will include them."""
-        self.freed += tokens
+        self.subtracted += tokens
         self._base = max(self._prefix or 0, self._base - tokens)
 
-    def restart(self) -> None:
+    def reset(self) -> None:
         """Start over after the history was replaced: only the fixed prefix (instructions, tools)
         remains, until messages are added again.
         """
-        self.freed = 0
+        self.subtracted = 0
         self._base = self._prefix or 0
         self._since = 0
         self._between = 0
         self._reply = None
+
+
+# Cut a text to a number of tokens, with a mark that says how much was removed.
+
+
+def _cut_mark(tokens: int) -> str:
+    return f"\n… {tokens} tokens cut …\n"
+
+
+def _head(text: str, size: int) -> str:
+    """The longest prefix of at most `size` UTF-8 bytes, cut at a character boundary, and at a line
+    end if there is one in its second half.
+    """
+    cut = text.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
+    line_end = cut.rfind("\n", len(cut) // 2)
+    return cut[:line_end] if line_end > 0 else cut
+
+
+def _tail(text: str, size: int) -> str:
+    raw = text.encode("utf-8", "surrogatepass")
+    cut = raw[max(0, len(raw) - size) :].decode("utf-8", "ignore")
+    line_start = cut.find("\n", 0, len(cut) // 2)
+    return cut[line_start + 1 :] if line_start >= 0 else cut
+
+
+def truncate_end(text: str, tokens: int) -> str:
+    """Keep the start of the text, at most `tokens` estimated tokens; a mark follows when something
+    is cut.
+    """
+    size = estimate_text_tokens(text)
+    if size <= tokens:
+        return text
+    head = _head(text, tokens * BYTES_PER_TOKEN)
+    return head + _cut_mark(size - estimate_text_tokens(head)).rstrip("\n")
+
+
+def truncate_middle(text: str, tokens: int) -> str:
+    """Keep the start and the end of the text, `tokens` / 2 estimated tokens each, with a mark
+    between them when something is cut (as CX-6 asks).
+    """
+    size = estimate_text_tokens(text)
+    if size <= tokens:
+        return text
+    half = max(1, tokens * BYTES_PER_TOKEN // 2)
+    head, tail = _head(text, half), _tail(text, half)
+    return head + _cut_mark(size - estimate_text_tokens(head) - estimate_text_tokens(tail)) + tail

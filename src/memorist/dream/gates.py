@@ -18,7 +18,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from memorist.dream.settings import DreamSettings
+from memorist.settings import DreamSettings
 
 Gate = Literal["on", "time", "scan", "sessions"]
 """In the order in which they are judged."""
@@ -26,22 +26,22 @@ Gate = Literal["on", "time", "scan", "sessions"]
 _HOUR, _MINUTE = 3_600.0, 60.0
 
 
-class Host(Struct, frozen=True, kw_only=True):
+class HostConditions(Struct, frozen=True, kw_only=True):
     """What is known of the session without I/O; each of these can close the first gate
     (claude-code.md section 9.1).
     """
 
-    memory: bool = True
+    has_memory: bool = True
     """Memories are kept for this session."""
-    remote: bool = False
+    is_remote: bool = False
     """The disk does not outlive the session."""
-    interactive: bool = True
+    is_interactive: bool = True
     """A user is present. A program that asks one question and ends has no time for it."""
-    main: bool = True
+    is_main_session: bool = True
     """It is the main agent, not a subagent."""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class SessionActivity(Struct, frozen=True, kw_only=True):
     """A session of the project, by the metadata of its file."""
 
     id: str
@@ -50,11 +50,11 @@ class Seen(Struct, frozen=True, kw_only=True):
     subagent: bool = False
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class GateFacts(Struct, frozen=True, kw_only=True):
     """The facts known so far. Times are seconds since the epoch."""
 
     now: float
-    host: Host = Host()
+    host: HostConditions = HostConditions()
     scanned: float | None = None
     """When this process last scanned for sessions; None for never."""
     last: float | UnsetType | None = UNSET
@@ -63,7 +63,7 @@ class Known(Struct, frozen=True, kw_only=True):
     """Ids of the other sessions (`select_new_sessions`); unset until scanned for."""
 
 
-class Look(Struct, frozen=True):
+class NeedsScan(Struct, frozen=True):
     """The gates so far are open; judging the next one requires this fact."""
 
     what: Literal["last", "sessions"]
@@ -71,7 +71,7 @@ class Look(Struct, frozen=True):
     """For `sessions`: the time after which they count, 0 for all of them."""
 
 
-class Open(Struct, frozen=True):
+class GateOpen(Struct, frozen=True):
     """Every gate is open: these sessions may be consolidated once the lock is acquired."""
 
     sessions: tuple[str, ...]
@@ -79,7 +79,7 @@ class Open(Struct, frozen=True):
     """In one clause, for the user."""
 
 
-class Shut(Struct, frozen=True):
+class GateClosed(Struct, frozen=True):
     """This gate is closed; those before it are open."""
 
     gate: Gate
@@ -89,61 +89,83 @@ class Shut(Struct, frozen=True):
     """The earliest time at which it can open; None if it does not depend on time."""
 
 
-def others(sessions: Iterable[Seen], *, current: str, since: float) -> tuple[str, ...]:
+def select_new_sessions(
+    sessions: Iterable[SessionActivity], *, current: str, since: float
+) -> tuple[str, ...]:
     """Return ids of the sessions that count, oldest change first: changed after `since`, not the
     current one, no subagents.
     """
-    counted = {seen.id: seen.changed for seen in sessions if seen.changed > since and seen.id != current and not seen.subagent}
+    counted = {
+        seen.id: seen.changed
+        for seen in sessions
+        if seen.changed > since and seen.id != current and not seen.subagent
+    }
     return tuple(sorted(counted, key=lambda id: (counted[id], id)))
 
 
-def judge(known: Known, settings: DreamSettings) -> Open | Shut | Look:
+def judge_gates(known: GateFacts, settings: DreamSettings) -> GateOpen | GateClosed | NeedsScan:
     """Return the outcome, or the fact that is still needed."""
-    off = _off(known.host, settings)
+    off = _reason_off(known.host, settings)
     if off:
-        return Shut("on", off)
+        return GateClosed("on", off)
     if known.last is UNSET:
-        return Look("last")
-    last = _believed(known.last, known.now, settings.hours * _HOUR)
+        return NeedsScan("last")
+    last = _plausible_time(known.last, known.now, settings.hours * _HOUR)
     if last is not None and known.now - last < settings.hours * _HOUR:
-        why = f"the last consolidation was {_hours(known.now - last)} ago, and {_hours(settings.hours * _HOUR)} are needed"
-        return Shut("time", why, last + settings.hours * _HOUR)
+        why = (
+            f"the last consolidation was {_format_hours(known.now - last)} ago, and "
+            f"{_format_hours(settings.hours * _HOUR)} are needed"
+        )
+        return GateClosed("time", why, last + settings.hours * _HOUR)
     if known.sessions is UNSET:
-        return _scan(known, settings) or Look("sessions", last or 0.0)
-    return _enough(known.sessions, last, known.now, settings)
+        return _judge_scan(known, settings) or NeedsScan("sessions", last or 0.0)
+    return _judge_sessions(known.sessions, last, known.now, settings)
 
 
-def _off(host: Host, settings: DreamSettings) -> str:
+def _reason_off(host: HostConditions, settings: DreamSettings) -> str:
     """Return why the first gate is closed; empty if it is open."""
     reasons = {
         "consolidation is switched off (dream.enabled)": not settings.enabled,
-        "this session keeps no memories": not host.memory,
-        "the disk of this machine does not outlive the session": host.remote,
-        "nobody is there: the session is not interactive": not host.interactive,
-        "a subagent does not consolidate; its main agent does": not host.main,
+        "this session keeps no memories": not host.has_memory,
+        "the disk of this machine does not outlive the session": host.is_remote,
+        "nobody is there: the session is not interactive": not host.is_interactive,
+        "a subagent does not consolidate; its main agent does": not host.is_main_session,
     }
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _scan(known: Known, settings: DreamSettings) -> Shut | None:
+def _judge_scan(known: GateFacts, settings: DreamSettings) -> GateClosed | None:
     interval = settings.scan_minutes * _MINUTE
-    scanned = _believed(known.scanned, known.now, interval)
+    scanned = _plausible_time(known.scanned, known.now, interval)
     if scanned is None or known.now - scanned >= interval:
         return None
     ago = f"{max(0.0, known.now - scanned) / _MINUTE:,.0f}"
-    why = f"sessions were looked for {ago} minutes ago, and that is done every {settings.scan_minutes:,.0f} minutes at most"
-    return Shut("scan", why, scanned + interval)
+    why = (
+        f"sessions were looked for {ago} minutes ago, and that is done every "
+        f"{settings.scan_minutes:,.0f} minutes at most"
+    )
+    return GateClosed("scan", why, scanned + interval)
 
 
-def _enough(sessions: tuple[str, ...], last: float | None, now: float, settings: DreamSettings) -> Open | Shut:
-    when = "so far" if last is None else f"in the {_hours(now - last)} since the last consolidation"
+def _judge_sessions(
+    sessions: tuple[str, ...], last: float | None, now: float, settings: DreamSettings
+) -> GateOpen | GateClosed:
+    when = (
+        "so far"
+        if last is None
+        else f"in the {_format_hours(now - last)} since the last consolidation"
+    )
     count = f"{len(sessions)} other session{'' if len(sessions) == 1 else 's'} {when}"
     if len(sessions) < settings.sessions:
-        return Shut("sessions", f"{count}, and {settings.sessions} are needed", now + settings.scan_minutes * _MINUTE)
-    return Open(sessions, count)
+        return GateClosed(
+            "sessions",
+            f"{count}, and {settings.sessions} are needed",
+            now + settings.scan_minutes * _MINUTE,
+        )
+    return GateOpen(sessions, count)
 
 
-def _believed(then: float | None, now: float, interval: float) -> float | None:
+def _plausible_time(then: float | None, now: float, interval: float) -> float | None:
     """Return a plausible time: in the past, or slightly ahead, as two machines' clocks may differ.
 
     A time further ahead than the interval means a clock that was set back, and counts as never,
@@ -152,5 +174,5 @@ def _believed(then: float | None, now: float, interval: float) -> float | None:
     return None if then is None or then - now > interval else then
 
 
-def _hours(seconds: float) -> str:
+def _format_hours(seconds: float) -> str:
     return f"{max(0.0, seconds) / _HOUR:,.1f} hours"

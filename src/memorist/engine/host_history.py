@@ -20,19 +20,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.messages import Message, Text, ToolResult, ToolUse, Unknown
+from memorist.core.messages import Message, TextBlock, ToolResult, ToolUse, UnknownBlock
 from memorist.formats.codec import Codec
 
-WINDOW = 8
+COMPARED_ENTRIES = 8
 """Number of the newest known entries that are compared: more than the cache marks (4) that one
 request may carry.
 """
 
 _encode = msgspec.json.Encoder(order="sorted").encode
-_sound = msgspec.json.Encoder().encode
+_encode_strict = msgspec.json.Encoder().encode
 
 
-class Entry(Struct, frozen=True):
+class HostEntry(Struct, frozen=True):
     """One entry of the host's history: its index, its messages, and those of them that were not
     known before.
     """
@@ -42,13 +42,13 @@ class Entry(Struct, frozen=True):
     new: tuple[Message, ...]
 
 
-class News(Struct, frozen=True):
+class HistoryUpdate(Struct, frozen=True):
     """The entries that a request adds.
 
     When `rewritten`, the older part was changed and `entries` holds the whole history.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[HostEntry, ...]
     rewritten: bool = False
 
     @property
@@ -57,7 +57,7 @@ class News(Struct, frozen=True):
         return tuple(message for entry in self.entries for message in entry.new)
 
 
-def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
+def to_plain_json(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns into JSON
     """Return a copy of a part of a request as plain JSON: reply objects of SDKs, which hosts put
     back into their history, become dicts.
     """
@@ -66,58 +66,63 @@ def as_sent(value: Any) -> Any:  # noqa: ANN401 - JSON, or what an SDK turns int
         return value
     if kind is dict or isinstance(value, dict):
         # Most values are strings; a call for each would cost more than the copy.
-        return {key: inner if type(inner) is str else as_sent(inner) for key, inner in value.items()}
+        return {
+            key: inner if type(inner) is str else to_plain_json(inner)
+            for key, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [as_sent(inner) for inner in value]
+        return [to_plain_json(inner) for inner in value]
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_unset=True, by_alias=True)
     return value
 
 
-def sound(item: object) -> object:
+def replace_lone_surrogates(item: object) -> object:
     """Return the entry itself, or a copy with `?` in place of each lone surrogate, which JSON
     cannot carry.
     """
     try:
-        _sound(item)
+        _encode_strict(item)
     except UnicodeEncodeError:
-        return _mended(item)
+        return _replace_surrogates(item)
     except TypeError:
         pass  # not JSON; the codec reports what it is
     return item
 
 
-def _mended(value: object) -> object:
+def _replace_surrogates(value: object) -> object:
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()
         case dict():
-            return {_mended(key): _mended(inner) for key, inner in value.items()}
+            return {
+                _replace_surrogates(key): _replace_surrogates(inner) for key, inner in value.items()
+            }
         case list():
-            return [_mended(inner) for inner in value]
+            return [_replace_surrogates(inner) for inner in value]
         case _:
             return value
 
 
-def fingerprint(message: Message) -> str:
+def message_fingerprint(message: Message) -> str:
     """Return 16 hex digits for what a message says: role, texts, calls and results.
 
     Extras are left out, so that the echo of a reply has the same fingerprint.
     """
-    said = "\0".join((message.role, *_said(message)))
+    said = "\0".join((message.role, *_fingerprint_parts(message)))
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _said(message: Message) -> Iterator[str]:
+def _fingerprint_parts(message: Message) -> Iterator[str]:
     for block in message.blocks:
         match block:
-            case Text(text=text):
+            case TextBlock(text=text):
                 yield text
             case ToolUse(id=use, name=name):
                 yield f"{use} {name}"
             case ToolResult(tool_use_id=use):
                 yield f"{use} {block.text}"
-            case Unknown(kind=kind, raw=raw):
+            case UnknownBlock(kind=kind, raw=raw):
                 yield f"{kind} {_encode(raw).decode()}"
             case _:
                 yield type(block).__name__
@@ -132,11 +137,11 @@ class HostHistory:
     def __init__(self, codec: Codec, known: Iterable[str] = ()) -> None:
         self._codec = codec
         self._items: list[Any] = []
-        self._known = set(known)
-        self._seen: Counter[str] = Counter()
-        self._echo: deque[Message] = deque()
-        self._spare: list[Any] | None = None
-        self.unchanged = 0
+        self._known_ids = set(known)
+        self._fingerprint_counts: Counter[str] = Counter()
+        self._expected_echoes: deque[Message] = deque()
+        self._prepared_copy: list[Any] | None = None
+        self.unchanged_count = 0
         """Number of entries at the start of the history that were identical in the previous
         request.
         """
@@ -151,96 +156,105 @@ class HostHistory:
         """The list of entries itself; read only."""
         return self._items
 
-    def make_spare(self) -> None:
+    def prepare_copy(self) -> None:
         """Copy the list of entries for the next request while the host waits for its model: in a
         long history the copy costs more than all the rest.
         """
-        self._spare = list(self._items)
+        self._prepared_copy = list(self._items)
 
-    def taken_spare(self) -> list[Any]:
+    def take_copy(self) -> list[Any]:
         """As `items`, from the prepared copy where there is one, so that it costs time only in new
         entries.
         """
-        spare, self._spare = self._spare, None
+        spare, self._prepared_copy = self._prepared_copy, None
         if spare is None:
             return self.items
-        start = max(0, len(spare) - WINDOW)  # older entries are never updated
+        start = max(0, len(spare) - COMPARED_ENTRIES)  # older entries are never updated
         spare[start:] = self._items[start:]
         return spare
 
-    def sent(self, items: Sequence[Any]) -> News:
+    def add_request(self, items: Sequence[Any]) -> HistoryUpdate:
         """Record the history of a request that is about to be sent; return what is new in it."""
-        start = self._common(items)
+        start = self._match_known_entries(items)
         if start is None:
             self._items = []
-            self._spare = None
-            self._seen.clear()
-            self._echo.clear()
-            self.unchanged = 0
-            return News(self._take(items), rewritten=True)
-        return News(self._take(items[start:]))
+            self._prepared_copy = None
+            self._fingerprint_counts.clear()
+            self._expected_echoes.clear()
+            self.unchanged_count = 0
+            return HistoryUpdate(self._add_entries(items), rewritten=True)
+        return HistoryUpdate(self._add_entries(items[start:]))
 
-    def observed(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+    def add_reply(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Record a reply, so that the entries that echo it in the next request are not new.
 
         Returns the messages with their ids.
         """
-        named = tuple(self._named(message, fingerprint(message)) for message in messages)
-        self._known.update(message.id for message in named)
-        self._echo.extend(named)
+        named = tuple(
+            self._assign_id(message, message_fingerprint(message)) for message in messages
+        )
+        self._known_ids.update(message.id for message in named)
+        self._expected_echoes.extend(named)
         return named
 
-    def _common(self, items: Sequence[Any]) -> int | None:
+    def _match_known_entries(self, items: Sequence[Any]) -> int | None:
         """Return the index of the first new entry, after updating the newest known ones; None when
         the older part does not match.
         """
         count = len(self._items)
         if len(items) < count:
             return None
-        self.unchanged = count
-        for index in range(max(0, count - WINDOW), count):
+        self.unchanged_count = count
+        for index in range(max(0, count - COMPARED_ENTRIES), count):
             if items[index] == self._items[index]:
                 continue  # the usual case, and cheap: both hold the same string objects
-            now = sound(as_sent(items[index]))
+            now = replace_lone_surrogates(to_plain_json(items[index]))
             if now == self._items[index]:
                 continue
             if self._fingerprints(now, index) != self._fingerprints(self._items[index], index):
                 return None
             self._items[index] = now
-            self.unchanged = min(self.unchanged, index)
+            self.unchanged_count = min(self.unchanged_count, index)
         return count
 
     def _fingerprints(self, item: Any, index: int) -> list[str]:  # noqa: ANN401 - an entry as it stands on the wire
-        return [fingerprint(message) for message in self._codec.decode_item(item, id=str(index))]
+        return [
+            message_fingerprint(message) for message in self._codec.decode_item(item, id=str(index))
+        ]
 
     def item(self, index: int) -> Any:  # noqa: ANN401 - an entry as it stands on the wire
         """One entry as it was last sent."""
         return self._items[index]
 
-    def _take(self, items: Sequence[Any]) -> tuple[Entry, ...]:
+    def _add_entries(self, items: Sequence[Any]) -> tuple[HostEntry, ...]:
         taken = []
         for item in items:
-            kept = sound(as_sent(item))
+            kept = replace_lone_surrogates(to_plain_json(item))
             index = len(self._items)
-            messages = tuple(self._known_as(message) for message in self._codec.decode_item(kept, id=str(index)))
-            new = tuple(message for message in messages if message.id not in self._known)
-            self._known.update(message.id for message in new)
+            messages = tuple(
+                self._identify(message) for message in self._codec.decode_item(kept, id=str(index))
+            )
+            new = tuple(message for message in messages if message.id not in self._known_ids)
+            self._known_ids.update(message.id for message in new)
             self._items.append(kept)
-            taken.append(Entry(index, messages, new))
-        self._echo.clear()
+            taken.append(HostEntry(index, messages, new))
+        self._expected_echoes.clear()
         return tuple(taken)
 
-    def _known_as(self, message: Message) -> Message:
+    def _identify(self, message: Message) -> Message:
         """Return the message with its id: that of the observed reply that it echoes, or the next
         free one for its content.
         """
-        if self._echo and (self._echo[0].role, self._echo[0].blocks) == (message.role, message.blocks):
-            return replace(message, id=self._echo.popleft().id)
-        mark = fingerprint(message)
-        if self._echo and self._echo[0].id.partition("-")[0] == mark:
-            return replace(message, id=self._echo.popleft().id)
-        return self._named(message, mark)
+        if self._expected_echoes and (
+            self._expected_echoes[0].role,
+            self._expected_echoes[0].blocks,
+        ) == (message.role, message.blocks):
+            return replace(message, id=self._expected_echoes.popleft().id)
+        mark = message_fingerprint(message)
+        if self._expected_echoes and self._expected_echoes[0].id.partition("-")[0] == mark:
+            return replace(message, id=self._expected_echoes.popleft().id)
+        return self._assign_id(message, mark)
 
-    def _named(self, message: Message, mark: str) -> Message:
-        self._seen[mark] += 1
-        return replace(message, id=f"{mark}-{self._seen[mark]}")
+    def _assign_id(self, message: Message, fingerprint: str) -> Message:
+        self._fingerprint_counts[fingerprint] += 1
+        return replace(message, id=f"{fingerprint}-{self._fingerprint_counts[fingerprint]}")

@@ -6,34 +6,182 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from memorist.compaction.call import Call, Done
-from memorist.compaction.provider import ProviderSummary
-from memorist.compaction.result import Strategy
-from memorist.compaction.summary import Unusable
-from memorist.context.host import HostContext
-from memorist.context.piece import Piece
-from memorist.core.messages import JsonObject, Message
-from memorist.core.tokens import family_factor
-from memorist.engine.beside import Beside
-from memorist.engine.cache_watch import CacheWatch
-from memorist.engine.fetching import fetch_tool
-from memorist.engine.host_history import HostHistory, as_sent, sound
-from memorist.engine.journal import Journal
-from memorist.engine.model_limits import OUTPUT_LIMITS, limits_of, price_for
-from memorist.engine.provider_edits import ProviderEdits
-from memorist.engine.view import SENT_SECONDS, View
-from memorist.engine.window import Window
+from msgspec.structs import replace
+
+from memorist.compaction.cache_breaks import (
+    CacheBreak,
+    RequestFingerprint,
+    detect_cache_break,
+    fingerprint_request,
+)
+from memorist.compaction.full import CompactionOutcome, CompactionRequest
+from memorist.compaction.history import CompactionStrategy
+from memorist.compaction.policy import CompactionThresholds
+from memorist.compaction.provider import (
+    ProviderSummary,
+    read_anthropic_compaction,
+    read_openai_compaction,
+    request_anthropic_compaction,
+    request_openai_compaction,
+)
+from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.tool_results import (
+    ClearingBoundary,
+    PinnedResults,
+    add_clearing_edit,
+    confirm_clearing,
+    drop_stale_pins,
+    pin_old_results,
+)
+from memorist.context.environment import HostContext
+from memorist.context.pieces import ContextPiece
+from memorist.core.messages import JsonObject, Message, Usage
+from memorist.core.tokens import token_factor
+from memorist.engine.extensions import SessionExtensions
+from memorist.engine.fetch_tool import build_fetch_tool
+from memorist.engine.host_history import HostHistory, replace_lone_surrogates, to_plain_json
+from memorist.engine.model_limits import OUTPUT_LIMIT_KEYS, find_price, thresholds_for
+from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView, ViewWindow
+from memorist.engine.session_log import SessionLog
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
 from memorist.forks.spec import ParentCall, Receipt
-from memorist.formats.recorded import Boundary
-from memorist.formats.registry import codec
-from memorist.models.prices import Price
+from memorist.formats.registry import find_codec
+from memorist.formats.transcript import CompactionBoundary
+from memorist.models.pricing import ModelPrice
 from memorist.ports import Request
-from memorist.session_memory.follow import Following
-from memorist.session_memory.run import SessionMemory
-from memorist.session_memory.trigger import Due
+from memorist.session_memory.notes import SessionMemory
+from memorist.session_memory.trigger import ConversationTracker, NotesDue
+from memorist.settings import CompactionSettings
 from memorist.store.layout import SessionLayout
+
+# Watch what the provider's cache serves from call to call, and name what broke it (CP-19).
+
+
+class CacheWatcher:
+    """Cache state of a session's last two calls."""
+
+    def __init__(self) -> None:
+        self._previous: RequestFingerprint | None = None
+        self._current: RequestFingerprint | None = None
+        self._request_head: JsonObject = {}
+        """The last request without its history."""
+        self._usage: Usage | None = None
+        self._sent_at = 0.0
+        self._gap = 0.0
+        self._expected = False
+        self._rewritten = False
+
+    def on_request(
+        self, body: JsonObject, history_key: str, now: float, *, rewritten: bool
+    ) -> None:
+        """Record a request that is sent at time `now`, in seconds.
+
+        `history_key` is the key of its messages, which are not compared; `rewritten` says that the
+        host changed old ones.
+        """
+        self._previous = self._current
+        about = {key: value for key, value in body.items() if key != history_key}
+        if self._current is None or about != self._request_head:
+            self._request_head = to_plain_json(about)
+            self._current = fingerprint_request(self._request_head)
+        self._gap, self._sent_at = now - self._sent_at, now
+        self._rewritten = self._rewritten or rewritten
+
+    def expect_break(self) -> None:
+        """Expect fewer cache reads at the next call, because memorist changed what is sent."""
+        self._expected = True
+
+    def on_reply(self, usage: Usage) -> CacheBreak | None:
+        """Take the usage of the reply; return what broke the cache if it served much less than
+        before.
+        """
+        broke = None
+        if self._previous is not None and self._current is not None:
+            broke = detect_cache_break(
+                self._previous,
+                self._current,
+                self._usage,
+                usage,
+                self._gap,
+                expected=self._expected,
+            )
+        if broke is not None and self._rewritten and broke.cause in {"time", "provider"}:
+            broke = replace(broke, cause="messages", what="the host changed earlier messages")
+        self._usage = usage
+        self._expected = self._rewritten = False
+        return broke
+
+
+# The provider's own compaction and clearing, where the settings ask for them (CP-6, CP-13): what
+# to add to a request, and what a reply confirms. Pure.
+
+
+COMPACTING_FORMATS = frozenset({"anthropic", "openai_responses"})
+"""Wire formats whose provider can compact."""
+
+
+class ProviderEdits:
+    """The edits that a session has asked its provider for."""
+
+    def __init__(self, format: str, settings: CompactionSettings) -> None:
+        self._format = format
+        self._settings = settings
+        self._pinned = PinnedResults()
+        self.betas: tuple[str, ...] = ()
+        """Beta names that the last request needs; for the header `anthropic-beta`."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the provider compacts in this session."""
+        return (
+            self._settings.provider
+            and self._settings.enabled
+            and self._format in COMPACTING_FORMATS
+        )
+
+    def add_edits(
+        self,
+        body: JsonObject,
+        limits: CompactionThresholds,
+        used: int,
+        messages: Callable[[], Sequence[Message]],
+    ) -> JsonObject:
+        """Return the request with the edits that the provider should make; the same object when
+        there are none.
+
+        Old tool results are named for clearing once `used` tokens reach the warning threshold, and
+        in every request after that. `messages` returns the shown messages; it is called only when
+        needed.
+        """
+        if not self.is_active:
+            return body
+        if self._format == "openai_responses":
+            return request_openai_compaction(body, threshold=limits.auto).body
+        change = request_anthropic_compaction(body, trigger=limits.auto)
+        self.betas = change.betas
+        if used >= limits.warning or self._pinned.ids:
+            shown = messages()
+            self._pinned = pin_old_results(
+                drop_stale_pins(self._pinned, shown) if self._pinned.ids else self._pinned,
+                shown,
+                self._settings.micro_keep,
+            )
+            cleared = add_clearing_edit(change.body, self._pinned, shown)
+            self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
+            return cleared.body
+        return change.body
+
+    def read_reply(
+        self, reply: JsonObject
+    ) -> tuple[ClearingBoundary | None, ProviderSummary | UnusableSummary | None]:
+        """Return what the reply confirms: cleared tool results, and a compaction."""
+        if not self.is_active:
+            return None, None
+        if self._format == "openai_responses":
+            return None, read_openai_compaction(reply)
+        self._pinned, cleared = confirm_clearing(self._pinned, reply)
+        return cleared, read_anthropic_compaction(reply)
 
 
 class Session:
@@ -42,51 +190,58 @@ class Session:
     Methods are called from one task; updates of the notes run in the background.
     """
 
-    def __init__(self, journal: Journal, beside: Beside, ended: Callable[[Session], object] = lambda _: None) -> None:
-        self._journal = journal
-        self._beside = beside
-        self._ended = ended
-        self._format = journal.named.format
-        self._codec = codec(self._format)
-        self._history = HostHistory(self._codec, journal.known)
-        window = Window(self._codec, self._history)
-        self._view = View(window, self._history, journal.compactor, layout=journal.layout, files=journal.world.files)
+    def __init__(
+        self,
+        log: SessionLog,
+        extensions: SessionExtensions,
+        on_close: Callable[[Session], object] = lambda _: None,
+    ) -> None:
+        self._log = log
+        self._extensions = extensions
+        self._on_close = on_close
+        self._format = log.identity.format
+        self._codec = find_codec(self._format)
+        self._history = HostHistory(self._codec, log.known_ids)
+        window = ViewWindow(self._codec, self._history)
+        self._view = RequestView(
+            window, self._history, log.compactor, layout=log.layout, files=log.dependencies.files
+        )
         self._resumed = False
         self._request: JsonObject | None = None
-        self._last: JsonObject | None = None
-        self._spent: JsonObject | None = None
+        self._last_sent: JsonObject | None = None
+        self._previous_sent: JsonObject | None = None
         self._reply: JsonObject | None = None
-        self._tried_again = False
-        self._about: tuple[object, ...] = ()
-        self._watch = CacheWatch()
-        self._provider = ProviderEdits(self._format, journal.world.settings.compaction)
-        self._limits = limits_of({}, journal.world.settings)
-        self._price: Price | None = None
+        self._recovery_tried = False
+        self._limits_key: tuple[object, ...] = ()
+        self._cache_watcher = CacheWatcher()
+        self._provider_edits = ProviderEdits(self._format, log.dependencies.settings.compaction)
+        self._limits = thresholds_for({}, log.dependencies.settings)
+        self._price: ModelPrice | None = None
 
     @property
     def id(self) -> str:
         """The id that it was opened with."""
-        return self._journal.named.id
+        return self._log.identity.id
 
     @property
     def layout(self) -> SessionLayout:
         """Paths of its files."""
-        return self._journal.layout
+        return self._log.layout
 
     @property
-    def following(self) -> Following:
+    def tracker(self) -> ConversationTracker:
         """State of the conversation: size of the context, messages, turns."""
-        return self._journal.following
+        return self._log.tracker
 
     @property
-    def memory(self) -> SessionMemory:
+    def session_memory(self) -> SessionMemory:
         """The session memory: the notes and their updates."""
-        return self._journal.memory
+        return self._log.session_memory
 
     @property
     def notes(self) -> str | None:
         """The notes on disk; None when there are none yet."""
-        return self.memory.notes()
+        return self.session_memory.read_notes()
 
     def assemble(self, context: HostContext) -> None:
         """Assemble the context, for a host that does not do it itself.
@@ -94,94 +249,113 @@ class Session:
         Call it before the first request in each process, and again when any of its information
         changes: the next request then tells the model the difference.
         """
-        self._beside.assemble(context)
+        self._extensions.assemble(context)
 
     @property
-    def context(self) -> tuple[Piece, ...]:
+    def context(self) -> tuple[ContextPiece, ...]:
         """The first context as the model sees it, piece by piece; empty before the first request,
         and where the host assembles its own.
         """
-        return self._beside.context
+        return self._extensions.context
 
     def receipts(self) -> list[Receipt]:
         """Receipts of the forks that ran since the session was opened, oldest first."""
-        return list(self._journal.receipts)
+        return list(self._log.receipts)
 
     async def prepare(self, request: JsonObject) -> JsonObject:
         """Take the request that the host is about to send, and return the one to send.
 
-        The history is compacted where the window demands it or it was requested; the host's own objects are
-        never changed. Takes time in proportion to what is new in the history. Raises FormatError when the
-        request is not of the session's format.
+        The history is compacted where the window demands it or it was requested; the host's own
+        objects are never changed. Takes time in proportion to what is new in the history. Raises
+        FormatError when the request is not of the session's format.
         """
-        news = self._history.sent(self._items(request))
-        following = self._journal.following
-        following.meter.factor = family_factor(str(request.get("model", "")))
-        back = self._view.taken_back(news)
+        news = self._history.add_request(self._history_items(request))
+        following = self._log.tracker
+        following.meter.factor = token_factor(str(request.get("model", "")))
+        back = self._view.find_rollback(news)
         if back is not None:
-            self._journal.taken_back(back.turns, len(back.messages))
+            self._log.record_rollback(back.turns, len(back.messages))
         elif news.rewritten and following.messages:
-            kept = tuple(message for entry in news.entries for message in entry.messages if message not in entry.new)
-            self._journal.replaced(Boundary(id="", line=0, trigger="host", kept=len(kept)), kept)
-            self._beside.made_anew()
+            kept = tuple(
+                message
+                for entry in news.entries
+                for message in entry.messages
+                if message not in entry.new
+            )
+            self._log.record_replacement(
+                CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
+            )
+            self._extensions.on_history_replaced()
         for message in news.messages:
-            self._journal.take(message)
-        self._view.take(news, back)
+            self._log.add_message(message)
+        self._view.add_request(news, back)
         if back is not None:
-            self._beside.taken_back(self._view)
+            self._extensions.on_rollback(self._view)
         if not self._resumed:
             self._resumed = True
-            self._beside.take_up(self._view)
-        self._know(request)
-        self._tried_again = False
-        if self._journal.compacts and self._journal.compactor.due(self._journal.world.clock.now(), self._limits):
-            await self._fit()
-        await self._show(request, news.messages)
-        return self._to_send(request, rewritten=news.rewritten)
+            self._extensions.on_resume(self._view)
+        self._update_limits(request)
+        self._recovery_tried = False
+        if self._log.compaction_enabled and self._log.compactor.is_due(
+            self._log.dependencies.clock.now(), self._limits
+        ):
+            await self._compact()
+        await self._run_extensions(request, news.messages)
+        return self._build_request(request, rewritten=news.rewritten)
 
-    async def _show(self, request: JsonObject, messages: Sequence[Message]) -> None:
-        """Insert what the extensions have to show besides the host's messages, given the new ones.
-        """
-        await self._beside.show(self._view, request, messages, None if self._price is None else self._price.window)
+    async def _run_extensions(self, request: JsonObject, messages: Sequence[Message]) -> None:
+        """Insert what the extensions have to show besides the host's messages, given the new ones."""
+        await self._extensions.before_request(
+            self._view, request, messages, None if self._price is None else self._price.window
+        )
 
-    def _know(self, request: JsonObject) -> None:
+    def _update_limits(self, request: JsonObject) -> None:
         """Update thresholds and price; looked up again only when the request's model or output
         limit changes.
         """
-        about = (request.get("model"), *(request.get(name) for name in OUTPUT_LIMITS))
-        if about != self._about:
-            self._about = about
-            self._limits = limits_of(request, self._journal.world.settings)
-            self._price = price_for(request, self._journal.world.settings)
+        about = (request.get("model"), *(request.get(name) for name in OUTPUT_LIMIT_KEYS))
+        if about != self._limits_key:
+            self._limits_key = about
+            self._limits = thresholds_for(request, self._log.dependencies.settings)
+            self._price = find_price(request, self._log.dependencies.settings)
 
-    def _items(self, request: JsonObject) -> Sequence[Any]:
+    def _history_items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
         items = request.get(key)
         if isinstance(items, str) and self._format == "openai_responses":
             return [{"role": "user", "content": items}]
         if not isinstance(items, list | tuple):
-            raise FormatError(f"a request of format {self._format!r} holds its history as a list under {key!r}")
+            raise FormatError(
+                f"a request of format {self._format!r} holds its history as a list under {key!r}"
+            )
         return items
 
-    def _to_send(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
-        marks = self._format == "anthropic" and self._journal.compacts
+    def _build_request(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
+        marks = self._format == "anthropic" and self._log.compaction_enabled
         self._request, self._reply = request, None
-        request = self._beside.dressed(request)
-        if marks or self._view.changed:
-            self._spent = self._last
-        asyncio.get_running_loop().call_later(SENT_SECONDS, self._while_waiting)
-        shown = self._view.body(request, self._codec.history_key(), marks=marks)
-        self._last = self._provider.edited(shown, self._limits, self.following.tokens, self._view.messages)
-        self._watch.sending(self._last, self._codec.history_key(), self._journal.world.clock.now(), rewritten=rewritten)
-        return self._last
+        request = self._extensions.add_system_prompt(request)
+        if marks or self._view.has_changes:
+            self._previous_sent = self._last_sent
+        asyncio.get_running_loop().call_later(IDLE_WORK_DELAY_SECONDS, self._prepare_ahead)
+        shown = self._view.build_request(request, self._codec.history_key(), marks=marks)
+        self._last_sent = self._provider_edits.add_edits(
+            shown, self._limits, self.tracker.tokens, self._view.messages
+        )
+        self._cache_watcher.on_request(
+            self._last_sent,
+            self._codec.history_key(),
+            self._log.dependencies.clock.now(),
+            rewritten=rewritten,
+        )
+        return self._last_sent
 
-    def _while_waiting(self) -> None:
+    def _prepare_ahead(self) -> None:
         """Prepare the next request while the host waits for its model: copy the history, free the
         previous request, update the ledger.
         """
-        self._spent = None
-        self._view.make_ready()
-        self.following.ledger.look()
+        self._previous_sent = None
+        self._view.prepare_ahead()
+        self.tracker.ledger.process_pending()
 
     async def observe(self, reply: object) -> None:
         """Take the model's reply: the SDK's object or its JSON. Starts an update of the notes in
@@ -189,79 +363,91 @@ class Session:
 
         Raises FormatError when the reply is not of the session's format.
         """
-        body = sound(as_sent(reply))
+        body = replace_lone_surrogates(to_plain_json(reply))
         if not isinstance(body, dict):
-            raise FormatError(f"a reply of format {self._format!r} is an object, not {type(reply).__name__}")
+            raise FormatError(
+                f"a reply of format {self._format!r} is an object, not {type(reply).__name__}"
+            )
         self._reply = cast("JsonObject", body)
         answer = self._codec.decode_reply(self._reply)
-        due: Due | None = None
-        for message in self._history.observed(answer.messages):
-            due = self._journal.take(message) or due
-        self._journal.compactor.replied(self._journal.world.clock.now(), answer.usage)
-        self._beside.replied(answer.messages)
-        self._provider_did(self._reply)
-        broke = self._watch.answered(answer.usage)
+        due: NotesDue | None = None
+        for message in self._history.add_reply(answer.messages):
+            due = self._log.add_message(message) or due
+        self._log.compactor.on_reply(self._log.dependencies.clock.now(), answer.usage)
+        self._extensions.on_reply(answer.messages)
+        self._on_provider_edits(self._reply)
+        broke = self._cache_watcher.on_reply(answer.usage)
         if broke is not None:
-            self._journal.tell(CacheBroke(broke.cause, broke.what, broke.tokens))
-        due = due or self.following.reply_ended(answer.usage)
-        self._journal.offer(due, self._parent(self._reply) if due else None)
+            self._log.emit(CacheBroke(broke.cause, broke.what, broke.tokens))
+        due = due or self.tracker.on_reply_end(answer.usage)
+        self._log.schedule_notes_update(due, self._parent_call(self._reply) if due else None)
 
-    def _provider_did(self, reply: JsonObject) -> None:
+    def _on_provider_edits(self, reply: JsonObject) -> None:
         """Record what the provider itself cleared or compacted."""
-        cleared, summary = self._provider.answered(reply)
-        before = self.following.tokens
+        cleared, summary = self._provider_edits.read_reply(reply)
+        before = self.tracker.tokens
         if cleared is not None:
-            self._watch.edited()
-            self._journal.tell(ConversationCompacted("micro", "provider", before + cleared.tokens, before, len(cleared.ids), 0))
+            self._cache_watcher.expect_break()
+            self._log.emit(
+                ConversationCompacted(
+                    "micro", "provider", before + cleared.tokens, before, len(cleared.ids), 0
+                )
+            )
         if isinstance(summary, ProviderSummary):
-            self._watch.edited()
-            self._journal.tell(ConversationCompacted("provider", "provider", before, before, 0, 0))
-        elif isinstance(summary, Unusable):
-            self._journal.tell(CompactionFailed("provider", summary.why))
+            self._cache_watcher.expect_break()
+            self._log.emit(ConversationCompacted("provider", "provider", before, before, 0, 0))
+        elif isinstance(summary, UnusableSummary):
+            self._log.emit(CompactionFailed("provider", summary.why))
 
     @property
     def betas(self) -> tuple[str, ...]:
         """Beta names that the last prepared request needs, for
         `client.beta.messages.create(betas=…)`; empty where none.
         """
-        return self._provider.betas
+        return self._provider_edits.betas
 
     async def end_turn(self) -> None:
         """End the turn: the reply had no tool calls and the host waits for its user, a natural
         break.
         """
-        due = self.following.end_turn()
-        parent = self._parent(self._reply)
-        self._journal.offer(due, parent if due else None)
-        self._beside.turn_ended(parent)
-        self._journal.flush()
+        due = self.tracker.on_turn_end()
+        parent = self._parent_call(self._reply)
+        self._log.schedule_notes_update(due, parent if due else None)
+        self._extensions.on_turn_end(parent)
+        self._log.flush()
 
     def on_file_read(self, path: str) -> None:
         """Note that a file was read into the conversation by other means than a tool call."""
-        self.following.ledger.work.files.read(path)
-        self._beside.read(path)
-        self._journal.tell(FileRead(path))
+        self.tracker.ledger.work_record.files.record_read(path)
+        self._extensions.on_file_read(path)
+        self._log.emit(FileRead(path))
 
     async def summarise(self) -> str:
         """Update the notes now, whatever the thresholds say, and return them (SM-11).
 
         Raises NothingToDo for an empty conversation.
         """
-        if not self.following.messages:
+        if not self.tracker.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
-        await self.memory.update(Due(why="asked for", tokens=self.following.tokens), self._parent(None))
+        await self.session_memory.update(
+            NotesDue(why="asked for", tokens=self.tracker.tokens), self._parent_call(None)
+        )
         return self.notes or ""
 
-    async def compact(self, instructions: str = "", strategy: Strategy = "auto") -> Done:
+    async def compact(
+        self, instructions: str = "", strategy: CompactionStrategy = "auto"
+    ) -> CompactionOutcome:
         """Compact the conversation now; the next request shows it. `instructions` say what a
         summary should hold.
 
         The outcome's `result` is None when nothing was compacted, and its `why` says why. Raises
         NothingToDo for an empty conversation.
         """
-        if not self.following.messages or self._request is None:
+        if not self.tracker.messages or self._request is None:
             raise NothingToDo("the conversation is empty, so there is nothing to compact")
-        return await self._fit(manual=strategy, instructions=instructions) or Done(None)
+        return await self._compact(manual=strategy, instructions=instructions) or CompactionOutcome(
+            None
+        )
 
     async def recover(self) -> JsonObject | None:
         """Compact after the provider refused the last request as too long, and return the request
@@ -269,39 +455,47 @@ class Session:
 
         Once for each prepared request; None when nothing more can be done.
         """
-        if self._request is None or self._tried_again or not self._journal.compacts:
+        if self._request is None or self._recovery_tried or not self._log.compaction_enabled:
             return None
-        self._tried_again = True
-        done = await self._fit(forced=True)
+        self._recovery_tried = True
+        done = await self._compact(forced=True)
         if done is None or done.result is None:
             return None
-        await self._show(self._request, ())
-        return self._to_send(self._request)
+        await self._run_extensions(self._request, ())
+        return self._build_request(self._request)
 
-    async def _fit(self, *, manual: Strategy | None = None, instructions: str = "", forced: bool = False) -> Done | None:
-        call = Call(
+    async def _compact(
+        self,
+        *,
+        manual: CompactionStrategy | None = None,
+        instructions: str = "",
+        forced: bool = False,
+    ) -> CompactionOutcome | None:
+        call = CompactionRequest(
             limits=self._limits,
-            parent=self._parent(None),
+            parent=self._parent_call(None),
             price=self._price,
             manual=manual,
             instructions=instructions,
             forced=forced,
-            provider_compacts=self._provider.active,
-            skills=self._journal.called.all(),
+            provider_compacts=self._provider_edits.is_active,
+            skills=self._log.invoked_skills.list_invoked(),
         )
-        done = await self._view.fit(self._journal.world.clock.now(), call)
+        done = await self._view.compact_if_due(self._log.dependencies.clock.now(), call)
         if done is not None and done.result is not None:
-            self._watch.edited()
+            self._cache_watcher.expect_break()
         if done is not None and done.result is not None and done.result.strategy != "micro":
-            self._journal.compacted(done.boundary(manual=manual is not None), done.result.messages)
-            self._beside.made_anew()
+            self._log.record_compaction(
+                done.to_boundary(manual=manual is not None), done.result.messages
+            )
+            self._extensions.on_history_replaced()
         return done
 
     def fetch(self, id: str) -> str | None:
         """Return the full text of a message or tool result that is no longer shown in full; None
         when the session has none with this id.
         """
-        self._journal.flush()
+        self._log.flush()
         return self._view.fetch(id)
 
     @property
@@ -310,17 +504,20 @@ class Session:
 
         A host that offers it answers its calls with `fetch`.
         """
-        return fetch_tool(self._format)
+        return build_fetch_tool(self._format)
 
-    def _parent(self, reply: JsonObject | None) -> ParentCall | None:
+    def _parent_call(self, reply: JsonObject | None) -> ParentCall | None:
         """The parent's last request as it was sent, and the reply to it."""
-        if self._last is None or self._journal.world.model is None:
+        if self._last_sent is None or self._log.dependencies.model is None:
             return None
-        body = self._last
+        body = self._last_sent
         if body is self._request:
-            # The body is the host's own object and may have changed since; our copy of the history has not.
+            # The body is the host's own object and may have changed since; our copy of the history
+            # has not.
             key = self._codec.history_key()
-            body = {name: self._history.items if name == key else value for name, value in body.items()}
+            body = {
+                name: self._history.items if name == key else value for name, value in body.items()
+            }
         return ParentCall(Request(format=self._format, body=body, label="parent"), reply)
 
     async def close(self) -> None:
@@ -328,6 +525,6 @@ class Session:
 
         May be called twice.
         """
-        await self._beside.close()
-        await self._journal.close()
-        self._ended(self)
+        await self._extensions.close()
+        await self._log.close()
+        self._on_close(self)

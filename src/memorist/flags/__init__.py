@@ -1,1 +1,3 @@
-"""Feature flags: settings that somebody may change while memorist runs, looked up without ever waiting (FG-2)."""
+"""Feature flags: settings that may be changed while memorist runs, looked up without waiting
+(FG-2).
+"""

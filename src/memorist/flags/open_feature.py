@@ -1,4 +1,6 @@
-"""Flags from any OpenFeature provider: the host sets one with `openfeature.api.set_provider`. Needs the extra `flags`."""
+"""Flags from any OpenFeature provider: the host sets one with `openfeature.api.set_provider`. Needs
+the extra `flags`.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,21 @@ from collections.abc import Mapping
 from openfeature.client import OpenFeatureClient
 from openfeature.flag_evaluation import FlagEvaluationDetails, Reason
 
-from memorist.flags.values import names
+from memorist.flags.flags import flag_defaults
 
 
-class OpenFeatureSource:
-    """Every flag that memorist knows, asked for by its name and kind. `read` asks the client for each, which may take a network's time."""
+class OpenFeatureFlagSource:
+    """Every flag known to memorist, queried by its name and type. `read` asks the client for each,
+    which may involve the network.
+    """
 
     def __init__(self, client: OpenFeatureClient) -> None:
         self._client = client
 
     def read(self) -> Mapping[str, object]:
-        """The flags that the provider sets; those that it does not know, and those in error, are left out."""
+        """The flags set by the provider; those unknown to it, and those in error, are left out."""
         found: dict[str, object] = {}
-        for name, own in names().items():
+        for name, own in flag_defaults().items():
             details = self._details(name, own)
             if details.error_code is None and details.reason != Reason.DEFAULT:
                 found[name] = details.value

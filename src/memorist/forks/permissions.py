@@ -16,17 +16,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.forks.shell import Refused, judge
-from memorist.forks.spec import EditOnly, FolderAccess, NoTools, Permission
+from memorist.forks.shell_policy import CommandRefused, judge_command
+from memorist.forks.spec import FolderAccess, ForkPermission, NoTools, SingleFileEdit
 
-_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_INVISIBLE_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories: control, format (zero width, direction), surrogate, line and paragraph
 separator.
 """
-_form = unicodedata.normalize
+_normalize = unicodedata.normalize
 
 
-class Kind(StrEnum):
+class PathKind(StrEnum):
     """What is at a path after links are resolved."""
 
     FILE = "file"
@@ -36,65 +36,67 @@ class Kind(StrEnum):
     """A device, pipe or socket: reading it may never end."""
 
 
-class Place(Struct, frozen=True):
+class ResolvedPath(Struct, frozen=True):
     """A path as requested and as resolved: the real path after links and `..`, what is there, and
     how many hard links the file has.
     """
 
-    asked: str
+    requested: str
     path: Path
-    kind: Kind
+    kind: PathKind
     links: int = 1
 
 
-class Lost(Struct, frozen=True):
+class UnresolvedPath(Struct, frozen=True):
     """A path that cannot be used, and why."""
 
-    asked: str
+    requested: str
     why: str
 
 
-class ReadAsk(Struct, frozen=True, tag="read"):
+class ReadRequest(Struct, frozen=True, tag="read"):
     """Read a file, or search or list a folder."""
 
-    place: Place | Lost
+    target: ResolvedPath | UnresolvedPath
 
 
-class ChangeAsk(Struct, frozen=True, tag="change"):
+class WriteRequest(Struct, frozen=True, tag="change"):
     """Change a file. `whole` means that its whole content is replaced, whatever it holds."""
 
-    place: Place | Lost
+    target: ResolvedPath | UnresolvedPath
     whole: bool
 
 
-class RemoveAsk(Struct, frozen=True, tag="remove"):
+class RemoveRequest(Struct, frozen=True, tag="remove"):
     """Delete or move a file."""
 
-    asked: str
+    requested: str
 
 
-class ShellAsk(Struct, frozen=True, tag="shell"):
+class ShellRequest(Struct, frozen=True, tag="shell"):
     """Run a command line."""
 
     command: str
 
 
-class OtherAsk(Struct, frozen=True, tag="other"):
+class OtherToolRequest(Struct, frozen=True, tag="other"):
     """Use a tool that forks do not have."""
 
     name: str
 
 
-Ask = ReadAsk | ChangeAsk | RemoveAsk | ShellAsk | OtherAsk
+PermissionRequest = ReadRequest | WriteRequest | RemoveRequest | ShellRequest | OtherToolRequest
 
 
-class Denied(Struct, frozen=True):
+class PermissionDenied(Struct, frozen=True):
     """The request is denied; the model reads the reason."""
 
     reason: str
 
 
-def decide(permission: Permission, ask: Ask) -> Denied | None:
+def check_permission(
+    permission: ForkPermission, request: PermissionRequest
+) -> PermissionDenied | None:
     """Return None when the fork may make the call, otherwise the denial.
 
     The permission's own path must be resolved: the folder, or, for `SingleFileEdit`, the file's
@@ -102,105 +104,141 @@ def decide(permission: Permission, ask: Ask) -> Denied | None:
     the permission elsewhere).
     """
     match permission:
-        case EditOnly():
-            return _edit_only(permission, ask)
+        case SingleFileEdit():
+            return _check_single_file(permission, request)
         case FolderAccess():
-            return _folder(permission, ask)
+            return _check_folder(permission, request)
         case NoTools():
-            return Denied("Tools cannot be used here: answer in text.")
+            return PermissionDenied("Tools cannot be used here: answer in text.")
 
 
-def _edit_only(permission: EditOnly, ask: Ask) -> Denied | None:
+def _check_single_file(
+    permission: SingleFileEdit, ask: PermissionRequest
+) -> PermissionDenied | None:
     rule = f"Only an edit of {permission.path} is allowed here."
-    if not isinstance(ask, ChangeAsk) or ask.whole:
-        return Denied(f"{rule} {_called(ask)} is not.")
-    if isinstance(ask.place, Lost):
-        return Denied(f"{rule} {ask.place.why}")
-    if ask.place.path != permission.path:
-        spelling = " It is spelled differently." if same_name(str(ask.place.path), str(permission.path)) else ""
-        return Denied(f"{rule} {ask.place.asked} is another file.{spelling}")
-    return _unsafe_target(ask.place)
+    if not isinstance(ask, WriteRequest) or ask.whole:
+        return PermissionDenied(f"{rule} {_describe_request(ask)} is not.")
+    if isinstance(ask.target, UnresolvedPath):
+        return PermissionDenied(f"{rule} {ask.target.why}")
+    if ask.target.path != permission.path:
+        spelling = (
+            " It is spelled differently."
+            if is_same_name(str(ask.target.path), str(permission.path))
+            else ""
+        )
+        return PermissionDenied(f"{rule} {ask.target.requested} is another file.{spelling}")
+    return _check_target(ask.target)
 
 
-def _folder(permission: FolderAccess, ask: Ask) -> Denied | None:
+def _check_folder(permission: FolderAccess, ask: PermissionRequest) -> PermissionDenied | None:
     match ask:
-        case ReadAsk():
-            return _folder_read(permission, ask.place)
-        case ChangeAsk():
-            return _folder_change(permission, ask.place)
-        case ShellAsk():
-            return _folder_shell(permission, ask.command)
+        case ReadRequest():
+            return _check_folder_read(permission, ask.target)
+        case WriteRequest():
+            return _check_folder_write(permission, ask.target)
+        case ShellRequest():
+            return _check_folder_shell(permission, ask.command)
         case _:
-            return Denied(
-                f"{_called(ask)} is not allowed here: only reading, searching, read-only commands and edits inside {permission.folder}."
+            return PermissionDenied(
+                f"{_describe_request(ask)} is not allowed here: only reading, searching, "
+                f"read-only commands and edits inside {permission.folder}."
             )
 
 
-def _folder_read(permission: FolderAccess, place: Place | Lost) -> Denied | None:
-    if isinstance(place, Lost):
-        return Denied(place.why)
-    if place.kind is Kind.OTHER:
-        return Denied(f"{place.asked} is not a regular file.")
+def _check_folder_read(
+    permission: FolderAccess, place: ResolvedPath | UnresolvedPath
+) -> PermissionDenied | None:
+    if isinstance(place, UnresolvedPath):
+        return PermissionDenied(place.why)
+    if place.kind is PathKind.OTHER:
+        return PermissionDenied(f"{place.requested} is not a regular file.")
     if not permission.read_anywhere and not place.path.is_relative_to(permission.folder):
-        return Denied(f"Reading is allowed only inside {permission.folder}; {place.asked} leads to {place.path}.")
+        return PermissionDenied(
+            f"Reading is allowed only inside {permission.folder}; {place.requested} leads to "
+            f"{place.path}."
+        )
     return None
 
 
-def _folder_change(permission: FolderAccess, place: Place | Lost) -> Denied | None:
+def _check_folder_write(
+    permission: FolderAccess, place: ResolvedPath | UnresolvedPath
+) -> PermissionDenied | None:
     if not permission.write:
-        return Denied("Only reading is allowed here.")
-    if isinstance(place, Lost):
-        return Denied(place.why)
+        return PermissionDenied("Only reading is allowed here.")
+    if isinstance(place, UnresolvedPath):
+        return PermissionDenied(place.why)
     if place.path == permission.folder or not place.path.is_relative_to(permission.folder):
-        return Denied(f"Writing is allowed only inside {permission.folder}; {place.asked} leads to {place.path}.")
-    hidden = [part for part in place.path.relative_to(permission.folder).parts if _form("NFKC", part).startswith(".")]
+        return PermissionDenied(
+            f"Writing is allowed only inside {permission.folder}; {place.requested} leads to "
+            f"{place.path}."
+        )
+    hidden = [
+        part
+        for part in place.path.relative_to(permission.folder).parts
+        if _normalize("NFKC", part).startswith(".")
+    ]
     if hidden:
-        return Denied(f"{hidden[0]} begins with a dot: hidden files and folders hold settings and history and are not changed here.")
-    return _unsafe_target(place)
+        return PermissionDenied(
+            f"{hidden[0]} begins with a dot: hidden files and folders hold settings and "
+            f"history and are not changed here."
+        )
+    return _check_target(place)
 
 
-def _folder_shell(permission: FolderAccess, command: str) -> Denied | None:
+def _check_folder_shell(permission: FolderAccess, command: str) -> PermissionDenied | None:
     if not permission.read_anywhere:
-        return Denied("Commands are not allowed here, since the paths that they read are not limited: use the tools that read and search.")
-    judged = judge(command)
-    return Denied(f"Only read-only commands are allowed here. {judged.why}") if isinstance(judged, Refused) else None
+        return PermissionDenied(
+            "Commands are not allowed here, since the paths that they read are not limited: "
+            "use the tools that read and search."
+        )
+    judged = judge_command(command)
+    return (
+        PermissionDenied(f"Only read-only commands are allowed here. {judged.why}")
+        if isinstance(judged, CommandRefused)
+        else None
+    )
 
 
-def _unsafe_target(place: Place) -> Denied | None:
-    if place.kind in (Kind.FOLDER, Kind.OTHER):
-        return Denied(f"{place.asked} is not a regular file.")
+def _check_target(place: ResolvedPath) -> PermissionDenied | None:
+    if place.kind in (PathKind.FOLDER, PathKind.OTHER):
+        return PermissionDenied(f"{place.requested} is not a regular file.")
     if place.links > 1:
-        return Denied(f"{place.asked} has a second name elsewhere (a hard link), and a change here would be a change there.")
+        return PermissionDenied(
+            f"{place.requested} has a second name elsewhere (a hard link), and a change here "
+            f"would be a change there."
+        )
     return None
 
 
-def _called(ask: Ask) -> str:
+def _describe_request(ask: PermissionRequest) -> str:
     match ask:
-        case ReadAsk():
-            return f"Reading {ask.place.asked}"
-        case ChangeAsk():
-            return f"Writing {ask.place.asked} as a whole"
-        case RemoveAsk():
-            return f"Deleting or moving {ask.asked}"
-        case ShellAsk():
+        case ReadRequest():
+            return f"Reading {ask.target.requested}"
+        case WriteRequest():
+            return f"Writing {ask.target.requested} as a whole"
+        case RemoveRequest():
+            return f"Deleting or moving {ask.requested}"
+        case ShellRequest():
             return "A command"
-        case OtherAsk():
+        case OtherToolRequest():
             return f"The tool {ask.name}"
 
 
-def same_name(left: str, right: str) -> bool:
+def is_same_name(left: str, right: str) -> bool:
     """Whether a file system that ignores case and Unicode form could treat the two names as the
     same.
     """
-    return _form("NFKC", left).casefold() == _form("NFKC", right).casefold()
+    return _normalize("NFKC", left).casefold() == _normalize("NFKC", right).casefold()
 
 
-def unseen(name: str) -> bool:
+def has_invisible_characters(name: str) -> bool:
     """Whether a name holds a control character, a line break or an invisible character."""
-    return not (name.isascii() and name.isprintable()) and any(unicodedata.category(letter) in _UNSEEN for letter in name)
+    return not (name.isascii() and name.isprintable()) and any(
+        unicodedata.category(letter) in _INVISIBLE_CATEGORIES for letter in name
+    )
 
 
-def path_problem(asked: str) -> str | None:
+def path_problem(requested: str) -> str | None:
     """Why a path is refused from its text alone, in one sentence for the model; None when it may be
     resolved.
 
@@ -210,14 +248,24 @@ def path_problem(asked: str) -> str | None:
     like plain ones (a full-width `．．／` becomes `../` in the compatibility form).
     """
     checks = (
-        (not asked.strip(), "The path is empty."),
-        (unseen(asked), "The path holds a control character or one that cannot be seen."),
-        (asked.startswith("~"), "`~` is not expanded here: give the full path."),
-        ("\\" in asked, "The path holds a backslash."),
+        (not requested.strip(), "The path is empty."),
         (
-            any(part.rstrip(". ") != part for part in asked.split("/") if part not in (".", "..")),
+            has_invisible_characters(requested),
+            "The path holds a control character or one that cannot be seen.",
+        ),
+        (requested.startswith("~"), "`~` is not expanded here: give the full path."),
+        ("\\" in requested, "The path holds a backslash."),
+        (
+            any(
+                part.rstrip(". ") != part
+                for part in requested.split("/")
+                if part not in (".", "..")
+            ),
             "A name in the path ends in a dot or a blank.",
         ),
-        (_form("NFKC", asked) != _form("NFC", asked), "The path holds characters that only look like plain ones."),
+        (
+            _normalize("NFKC", requested) != _normalize("NFC", requested),
+            "The path holds characters that only look like plain ones.",
+        ),
     )
     return next((problem for found, problem in checks if found), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct, structs
 
@@ -11,7 +12,7 @@ from memorist.core.messages import JsonObject, Usage
 from memorist.ports import Request
 
 
-class EditOnly(Struct, frozen=True, tag="edit_only"):
+class SingleFileEdit(Struct, frozen=True, tag="edit_only"):
     """Only edits of one file; nothing else, not even reading. For notes and Magic Docs."""
 
     path: Path
@@ -34,23 +35,23 @@ class NoTools(Struct, frozen=True, tag="no_tools"):
     """Every tool call is denied: the fork is asked for text only (a summary)."""
 
 
-CACHED_PART = 10
+CACHE_READ_DISCOUNT = 10
 """Tokens read from the cache per counted token: providers bill a cache read at a tenth of input
 (models/prices.toml).
 """
 
 
-def counted_tokens(usage: Usage) -> int:
+def count_tokens(usage: Usage) -> int:
     """The tokens that limits and caps count: input, cache writes and output in full, a tenth of the
     cache reads.
     """
-    return usage.input + usage.cache_write + usage.output + usage.cache_read // CACHED_PART
+    return usage.input + usage.cache_write + usage.output + usage.cache_read // CACHE_READ_DISCOUNT
 
 
-Permission = EditOnly | FolderAccess | NoTools
+ForkPermission = SingleFileEdit | FolderAccess | NoTools
 
 
-class EditWay(StrEnum):
+class EditMethod(StrEnum):
     """How a fork changes files."""
 
     AUTO = "auto"
@@ -115,19 +116,19 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """What triggered it, for the user who reads the receipt."""
     instruction: str
     """The task, sent as the last user message."""
-    permission: Permission
+    permission: ForkPermission
     parent: ParentCall | None = None
-    digest: str | None = None
+    history_summary: str | None = None
     """What a model other than the parent's is shown instead of the full history (FK-7)."""
     limits: ForkLimits = ForkLimits()
-    edits: EditWay = EditWay.AUTO
-    given: tuple[Path, ...] = ()
+    edit_method: EditMethod = EditMethod.AUTO
+    known_files: tuple[Path, ...] = ()
     """Files whose current text the instruction contains: they count as read."""
     one_round: bool = False
     """Stop after the first turn in which every call succeeded and a file changed, without asking
     the model whether it is done; saves a request.
     """
-    asked: bool = False
+    requested_by_user: bool = False
     """The user requested it and waits: it is counted like all work, but limited only by its own
     limits, not by the caps on background work.
     """
@@ -135,7 +136,7 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """JSON schema of the answer, for a new request with the method `ANSWER`."""
 
 
-class Outcome(StrEnum):
+class ForkOutcome(StrEnum):
     """How a run ended. `changed` and `unchanged` are determined from the files' bytes, never from
     what the model says.
     """
@@ -165,7 +166,7 @@ class FileChange(Struct, frozen=True):
     after: int | None
 
 
-class Sent(Struct, frozen=True, kw_only=True):
+class ForkRequest(Struct, frozen=True, kw_only=True):
     """One request of a fork to its model, with its result."""
 
     started: float
@@ -202,25 +203,72 @@ class Receipt(Struct, frozen=True, kw_only=True):
     files: tuple[FileChange, ...] = ()
     denied: tuple[str, ...] = ()
     """The reason of each denied call, in order."""
-    outcome: Outcome
+    outcome: ForkOutcome
     said: str = ""
     """Text of the last reply; or, when the run was stopped, the reason."""
-    sent: tuple[Sent, ...] = ()
+    sent: tuple[ForkRequest, ...] = ()
     """Its requests, in order."""
 
 
-def unrun_receipt(
-    label: str, why: str, *, model: str, now: float, outcome: Outcome = Outcome.REPLACED, said: str = "It did not run."
+def skipped_receipt(
+    label: str,
+    why: str,
+    *,
+    model: str,
+    now: float,
+    outcome: ForkOutcome = ForkOutcome.REPLACED,
+    reason: str = "It did not run.",
 ) -> Receipt:
     """The receipt of a fork that never ran (FK-8), with the reason. `now` in seconds since the
     epoch.
     """
-    return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said=said)
+    return Receipt(label=label, why=why, model=model, started=now, outcome=outcome, said=reason)
 
 
-def untaken(receipt: Receipt, why: str = "") -> Receipt:
+def discarded_receipt(receipt: Receipt, why: str = "") -> Receipt:
     """The receipt of a fork whose work on a copy was discarded: it changed nothing (FK-8). `why`,
     when given, replaces the text of its last reply.
     """
-    outcome = Outcome.UNCHANGED if receipt.outcome is Outcome.CHANGED else receipt.outcome
+    outcome = ForkOutcome.UNCHANGED if receipt.outcome is ForkOutcome.CHANGED else receipt.outcome
     return structs.replace(receipt, outcome=outcome, files=(), said=why or receipt.said)
+
+
+# Whether a fork may run, and with which limits: the interface through which all background work
+# of a home is counted together (SG-1).
+
+
+class ForkGrant(Struct, frozen=True):
+    """The fork may run within these limits: its own, or less when less of the budget is left."""
+
+    limits: ForkLimits
+
+
+class ForkRefusal(Struct, frozen=True, kw_only=True):
+    """The fork may not run now; the caller falls back to its structural method."""
+
+    why: str
+    """The reason in one sentence, for the user who reads the receipt."""
+    until: float | None = None
+    """When it may run again, in seconds since the epoch; None when only the user can change that.
+    """
+    is_new: bool = True
+    """Whether this reason was not reported before: only then a receipt is recorded."""
+
+
+class Governor(Protocol):
+    """Asked before each fork. What a fork used is counted when its receipt is recorded."""
+
+    def ask(self, spec: ForkSpec, model: str) -> ForkGrant | ForkRefusal:
+        """Whether this fork may run on the named model. Its maximum use is reserved until its
+        receipt is recorded.
+        """
+        ...
+
+
+class UnlimitedGovernor:
+    """Admits every fork: for a single command that the user waits for."""
+
+    def ask(self, spec: ForkSpec, model: str) -> ForkGrant | ForkRefusal:
+        """Grant the fork its own limits."""
+        del model
+        return ForkGrant(spec.limits)

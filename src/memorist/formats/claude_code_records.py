@@ -1,8 +1,5 @@
-"""The records of a Claude Code session file, as far as they are read (claude-code.md sections 12.2
-to 12.5).
-
-Every field that is not named here is skipped by the decoder without being built: above all
-`toolUseResult`, the bulky copy of a tool's output.
+"""Converting a record of a Claude Code session to a core message (claude-code.md sections 12.2 to
+12.4).
 """
 
 from __future__ import annotations
@@ -10,19 +7,35 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
+
+from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
+from memorist.formats.anthropic import read_block, read_blocks
+from memorist.formats.codec import apply_origins, detect_user_origin, text_or_none
+from memorist.formats.transcript import (
+    FAILURES,
+    CompactionBoundary,
+    epoch_seconds,
+    repair_line,
+    timestamp_seconds,
+)
+
+# The records of a Claude Code session file, as far as they are read (claude-code.md sections
+# 12.2 to 12.5).
+
 
 NO_RAW = Raw()
 
 
-class MessageIds(Struct, gc=False):
+class MessageIdentity(Struct, gc=False):
     """The id that distinguishes replies, and the model that wrote the reply."""
 
     id: str | None = None
     model: str | None = None
 
 
-class Link(Struct, gc=False, rename="camel"):
+class TreeFields(Struct, gc=False, rename="camel"):
     """The fields that form the tree; all that the first pass decodes in a large file."""
 
     type: str | None = None
@@ -31,18 +44,18 @@ class Link(Struct, gc=False, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     team_name: str | None = None
-    message: MessageIds | None = None
+    message: MessageIdentity | None = None
     tool_use_result: Raw = NO_RAW
     """Only its presence matters."""
 
 
-class Kind(Struct, gc=False):
+class RecordKind(Struct, gc=False):
     """The kind alone, for records whose other fields have unusual types."""
 
     type: str | None = None
 
 
-class Segment(Struct, gc=False, rename="camel"):
+class PreservedSegment(Struct, gc=False, rename="camel"):
     """Messages that a compaction kept unchanged in the context (claude-code.md section 6.9)."""
 
     head_uuid: str = ""
@@ -55,7 +68,7 @@ class CompactMetadata(Struct, gc=False, rename="camel"):
 
     trigger: str | None = None
     pre_tokens: int | None = None
-    preserved_segment: Segment | None = None
+    preserved_segment: PreservedSegment | None = None
 
 
 class SnipMetadata(Struct, gc=False, rename="camel"):
@@ -64,7 +77,7 @@ class SnipMetadata(Struct, gc=False, rename="camel"):
     removed_uuids: list[str] = []
 
 
-class System(Struct, gc=False, rename="camel"):
+class SystemRecord(Struct, gc=False, rename="camel"):
     """A system record: a compaction boundary, a snip, or a notice."""
 
     type: str | None = None
@@ -78,7 +91,7 @@ class System(Struct, gc=False, rename="camel"):
     snip_metadata: SnipMetadata | None = None
 
 
-class Titles(Struct, gc=False, rename="camel"):
+class SessionTitles(Struct, gc=False, rename="camel"):
     """The three records that name a session."""
 
     custom_title: str | None = None
@@ -86,7 +99,7 @@ class Titles(Struct, gc=False, rename="camel"):
     summary: str | None = None
 
 
-class Session(Struct, gc=False, rename="camel"):
+class SessionFields(Struct, gc=False, rename="camel"):
     """The session fields that every chain record repeats."""
 
     session_id: str | None = None
@@ -96,7 +109,7 @@ class Session(Struct, gc=False, rename="camel"):
     git_branch: str | None = None
 
 
-class UsageCounts(Struct, gc=False):
+class RecordedUsage(Struct, gc=False):
     """Tokens as the API counts them."""
 
     input_tokens: int | None = None
@@ -105,17 +118,17 @@ class UsageCounts(Struct, gc=False):
     output_tokens: int | None = None
 
 
-class Content(Struct):
+class RecordMessage(Struct):
     """The message of a record."""
 
     content: Any = None
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: UsageCounts | None = None
+    usage: RecordedUsage | None = None
 
 
-class LooseContent(Struct):
+class LooseRecordMessage(Struct):
     """The message of a record some of whose fields have unusual types."""
 
     content: Any = None
@@ -123,13 +136,13 @@ class LooseContent(Struct):
     model: Any = None
 
 
-class Origination(Struct, gc=False):
+class RecordOrigin(Struct, gc=False):
     """The `origin` of a user record, which newer clients write."""
 
     kind: str | None = None
 
 
-class Record(Struct, rename="camel"):
+class MessageRecord(Struct, rename="camel"):
     """A user or assistant record: the fields that form the tree, and its message."""
 
     type: str | None = None
@@ -138,25 +151,25 @@ class Record(Struct, rename="camel"):
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     team_name: str | None = None
-    message: Content | None = None
+    message: RecordMessage | None = None
     tool_use_result: Raw = NO_RAW
     timestamp: datetime | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
-    origin: Origination | None = None
+    origin: RecordOrigin | None = None
 
 
-class LooseRecord(Struct, rename="camel"):
+class LooseMessageRecord(Struct, rename="camel"):
     """A user or assistant record some of whose fields have unusual types."""
 
     uuid: str
-    message: LooseContent
+    message: LooseRecordMessage
     type: str = ""
     parent_uuid: str | None = None
     is_meta: bool | None = None
 
 
-class Queued(Struct, gc=False, rename={"command_mode": "commandMode"}):
+class QueuedPrompt(Struct, gc=False, rename={"command_mode": "commandMode"}):
     """An attachment; only `queued_command` is read, a prompt typed while the agent was working."""
 
     type: str | None = None
@@ -169,6 +182,227 @@ class AttachmentRecord(Struct, gc=False, rename="camel"):
     """A record of injected context."""
 
     uuid: str
-    attachment: Queued
+    attachment: QueuedPrompt
     parent_uuid: str | None = None
     timestamp: str | None = None
+
+
+_PLAIN_WIRE = WireInfo("claude_code", plain=True)
+_BLOCKS_WIRE = WireInfo("claude_code")
+_SYNTHETIC_MODEL = "<synthetic>"
+"""The model name of replies that the client wrote itself: API errors, "no response"."""
+_ORIGINS = {
+    "task-notification": Origin.NOTIFICATION,
+    "notification": Origin.NOTIFICATION,
+    "teammate": Origin.AGENT,
+    "agent": Origin.AGENT,
+    "peer": Origin.AGENT,
+    "coordinator": Origin.AGENT,
+}
+"""The `origin.kind` of records that the user did not type; unknown kinds count as injected, never
+as consent.
+"""
+
+_record = msgspec.json.Decoder(MessageRecord).decode
+_loose = msgspec.json.Decoder(LooseMessageRecord).decode
+_attachment = msgspec.json.Decoder(AttachmentRecord).decode
+_kind = msgspec.json.Decoder(RecordKind).decode
+_system = msgspec.json.Decoder(SystemRecord).decode
+
+
+def read_record(data: bytes, line: int, *, last_of_reply: bool) -> tuple[Message | None, bool]:
+    """The message of a user, assistant, attachment or system record, and whether the line had to be
+    repaired.
+
+    None when the record is no part of the conversation; `last_of_reply` as in `build_message`.
+    Raises one of `FAILURES` when the line is no such record.
+    """
+    try:
+        return _read_line(data, line, last_of_reply=last_of_reply), False
+    except FAILURES:
+        repaired = repair_line(data)
+        if repaired is None:
+            raise
+        return _read_line(repaired, line, last_of_reply=last_of_reply), True
+
+
+def _read_line(data: bytes, line: int, *, last_of_reply: bool) -> Message | None:
+    try:
+        record = _record(data)
+    except msgspec.ValidationError:
+        return _read_unusual(data, line)
+    if record.message is None or record.uuid is None:
+        return _read_unusual(data, line)
+    return build_message(record, record.message, line, last_of_reply=last_of_reply)
+
+
+def build_message(
+    record: MessageRecord, message: RecordMessage, line: int, *, last_of_reply: bool
+) -> Message:
+    """The message of a user or assistant record.
+
+    The usage is set on the last record of a reply only, so that a sum counts each call once.
+    """
+    blocks, wire = _read_content(message.content)
+    if record.type == "assistant":
+        synthetic = record.is_api_error_message or message.model == _SYNTHETIC_MODEL
+        return Message(
+            id=record.uuid or "",
+            role="assistant",
+            blocks=blocks,
+            origin=Origin.INJECTED if synthetic else Origin.MODEL,
+            parent=record.parent_uuid,
+            timestamp=epoch_seconds(record.timestamp),
+            usage=_read_usage(message.usage) if last_of_reply and not synthetic else None,
+            reply_id=message.id,
+            model=None if synthetic else message.model,
+            stop_reason=message.stop_reason,
+            line=line,
+            wire=wire,
+        )
+    origin, blocks = _record_origin(record, blocks)
+    return Message(
+        id=record.uuid or "",
+        role="user",
+        blocks=blocks,
+        origin=origin,
+        parent=record.parent_uuid,
+        timestamp=epoch_seconds(record.timestamp),
+        line=line,
+        wire=wire,
+    )
+
+
+def _read_content(content: object) -> tuple[tuple[Block, ...], WireInfo]:
+    if isinstance(content, str):
+        return (TextBlock(content),), _PLAIN_WIRE
+    if not isinstance(content, list):
+        return read_blocks([] if content is None else [content]), _BLOCKS_WIRE
+    return ((read_block(content[0]),) if len(content) == 1 else read_blocks(content)), _BLOCKS_WIRE
+
+
+def _read_usage(counts: RecordedUsage | None) -> Usage | None:
+    if counts is None:
+        return None
+    return Usage(
+        input=counts.input_tokens or 0,
+        cache_read=counts.cache_read_input_tokens or 0,
+        cache_write=counts.cache_creation_input_tokens or 0,
+        output=counts.output_tokens or 0,
+    )
+
+
+def _record_origin(
+    record: MessageRecord, blocks: tuple[Block, ...]
+) -> tuple[Origin, tuple[Block, ...]]:
+    """The origin of a user record: its flags decide, then the markup in its text."""
+    if len(blocks) == 1 and isinstance(blocks[0], ToolResult):
+        return Origin.TOOL, blocks
+    if record.is_compact_summary:
+        return Origin.SUMMARY, blocks
+    if record.is_meta or _is_not_typed(record.origin):
+        found = _ORIGINS.get((record.origin.kind if record.origin else None) or "", Origin.INJECTED)
+        origin = detect_user_origin(blocks)[0] if found is Origin.INJECTED else found
+        if origin in (Origin.USER, Origin.TOOL):
+            return apply_origins(
+                blocks,
+                [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks],
+            )
+        return origin, blocks
+    return detect_user_origin(blocks)
+
+
+def _is_not_typed(origin: RecordOrigin | None) -> bool:
+    return origin is not None and origin.kind is not None and origin.kind not in ("human", "user")
+
+
+def _read_unusual(data: bytes, line: int) -> Message | None:
+    """A queued prompt, a local command, or a user or assistant record with fields of unusual types."""
+    kind = _kind(data).type
+    if kind == "attachment":
+        return _read_attachment(data, line)
+    if kind == "system":
+        return _read_system(_system(data), line)
+    record = _loose(data)
+    blocks, wire = _read_content(record.message.content)
+    if record.type == "assistant":
+        return Message(
+            id=record.uuid,
+            role="assistant",
+            blocks=blocks,
+            origin=Origin.MODEL,
+            parent=record.parent_uuid,
+            reply_id=text_or_none(record.message.id),
+            model=text_or_none(record.message.model),
+            line=line,
+            wire=wire,
+        )
+    origin, blocks = detect_user_origin(blocks)
+    if record.is_meta and origin is Origin.USER:
+        origin = Origin.INJECTED
+    return Message(
+        id=record.uuid,
+        role="user",
+        blocks=blocks,
+        origin=origin,
+        parent=record.parent_uuid,
+        line=line,
+        wire=wire,
+    )
+
+
+def _read_attachment(data: bytes, line: int) -> Message | None:
+    """Read a prompt typed while the agent was working, which is stored as an attachment; None for
+    other attachments.
+    """
+    record = _attachment(data)
+    queued = record.attachment
+    if queued.type != "queued_command" or not queued.prompt:
+        return None
+    blocks, wire = _read_content(queued.prompt)
+    origin, blocks = detect_user_origin(blocks)
+    if queued.command_mode == "task-notification":
+        origin = Origin.NOTIFICATION
+    return Message(
+        id=record.uuid,
+        role="user",
+        blocks=blocks,
+        origin=origin,
+        parent=record.parent_uuid,
+        timestamp=timestamp_seconds(record.timestamp),
+        line=line,
+        wire=wire,
+    )
+
+
+def _read_system(record: SystemRecord, line: int) -> Message | None:
+    """Read a slash command and its output, which newer clients store as system records and show to
+    the model as the user's.
+    """
+    if record.subtype != "local_command" or not isinstance(record.content, str) or not record.uuid:
+        return None
+    origin, blocks = detect_user_origin((TextBlock(record.content),))
+    return Message(
+        id=record.uuid,
+        role="user",
+        blocks=blocks,
+        origin=origin,
+        parent=record.parent_uuid,
+        timestamp=timestamp_seconds(record.timestamp),
+        line=line,
+        wire=_PLAIN_WIRE,
+    )
+
+
+def read_boundary(data: bytes, line: int, kept: int) -> CompactionBoundary:
+    """Read a compaction record. Raises one of `FAILURES`."""
+    record = _system(data)
+    about = record.compact_metadata
+    return CompactionBoundary(
+        id=record.uuid or "",
+        line=line,
+        trigger=(about.trigger if about else None) or "",
+        tokens_before=about.pre_tokens if about else None,
+        timestamp=timestamp_seconds(record.timestamp),
+        kept=kept,
+    )

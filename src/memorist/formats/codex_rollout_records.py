@@ -5,31 +5,47 @@ not named are skipped without being built.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct, UnsetType, field
+
+from memorist.core.messages import (
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    WireInfo,
+)
+from memorist.formats.codec import parse_tool_arguments
+from memorist.formats.openai_responses import read_item
+from memorist.formats.transcript import epoch_seconds
 
 
-class ItemLine(Struct):
+class HistoryItemLine(Struct):
     """A line that holds one history item."""
 
     payload: Any
     timestamp: datetime | None = None
 
 
-class UndatedItemLine(Struct):
+class UndatedHistoryItemLine(Struct):
     """The same, when the time is of another type."""
 
     payload: Any
 
 
-class Git(Struct, gc=False):
+class GitInfo(Struct, gc=False):
     """The state of the repository."""
 
     branch: str | None = None
 
 
-class MetaPayload(Struct, gc=False):
+class SessionMetaPayload(Struct, gc=False):
     """The session's metadata."""
 
     id: str | None = None
@@ -37,15 +53,15 @@ class MetaPayload(Struct, gc=False):
     timestamp: str | None = None
     cwd: str | None = None
     cli_version: str | None = None
-    git: Git | None = None
+    git: GitInfo | None = None
     base_instructions: Any = None
     instructions: Any = None
 
 
-class MetaLine(Struct, gc=False):
+class SessionMetaLine(Struct, gc=False):
     """The record at the start of a rollout."""
 
-    payload: MetaPayload
+    payload: SessionMetaPayload
     timestamp: str | None = None
 
 
@@ -66,19 +82,19 @@ class TokenInfo(Struct, gc=False):
     model_context_window: int | None = None
 
 
-class CountPayload(Struct, gc=False):
+class TokenCountPayload(Struct, gc=False):
     """A `token_count`; without `info` it reports rate limits alone."""
 
     info: TokenInfo | None = None
 
 
-class CountLine(Struct, gc=False):
+class TokenCountLine(Struct, gc=False):
     """A record of token counts."""
 
-    payload: CountPayload
+    payload: TokenCountPayload
 
 
-class CompactedPayload(Struct):
+class CompactionPayload(Struct):
     """A compaction: the summary as a message, and the history that replaced the old one."""
 
     message: str | None = None
@@ -86,29 +102,28 @@ class CompactedPayload(Struct):
     window_id: str | None = None
 
 
-class CompactedLine(Struct):
+class CompactionLine(Struct):
     """A record of a compaction."""
 
-    payload: CompactedPayload
+    payload: CompactionPayload
     timestamp: str | None = None
 
 
-class SpokenPayload(Struct, gc=False):
-    """An event that repeats a text: `message` of the user and the agent, `text` of its reasoning.
-    """
+class UtterancePayload(Struct, gc=False):
+    """An event that repeats a text: `message` of the user and the agent, `text` of its reasoning."""
 
     message: str | None = None
     text: str | None = None
 
 
-class SpokenLine(Struct, gc=False):
+class UtteranceLine(Struct, gc=False):
     """A record of a user or agent message, or of reasoning."""
 
-    payload: SpokenPayload
+    payload: UtterancePayload
     timestamp: str | None = None
 
 
-class TurnPayload(Struct, gc=False):
+class TurnContextPayload(Struct, gc=False):
     """The content of `turn_context` and `task_started`."""
 
     turn_id: str | None = None
@@ -117,20 +132,334 @@ class TurnPayload(Struct, gc=False):
     model_context_window: int | None = None
 
 
-class TurnLine(Struct, gc=False):
+class TurnContextLine(Struct, gc=False):
     """A record about a turn."""
 
-    payload: TurnPayload
+    payload: TurnContextPayload
 
 
-class WorldPayload(Struct, gc=False):
+class WorldStatePayload(Struct, gc=False):
     """The environment as told to the model: in full, or its changes."""
 
     full: bool
     state: dict[str, Any]
 
 
-class WorldLine(Struct, gc=False):
+class WorldStateLine(Struct, gc=False):
     """A record of the environment."""
 
-    payload: WorldPayload
+    payload: WorldStatePayload
+
+
+# Decoding tool calls and their results, the bulk of a rollout, straight into typed records.
+
+
+class _ItemExtras(Struct, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
+    id: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    internal_chat_message_metadata_passthrough: JsonObject | UnsetType = UNSET
+
+
+class _FunctionCall(_ItemExtras, tag="function_call"):
+    name: str
+    arguments: str
+    call_id: str
+
+
+class _CustomToolCall(_ItemExtras, tag="custom_tool_call"):
+    name: str
+    arguments: str = field(name="input")
+    call_id: str
+
+
+class _FunctionCallOutput(_ItemExtras, tag="function_call_output"):
+    call_id: str
+    output: str
+
+
+class _CustomToolCallOutput(_ItemExtras, tag="custom_tool_call_output"):
+    call_id: str
+    output: str
+
+
+class _ToolCallLine(Struct):
+    payload: _FunctionCall | _CustomToolCall
+    timestamp: datetime
+
+
+class _CallOutputLine(Struct):
+    payload: _FunctionCallOutput | _CustomToolCallOutput
+    timestamp: datetime
+
+
+_decode_call = msgspec.json.Decoder(_ToolCallLine).decode
+_decode_output = msgspec.json.Decoder(_CallOutputLine).decode
+_CALL_WIRES = {
+    _FunctionCall: read_item(
+        {"type": "function_call", "call_id": "", "name": "", "arguments": ""}, ""
+    ).wire,
+    _CustomToolCall: read_item(
+        {"type": "custom_tool_call", "call_id": "", "name": "", "input": ""}, ""
+    ).wire,
+}
+_OUTPUT_WIRES = {
+    _FunctionCallOutput: read_item(
+        {"type": "function_call_output", "call_id": "", "output": ""}, ""
+    ).wire,
+    _CustomToolCallOutput: read_item(
+        {"type": "custom_tool_call_output", "call_id": "", "output": ""}, ""
+    ).wire,
+}
+_MODEL_ORIGIN, _TOOL_ORIGIN = Origin.MODEL, Origin.TOOL
+
+
+def read_call(data: bytes, number: int, reply: str, model: str | None) -> Message:
+    """The message of a line with a call. Raises msgspec.ValidationError for another shape."""
+    record = _decode_call(data)
+    item = record.payload
+    block = ToolUse(
+        item.call_id,
+        item.name,
+        parse_tool_arguments(item.arguments) or {},
+        item.arguments,
+        None,
+        _item_extra(item),
+    )
+    return Message(
+        id=item.id or f"item-{number}" if item.id is not UNSET else f"item-{number}",
+        role="assistant",
+        blocks=(block,),
+        origin=_MODEL_ORIGIN,
+        timestamp=epoch_seconds(record.timestamp),
+        reply_id=reply,
+        model=model,
+        line=number,
+        wire=_CALL_WIRES[type(item)],
+    )
+
+
+def read_call_output(data: bytes, number: int) -> Message:
+    """The message of a line with a call's result. Raises msgspec.ValidationError for another shape."""
+    record = _decode_output(data)
+    item = record.payload
+    return Message(
+        id=item.id or f"item-{number}" if item.id is not UNSET else f"item-{number}",
+        role="tool",
+        blocks=(ToolResult(item.call_id, (TextBlock(item.output),), extra=_item_extra(item)),),
+        origin=_TOOL_ORIGIN,
+        timestamp=epoch_seconds(record.timestamp),
+        line=number,
+        wire=_OUTPUT_WIRES[type(item)],
+    )
+
+
+def _item_extra(item: _ItemExtras) -> JsonObject | None:
+    metadata = item.internal_chat_message_metadata_passthrough
+    if item.id is UNSET and item.status is UNSET and metadata is UNSET:
+        return None
+    fields = {
+        "id": item.id,
+        "status": item.status,
+        "internal_chat_message_metadata_passthrough": metadata,
+    }
+    return {key: value for key, value in fields.items() if value is not UNSET}
+
+
+# Decoding assistant messages and reasoning straight into typed records.
+
+
+class _OutputText(
+    Struct, forbid_unknown_fields=True, tag_field="type", tag="output_text", gc=False
+):
+    text: str
+
+
+class _AssistantMessage(Struct, forbid_unknown_fields=True, tag_field="type", tag="message"):
+    role: Literal["assistant"]
+    content: list[_OutputText]
+    id: str | UnsetType = UNSET
+    phase: str | UnsetType = UNSET
+    internal_chat_message_metadata_passthrough: JsonObject | UnsetType = UNSET
+
+
+class _ReasoningItem(Struct, forbid_unknown_fields=True, tag_field="type", tag="reasoning"):
+    summary: list[Any]
+    encrypted_content: str | UnsetType | None = UNSET
+    id: str | UnsetType = UNSET
+    content: Any = UNSET
+    internal_chat_message_metadata_passthrough: JsonObject | UnsetType = UNSET
+
+
+class _AssistantMessageLine(Struct):
+    payload: _AssistantMessage
+    timestamp: datetime
+
+
+class _ReasoningLine(Struct):
+    payload: _ReasoningItem
+    timestamp: datetime
+
+
+_decode_assistant = msgspec.json.Decoder(_AssistantMessageLine).decode
+_decode_reasoning = msgspec.json.Decoder(_ReasoningLine).decode
+_ASSISTANT_WIRE = read_item(
+    {"type": "message", "role": "assistant", "content": []}, ""
+).wire or WireInfo("openai_responses")
+_REASONING_WIRE = read_item({"type": "reasoning", "summary": []}, "").wire
+_AUTHOR_MODEL = Origin.MODEL
+
+
+def read_assistant_message(data: bytes, number: int, reply: str, model: str | None) -> Message:
+    """The message of a line with an assistant message. Raises msgspec.ValidationError for another
+    shape.
+    """
+    record = _decode_assistant(data)
+    item = record.payload
+    metadata = item.internal_chat_message_metadata_passthrough
+    if item.id is UNSET and metadata is UNSET:
+        wire = _phase_wire(item.phase)
+    else:
+        fields = {
+            "id": item.id,
+            "phase": item.phase,
+            "internal_chat_message_metadata_passthrough": metadata,
+        }
+        wire = WireInfo(
+            _ASSISTANT_WIRE.format,
+            "message",
+            extra={key: value for key, value in fields.items() if value is not UNSET},
+        )
+    return Message(
+        id=item.id or f"item-{number}" if item.id is not UNSET else f"item-{number}",
+        role="assistant",
+        blocks=tuple([TextBlock(part.text) for part in item.content]),
+        origin=_AUTHOR_MODEL,
+        timestamp=epoch_seconds(record.timestamp),
+        reply_id=reply,
+        model=model,
+        line=number,
+        wire=wire,
+    )
+
+
+@lru_cache(maxsize=16)
+def _phase_wire(phase: str | UnsetType) -> WireInfo:
+    """Shared `WireInfo` of messages with no other extra than their phase, which has few values."""
+    return (
+        _ASSISTANT_WIRE
+        if phase is UNSET
+        else WireInfo(_ASSISTANT_WIRE.format, "message", extra={"phase": phase})
+    )
+
+
+def read_reasoning(data: bytes, number: int, reply: str, model: str | None) -> Message:
+    """The message of a line with reasoning. Raises msgspec.ValidationError for another shape."""
+    record = _decode_reasoning(data)
+    item = record.payload
+    texts = [
+        part["text"]
+        for part in item.summary
+        if isinstance(part, dict) and isinstance(part.get("text"), str)
+    ]
+    sealed = item.encrypted_content if isinstance(item.encrypted_content, str) else None
+    return Message(
+        id=item.id or f"item-{number}" if item.id is not UNSET else f"item-{number}",
+        role="assistant",
+        blocks=(ThinkingBlock("\n\n".join(texts), sealed, _reasoning_extra(item)),),
+        origin=_AUTHOR_MODEL,
+        timestamp=epoch_seconds(record.timestamp),
+        reply_id=reply,
+        model=model,
+        line=number,
+        wire=_REASONING_WIRE,
+    )
+
+
+def _reasoning_extra(item: _ReasoningItem) -> JsonObject:
+    """The keys of the item that no field of the block holds."""
+    extra: JsonObject = {} if item.id is UNSET else {"id": item.id}
+    extra["summary"] = item.summary
+    if item.content is not UNSET:
+        extra["content"] = item.content
+    if item.encrypted_content is None:
+        extra["encrypted_content"] = None
+    if item.internal_chat_message_metadata_passthrough is not UNSET:
+        extra["internal_chat_message_metadata_passthrough"] = (
+            item.internal_chat_message_metadata_passthrough
+        )
+    return extra
+
+
+# The turns of a Codex rollout, and which of them were rolled back (codex.md section 3.7 and part
+# 5).
+
+
+class _CutMark(Struct, frozen=True):
+    """A point to which a history may be cut back: the line, and the number of live messages before
+    it.
+    """
+
+    line: int
+    messages: int
+
+
+class TurnTracker:
+    """The turns of a rollout so far, and the line ranges that were rolled back."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.rolled_back_lines: list[tuple[int, int]] = []
+        """First line and the line after the last, in order, without overlaps."""
+        self._starts: list[_CutMark] = []
+        self._segment: _CutMark | None = None
+        self._context: _CutMark | None = None
+
+    def on_turn_started(self, line: int) -> None:
+        """A turn begins; the user's message follows."""
+        self._segment = _CutMark(line, self.messages)
+
+    def on_message(self, line: int, *, typed: bool, context: bool) -> None:
+        """A message at the line: typed by the user, injected by the host (`context`), or from the
+        model and its tools.
+        """
+        here = _CutMark(line, self.messages)
+        if typed:
+            self._start_turn(here)
+        if context:
+            self._context = self._context or here
+        else:
+            self._context = None
+        self.messages += 1
+
+    def on_context(self, line: int) -> None:
+        """Injected context at the line; directly before a user message it belongs to that turn."""
+        self._context = self._context or _CutMark(line, self.messages)
+
+    def _start_turn(self, mark: _CutMark) -> None:
+        """Begin a turn at a user message.
+
+        A message typed while a turn runs belongs to that turn. The first turn begins at its
+        message: what comes before belongs to the session.
+        """
+        if not self._starts:
+            self._starts.append(mark)
+        elif self._segment is None:
+            self._starts.append(self._context or mark)
+        elif self._starts[-1].line < self._segment.line:
+            self._starts.append(self._segment)
+
+    def roll_back(self, turns: int, line: int) -> tuple[int, int]:
+        """Drop the last turns; returns how many turns there were to drop, and how many messages
+        they held.
+        """
+        dropped = self._starts[-turns:] if turns > 0 else []
+        if not dropped:
+            return 0, 0
+        del self._starts[-len(dropped) :]
+        cut = dropped[0]
+        while self.rolled_back_lines and self.rolled_back_lines[-1][0] >= cut.line:
+            self.rolled_back_lines.pop()
+        self.rolled_back_lines.append((cut.line, line))
+        gone = self.messages - cut.messages
+        self.messages, self._segment, self._context = cut.messages, None, None
+        return len(dropped), gone

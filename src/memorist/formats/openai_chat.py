@@ -6,111 +6,434 @@ further down stay in the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from memorist.core.messages import (
     Block,
-    Document,
-    Image,
+    DecodedRequest,
+    DocumentBlock,
+    ImageBlock,
     JsonObject,
     Message,
     Origin,
-    Prompt,
-    Text,
+    Role,
+    TextBlock,
+    ThinkingBlock,
     ToolDefinition,
     ToolResult,
     ToolUse,
-    Unknown,
+    UnknownBlock,
     Usage,
-    Wire,
+    WireInfo,
 )
 from memorist.errors import FormatError
-from memorist.formats import media
-from memorist.formats.base import BaseCodec
-from memorist.formats.harness import origin_of
-from memorist.formats.openai_chat_messages import FORMAT, read_message, write_call, write_message
-from memorist.formats.turns import Turn, turns
-from memorist.formats.wire import arguments_text, count, is_custom, join_texts, require_list, require_object, text_or_none, unknown_text
-from memorist.formats.wire import definition as read_definition
+from memorist.formats import codec
+from memorist.formats.codec import (
+    UNKNOWN_ITEM,
+    BaseCodec,
+    SideGroup,
+    arguments_text,
+    build_unknown_block,
+    build_unknown_message,
+    collect_extra,
+    detect_user_origin,
+    group_into_sides,
+    is_custom_call,
+    join_texts,
+    merge_extra,
+    parse_tool_arguments,
+    raw_value,
+    require_list,
+    require_object,
+    text_or_none,
+    token_count,
+    unknown_text,
+)
+from memorist.formats.codec import read_tool_definition as read_definition
+from memorist.formats.host_markup import detect_origin
 from memorist.ports import Reply
+
+# Messages of OpenAI Chat Completions, both ways: one wire message is one core message.
+
+
+FORMAT = "openai_chat"
+
+Part = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
+
+REASONING_KEYS = ("reasoning_content", "reasoning")
+REFUSAL_TYPE = "message_refusal"
+"""`TextBlock.extra["type"]` of a message's own `refusal`, as distinct from refusal parts."""
+
+_WIRES = {
+    (kind, plain): WireInfo(FORMAT, kind, plain)
+    for kind in ("message", "null", "absent")
+    for plain in (False, True)
+}
+"""`kind` says how `content` was given: with a value, as null, or not at all."""
+_MESSAGE_KEYS = frozenset({"role", "content"})
+_TOOL_KEYS = frozenset({"role", "content", "tool_call_id"})
+_TEXT_KEYS = frozenset({"type", "text"})
+_REFUSAL_EXTRA: JsonObject = {"type": REFUSAL_TYPE}
+
+
+def read_message(item: object, name: str) -> Message:
+    """Read one entry of `messages`. Never raises: an entry of unknown shape becomes one
+    `UnknownBlock`.
+    """
+    if isinstance(item, dict):
+        role = item.get("role")
+        reader = _READERS.get(role) if isinstance(role, str) else None
+        message = None if reader is None else reader(item, name)
+        if message is not None:
+            return message
+    return build_unknown_message(FORMAT, item, name)
+
+
+def _read_content(item: JsonObject) -> tuple[tuple[Part, ...], tuple[str, bool]] | None:
+    """The blocks, and how the content was given (a key of `_WIRES`); None when it is of another
+    type.
+    """
+    content = item.get("content")
+    if isinstance(content, str):
+        return (TextBlock(content),), ("message", True)
+    if isinstance(content, list):
+        return tuple([read_part(part) for part in content]), ("message", False)
+    if content is None:
+        return (), ("null" if "content" in item else "absent", False)
+    return None
+
+
+def _wire_info(shape: tuple[str, bool], extra: JsonObject | None) -> WireInfo:
+    return _WIRES[shape] if extra is None else WireInfo(FORMAT, *shape, extra)
+
+
+def _read_plain(role: Role, origin: Origin) -> Callable[[JsonObject, str], Message | None]:
+    def read(item: JsonObject, name: str) -> Message | None:
+        content = _read_content(item)
+        if content is None:
+            return None
+        return Message(
+            id=name,
+            role=role,
+            blocks=content[0],
+            origin=origin,
+            wire=_wire_info(content[1], collect_extra(item, _MESSAGE_KEYS)),
+        )
+
+    return read
+
+
+def _read_user(item: JsonObject, name: str) -> Message | None:
+    content = _read_content(item)
+    if content is None:
+        return None
+    origin, blocks = detect_user_origin(content[0])
+    return Message(
+        id=name,
+        role="user",
+        blocks=blocks,
+        origin=origin,
+        wire=_wire_info(content[1], collect_extra(item, _MESSAGE_KEYS)),
+    )
+
+
+def _read_assistant(item: JsonObject, name: str) -> Message | None:
+    content = _read_content(item)
+    if content is None:
+        return None
+    taken = {"role", "content"}
+    blocks: list[Block] = []
+    for key in REASONING_KEYS:
+        if isinstance(item.get(key), str):
+            blocks.append(ThinkingBlock(item[key], None, {"key": key}))
+            taken.add(key)
+    blocks += content[0]
+    if isinstance(item.get("refusal"), str):
+        blocks.append(TextBlock(item["refusal"], None, _REFUSAL_EXTRA))
+        taken.add("refusal")
+    calls = _read_calls(item.get("tool_calls"))
+    if calls:
+        blocks += calls
+        taken.add("tool_calls")
+    extra = collect_extra(item, taken)
+    return Message(
+        id=name,
+        role="assistant",
+        blocks=tuple(blocks),
+        origin=Origin.MODEL,
+        wire=_wire_info(content[1], extra),
+    )
+
+
+def _read_tool(item: JsonObject, name: str) -> Message | None:
+    call, content = item.get("tool_call_id"), _read_content(item)
+    if not isinstance(call, str) or content is None or content[1][0] != "message":
+        return None
+    block = ToolResult(
+        call,
+        content[0],
+        plain=content[1][1],
+        extra=None if len(item) == len(_TOOL_KEYS) else collect_extra(item, _TOOL_KEYS),
+    )
+    return Message(
+        id=name, role="tool", blocks=(block,), origin=Origin.TOOL, wire=_WIRES["message", False]
+    )
+
+
+def _read_function(item: JsonObject, name: str) -> Message | None:
+    content = _read_content(item)
+    if content is None:
+        return None
+    extra = collect_extra(item, ("content",))
+    return Message(
+        id=name,
+        role="tool",
+        blocks=content[0],
+        origin=Origin.TOOL,
+        wire=_wire_info(content[1], extra),
+    )
+
+
+_READERS: dict[str, Callable[[JsonObject, str], Message | None]] = {
+    "system": _read_plain("system", Origin.INJECTED),
+    "developer": _read_plain("developer", Origin.INJECTED),
+    "user": _read_user,
+    "assistant": _read_assistant,
+    "tool": _read_tool,
+    "function": _read_function,
+}
+
+
+def read_part(raw: object) -> Part:
+    """Read one content part. Never raises. Media keep the whole part as their source."""
+    if not isinstance(raw, dict):
+        return build_unknown_block(raw)
+    kind = raw.get("type")
+    if kind == "text" and isinstance(raw.get("text"), str):
+        return (
+            TextBlock(raw["text"])
+            if len(raw) == len(_TEXT_KEYS)
+            else TextBlock(raw["text"], None, collect_extra(raw, _TEXT_KEYS))
+        )
+    if kind == "refusal" and isinstance(raw.get("refusal"), str):
+        return TextBlock(raw["refusal"], None, collect_extra(raw, ("refusal",)))
+    if kind == "image_url":
+        return ImageBlock(raw)
+    return DocumentBlock(raw) if kind == "file" else build_unknown_block(raw)
+
+
+def _read_calls(calls: object) -> list[ToolUse]:
+    """The tool calls; none when any of them is malformed (all are then kept as received)."""
+    if not isinstance(calls, list):
+        return []
+    found = [call for raw in calls if (call := _read_call(raw)) is not None]
+    return found if len(found) == len(calls) else []
+
+
+def _read_call(raw: object) -> ToolUse | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
+        return None
+    custom = raw.get("type") == "custom"
+    body = raw.get("custom" if custom else "function")
+    if not isinstance(body, dict) or not isinstance(body.get("name"), str):
+        return None
+    given = body.get("input" if custom else "arguments")
+    if isinstance(given, dict) and not custom:
+        return ToolUse(raw["id"], body["name"], given, extra=raw)
+    if not isinstance(given, str):
+        return None
+    regular = len(raw) == 3 and len(body) == 2 and raw.get("type") == "function"
+    return ToolUse(
+        raw["id"],
+        body["name"],
+        parse_tool_arguments(given) or {},
+        given,
+        extra=None if regular else raw,
+    )
+
+
+def write_message(message: Message) -> object:
+    """Write a message of this format as it was read, with its edited blocks."""
+    wire = message.wire or _WIRES["message", False]
+    if wire.kind == UNKNOWN_ITEM:
+        return next(
+            (raw_value(block) for block in message.blocks if isinstance(block, UnknownBlock)), None
+        )
+    results = message.tool_results
+    if results:
+        return _write_result(results[0])
+    written: JsonObject = {"role": message.role}
+    content = [
+        block
+        for block in message.blocks
+        if isinstance(block, TextBlock | ImageBlock | DocumentBlock | UnknownBlock)
+        and not _is_refusal(block)
+    ]
+    if content or wire.kind == "message":
+        written["content"] = write_content(content, plain=wire.plain)
+    elif wire.kind == "null":
+        written["content"] = None
+    for block in message.blocks:
+        if isinstance(block, ThinkingBlock) and block.extra is not None:
+            written[str(block.extra.get("key"))] = block.text
+        elif isinstance(block, TextBlock) and _is_refusal(block):
+            written["refusal"] = block.text
+    calls = [write_call(block) for block in message.tool_uses]
+    if calls:
+        written["tool_calls"] = calls
+    return written if wire.extra is None else {**written, **wire.extra}
+
+
+def _is_refusal(block: Block) -> bool:
+    return (
+        isinstance(block, TextBlock)
+        and block.extra is not None
+        and block.extra.get("type") == REFUSAL_TYPE
+    )
+
+
+def write_content(content: list[Part], *, plain: bool) -> object:
+    """A string if it was one and still can be, otherwise parts."""
+    first = content[0] if len(content) == 1 else None
+    if plain and isinstance(first, TextBlock) and first.extra is None:
+        return first.text
+    return [write_part(part) for part in content]
+
+
+def write_part(part: Part) -> object:
+    """Write a part of this format as it was read."""
+    match part:
+        case TextBlock():
+            key = (
+                "refusal"
+                if part.extra is not None and part.extra.get("type") == "refusal"
+                else "text"
+            )
+            return merge_extra({"type": key, key: part.text}, part.extra)
+        case ImageBlock() | DocumentBlock():
+            return part.source
+        case UnknownBlock():
+            return raw_value(part)
+
+
+def _write_result(block: ToolResult) -> JsonObject:
+    content = write_content(list(block.content), plain=block.plain)
+    return merge_extra(
+        {"role": "tool", "tool_call_id": block.tool_use_id, "content": content}, block.extra
+    )
+
+
+def write_call(block: ToolUse) -> JsonObject:
+    """Write a tool call: its own form with edited fields, or the usual form."""
+    if block.extra is None:
+        return {
+            "id": block.id,
+            "type": "function",
+            "function": {"name": block.name, "arguments": arguments_text(block)},
+        }
+    custom = block.extra.get("type") == "custom"
+    key, argument = ("custom", "input") if custom else ("function", "arguments")
+    old = block.extra.get(key)
+    body = dict(old) if isinstance(old, dict) else {}
+    as_object = block.arguments is None and isinstance(body.get(argument), dict)
+    body |= {"name": block.name, argument: block.input if as_object else arguments_text(block)}
+    return {**block.extra, "id": block.id, key: body}
+
 
 ANSWER_NAME = "answer"
 """Name of the schema in `response_format`; the API requires one and does nothing with it."""
 
-_PLAIN = Wire(FORMAT, plain=True)
-_PARTS = Wire(FORMAT)
+_PLAIN_WIRE = WireInfo(FORMAT, plain=True)
+_PARTS_WIRE = WireInfo(FORMAT)
 
 
 def read_usage(usage: object) -> Usage:
-    """Token counts. `prompt_tokens` includes cached and cache-written tokens; they are subtracted.
-    """
+    """Token counts. `prompt_tokens` includes cached and cache-written tokens; they are subtracted."""
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
-    read, written = count(details.get("cached_tokens")), count(details.get("cache_write_tokens"))
-    fresh = max(0, count(usage.get("prompt_tokens")) - read - written)
-    return Usage(input=fresh, cache_read=read, cache_write=written, output=count(usage.get("completion_tokens")))
+    read, written = (
+        token_count(details.get("cached_tokens")),
+        token_count(details.get("cache_write_tokens")),
+    )
+    fresh = max(0, token_count(usage.get("prompt_tokens")) - read - written)
+    return Usage(
+        input=fresh,
+        cache_read=read,
+        cache_write=written,
+        output=token_count(usage.get("completion_tokens")),
+    )
 
 
-def _native(message: Message) -> bool:
+def _is_native(message: Message) -> bool:
     return message.wire is not None and message.wire.format == FORMAT
 
 
-def _call(block: ToolUse, wire: Wire | None) -> JsonObject:
-    if is_custom(block, wire):
-        return {"id": block.id, "type": "custom", "custom": {"name": block.name, "input": arguments_text(block)}}
+def _translate_call(block: ToolUse, wire: WireInfo | None) -> JsonObject:
+    if is_custom_call(block, wire):
+        return {
+            "id": block.id,
+            "type": "custom",
+            "custom": {"name": block.name, "input": arguments_text(block)},
+        }
     name = f"{block.namespace}__{block.name}" if block.namespace else block.name
     return write_call(ToolUse(block.id, name, block.input, block.arguments))
 
 
-def _assistant(messages: Sequence[Message]) -> list[JsonObject]:
+def _translate_assistant(messages: Sequence[Message]) -> list[JsonObject]:
     """Consecutive assistant messages of other formats as one: all text, then all calls. Empty when
     there is neither.
     """
     text = "\n\n".join(part for message in messages if (part := join_texts(message.blocks)))
-    calls = [_call(block, message.wire) for message in messages for block in message.tool_uses]
+    calls = [
+        _translate_call(block, message.wire) for message in messages for block in message.tool_uses
+    ]
     if not calls:
         return [{"role": "assistant", "content": text}] if text else []
     return [{"role": "assistant", "content": text or None, "tool_calls": calls}]
 
 
-def _answer(block: ToolResult) -> JsonObject:
+def _translate_result(block: ToolResult) -> JsonObject:
     """A tool message, which can hold text only."""
     return {"role": "tool", "tool_call_id": block.tool_use_id, "content": join_texts(block.content)}
 
 
-def _part(block: Block) -> JsonObject | None:
+def _translate_part(block: Block) -> JsonObject | None:
     match block:
-        case Text() if block.text:
+        case TextBlock() if block.text:
             return {"type": "text", "text": block.text}
-        case Unknown() if said := unknown_text(block):
+        case UnknownBlock() if said := unknown_text(block):
             return {"type": "text", "text": said}
-        case Image():
-            link = media.image_link(block)
-            return {"type": "text", "text": "[image]"} if link is None else {"type": "image_url", "image_url": {"url": link}}
-        case Document():
-            return _file(block)
+        case ImageBlock():
+            link = codec.image_link(block)
+            return (
+                {"type": "text", "text": "[image]"}
+                if link is None
+                else {"type": "image_url", "image_url": {"url": link}}
+            )
+        case DocumentBlock():
+            return _translate_document(block)
         case _:
             return None
 
 
-def _file(block: Document) -> JsonObject:
-    text, link = media.document_text(block), media.document_link(block)
+def _translate_document(block: DocumentBlock) -> JsonObject:
+    text, link = codec.document_text(block), codec.document_link(block)
     if text is not None or link is None or not link.startswith("data:"):
         return {"type": "text", "text": text or "[document]"}
-    return {"type": "file", "file": {"filename": media.document_name(block), "file_data": link}}
+    return {"type": "file", "file": {"filename": codec.document_name(block), "file_data": link}}
 
 
-def _other(message: Message) -> list[JsonObject]:
+def _translate_message(message: Message) -> list[JsonObject]:
     """A user, system or developer message of another format; content is one text unless there are
     several parts.
     """
     role = "user" if message.role == "tool" else message.role
-    parts = [part for block in message.blocks if (part := _part(block)) is not None]
+    parts = [part for block in message.blocks if (part := _translate_part(block)) is not None]
     if role != "user":
         text = join_texts(message.blocks)
         return [{"role": role, "content": text}] if text else []
@@ -119,27 +442,27 @@ def _other(message: Message) -> list[JsonObject]:
     return [{"role": role, "content": parts}] if parts else []
 
 
-def _written(turn: Turn) -> Iterable[object]:
-    yield from map(_answer, turn.answers)
+def _write_group(turn: SideGroup) -> Iterable[object]:
+    yield from map(_translate_result, turn.tool_results)
     waiting: list[Message] = []
     for message in turn.messages:
-        if not _native(message) and turn.assistant:
+        if not _is_native(message) and turn.assistant:
             waiting.append(message)
             continue
-        yield from _assistant(waiting)
+        yield from _translate_assistant(waiting)
         waiting.clear()
-        if _native(message):
+        if _is_native(message):
             yield write_message(message)
         else:
-            yield from _other(message)
-    yield from _assistant(waiting)
+            yield from _translate_message(message)
+    yield from _translate_assistant(waiting)
 
 
-class ChatCodec(BaseCodec):
+class OpenAIChatCodec(BaseCodec):
     """The `openai_chat` codec."""
 
     name = FORMAT
-    key = "messages"
+    body_key = "messages"
 
     def read_item(self, item: object, name: str) -> Message:
         """Read one entry of `messages`."""
@@ -147,13 +470,22 @@ class ChatCodec(BaseCodec):
 
     def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
         """Write messages as entries of `messages`; those of this format unchanged."""
-        return [entry for turn in turns(messages, _native) for entry in _written(turn)]
+        return [
+            entry for turn in group_into_sides(messages, _is_native) for entry in _write_group(turn)
+        ]
 
-    def decode_request(self, body: JsonObject) -> Prompt:
+    def decode_request(self, body: JsonObject) -> DecodedRequest:
         """Read a whole request body. Raises FormatError."""
         prompt = super().decode_request(body)
         messages = prompt.messages
-        size = next((place for place, message in enumerate(messages) if message.role not in ("system", "developer")), len(messages))
+        size = next(
+            (
+                place
+                for place, message in enumerate(messages)
+                if message.role not in ("system", "developer")
+            ),
+            len(messages),
+        )
         return structs.replace(prompt, system=messages[:size], messages=messages[size:])
 
     def read_system(self, value: object) -> tuple[Message, ...]:
@@ -187,7 +519,11 @@ class ChatCodec(BaseCodec):
     def decode_reply(self, body: JsonObject) -> Reply:
         """Read a whole reply; only its first choice. Raises FormatError."""
         choice = _first_choice(require_object(body, "The openai_chat reply"))
-        reply_id, stop, usage = text_or_none(body.get("id")), text_or_none(choice.get("finish_reason")), read_usage(body.get("usage"))
+        reply_id, stop, usage = (
+            text_or_none(body.get("id")),
+            text_or_none(choice.get("finish_reason")),
+            read_usage(body.get("usage")),
+        )
         message = structs.replace(
             read_message(choice["message"], reply_id or "reply"),
             reply_id=reply_id,
@@ -197,20 +533,40 @@ class ChatCodec(BaseCodec):
         )
         return Reply(format=FORMAT, body=body, messages=(message,), usage=usage, stop_reason=stop)
 
-    def tool_result(self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False) -> Message:
+    def build_tool_result(
+        self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
+    ) -> Message:
         """A tool message. The wire has no error flag; the core block has. The id is empty: the
         caller that stores the message assigns it.
         """
         del custom
-        block = ToolResult(tool_use_id, (Text(text),), is_error)
-        return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=_PARTS)
+        block = ToolResult(tool_use_id, (TextBlock(text),), is_error)
+        return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=_PARTS_WIRE)
 
-    def user_text(self, text: str, results: Sequence[Message] = ()) -> tuple[Message, ...]:
+    def build_user_messages(
+        self, text: str, results: Sequence[Message] = ()
+    ) -> tuple[Message, ...]:
         """The tool results, then a user message."""
-        return (*results, Message(id="", role="user", blocks=(Text(text),), origin=origin_of(text), wire=_PLAIN))
+        return (
+            *results,
+            Message(
+                id="",
+                role="user",
+                blocks=(TextBlock(text),),
+                origin=detect_origin(text),
+                wire=_PLAIN_WIRE,
+            ),
+        )
 
-    def new_body(
-        self, model: str, *, system: str, text: str, tools: Sequence[ToolDefinition] = (), max_output: int, schema: JsonObject | None = None
+    def build_request(
+        self,
+        model: str,
+        *,
+        system: str,
+        text: str,
+        tools: Sequence[ToolDefinition] = (),
+        max_output: int,
+        schema: JsonObject | None = None,
     ) -> JsonObject:
         """A fresh request; a schema goes into `response_format`, strict (openai SDK 3.54,
         `ResponseFormatJSONSchema`).
@@ -219,9 +575,12 @@ class ChatCodec(BaseCodec):
         if tools:
             body["tools"] = [self.write_tool(tool) for tool in tools]
         if schema is not None:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": ANSWER_NAME, "schema": schema, "strict": True}}
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": ANSWER_NAME, "schema": schema, "strict": True},
+            }
         lead = [{"role": "system", "content": system}] if system else []
-        body["messages"] = [*lead, *self.encode_messages(self.user_text(text))]
+        body["messages"] = [*lead, *self.encode_messages(self.build_user_messages(text))]
         return body
 
 
@@ -230,8 +589,10 @@ def _first_choice(reply: JsonObject) -> JsonObject:
     choices = require_list(reply, "choices", "The openai_chat reply")
     choice = choices[0] if choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-        raise FormatError("The openai_chat reply has no choice with a message; look at its `error` field.")
+        raise FormatError(
+            "The openai_chat reply has no choice with a message; look at its `error` field."
+        )
     return choice
 
 
-CODEC = ChatCodec()
+CODEC = OpenAIChatCodec()

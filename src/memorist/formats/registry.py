@@ -15,19 +15,45 @@ _CODECS: dict[str, Codec] = {
 }
 
 _ANTHROPIC_KEYS = frozenset(
-    {"system", "anthropic_version", "anthropic_beta", "context_management", "mcp_servers", "output_config", "top_k"}
+    {
+        "system",
+        "anthropic_version",
+        "anthropic_beta",
+        "context_management",
+        "mcp_servers",
+        "output_config",
+        "top_k",
+    }
 )
 _ANTHROPIC_BLOCKS = frozenset(
-    {"tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use", "compaction"}
+    {
+        "tool_use",
+        "tool_result",
+        "thinking",
+        "redacted_thinking",
+        "image",
+        "document",
+        "server_tool_use",
+        "compaction",
+    }
 )
 _CHAT_KEYS = frozenset(
-    {"max_completion_tokens", "response_format", "stream_options", "n", "stop", "logprobs", "frequency_penalty", "functions"}
+    {
+        "max_completion_tokens",
+        "response_format",
+        "stream_options",
+        "n",
+        "stop",
+        "logprobs",
+        "frequency_penalty",
+        "functions",
+    }
 )
 _CHAT_ROLES = frozenset({"system", "developer", "tool", "function"})
 _CHAT_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
 
 
-def codec(name: str) -> Codec:
+def find_codec(name: str) -> Codec:
     """The codec of that name. Raises FormatError, which lists the known names."""
     found = _CODECS.get(name)
     if found is None:
@@ -35,7 +61,7 @@ def codec(name: str) -> Codec:
     return found
 
 
-def recognise_request(body: object) -> str:
+def detect_request_format(body: object) -> str:
     """Name of the format of a request body.
 
     1. With `input`: `openai_responses`.
@@ -51,20 +77,31 @@ def recognise_request(body: object) -> str:
         return "openai_responses"
     messages = body.get("messages") if isinstance(body, dict) else None
     if not isinstance(body, dict) or not isinstance(messages, list):
-        raise FormatError("This is no request that memorist knows: it has neither `input` nor a list of `messages`.")
-    if not _ANTHROPIC_KEYS.isdisjoint(body) or _any_tool_has(body, "input_schema") or _any_block(messages, _ANTHROPIC_BLOCKS):
+        raise FormatError(
+            "This is no request that memorist knows: it has neither `input` nor a list of "
+            "`messages`."
+        )
+    if (
+        not _ANTHROPIC_KEYS.isdisjoint(body)
+        or _has_tool_key(body, "input_schema")
+        or _has_block(messages, _ANTHROPIC_BLOCKS)
+    ):
         return "anthropic"
-    if not _CHAT_KEYS.isdisjoint(body) or _any_tool_has(body, "function") or _is_chat(messages):
+    if (
+        not _CHAT_KEYS.isdisjoint(body)
+        or _has_tool_key(body, "function")
+        or _has_chat_message(messages)
+    ):
         return "openai_chat"
     return "anthropic" if "max_tokens" in body else "openai_chat"
 
 
-def _any_tool_has(body: dict[str, Any], key: str) -> bool:
+def _has_tool_key(body: dict[str, Any], key: str) -> bool:
     tools = body.get("tools")
     return isinstance(tools, list) and any(isinstance(tool, dict) and key in tool for tool in tools)
 
 
-def _any_block(messages: list[Any], kinds: frozenset[str]) -> bool:
+def _has_block(messages: list[Any], kinds: frozenset[str]) -> bool:
     """Whether any content block is of one of the kinds."""
     for message in messages:
         content = message.get("content") if isinstance(message, dict) else None
@@ -75,11 +112,11 @@ def _any_block(messages: list[Any], kinds: frozenset[str]) -> bool:
     return False
 
 
-def _is_chat(messages: list[Any]) -> bool:
+def _has_chat_message(messages: list[Any]) -> bool:
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else None
         if isinstance(role, str) and role in _CHAT_ROLES:
             return True
         if isinstance(message, dict) and "tool_calls" in message:
             return True
-    return _any_block(messages, _CHAT_PARTS)
+    return _has_block(messages, _CHAT_PARTS)

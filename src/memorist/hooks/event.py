@@ -5,18 +5,20 @@ Claude Code and Codex send the same JSON (clients.md sections 1.7 and 2.6). Pure
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
-from memorist.formats.jsonl import mended
+from memorist.formats.transcript import repair_line
 
 Client = Literal["claude-code", "codex"]
 
 CLIENTS: tuple[Client, ...] = ("claude-code", "codex")
 
-NAMES = (
+KNOWN_EVENTS = (
     "SessionStart",
     "UserPromptSubmit",
     "PreCompact",
@@ -48,7 +50,7 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-class _Loose(Struct, frozen=True, kw_only=True):
+class _RawHookEvent(Struct, frozen=True, kw_only=True):
     """The same fields undecoded, so that one field of an unexpected type does not spoil
     the others.
     """
@@ -65,17 +67,17 @@ class _Loose(Struct, frozen=True, kw_only=True):
     model: msgspec.Raw = msgspec.Raw()
 
 
-class Unknown(Struct, frozen=True):
+class UnknownHookEvent(Struct, frozen=True):
     """An event that memorist cannot use, and why."""
 
     why: str
 
 
-_decode = msgspec.json.Decoder(HookEvent).decode
-_loose = msgspec.json.Decoder(_Loose).decode
+_decode_event = msgspec.json.Decoder(HookEvent).decode
+_decode_raw_event = msgspec.json.Decoder(_RawHookEvent).decode
 
 
-def read_event(data: bytes, named: str) -> HookEvent | Unknown:
+def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnknownHookEvent:
     """Parse the JSON that an agent wrote to the hook.
 
     `installed_event` is the event that the hook was installed for; it is used where the JSON names
@@ -84,25 +86,28 @@ def read_event(data: bytes, named: str) -> HookEvent | Unknown:
     an emoji, are replaced.
     """
     try:
-        event = _decode(data)
+        event = _decode_event(data)
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
-            event = _by_field(data)
+            event = _decode_by_field(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            whole = mended(data)
+            whole = repair_line(data)
             if whole is None:
-                return Unknown(f"what the agent wrote is not a JSON object: {error}")
-            event = _by_field(whole)
-    name = event.hook_event_name or named
+                return UnknownHookEvent(f"what the agent wrote is not a JSON object: {error}")
+            event = _decode_by_field(whole)
+    name = event.hook_event_name or installed_event
     if not event.session_id:
-        return Unknown(f"the event {name or 'without a name'} names no session; is the agent of a newer version than this memorist knows?")
-    if name not in NAMES:
-        return Unknown(f"the event {name[:40] or 'without a name'} is not known")
+        return UnknownHookEvent(
+            f"the event {name or 'without a name'} names no session; is the agent of a newer "
+            f"version than this memorist knows?"
+        )
+    if name not in KNOWN_EVENTS:
+        return UnknownHookEvent(f"the event {name[:40] or 'without a name'} is not known")
     return msgspec.structs.replace(event, hook_event_name=name)
 
 
-def _by_field(data: bytes) -> HookEvent:
-    loose = _loose(data)
+def _decode_by_field(data: bytes) -> HookEvent:
+    loose = _decode_raw_event(data)
     found: dict[str, str] = {}
     for name in loose.__struct_fields__:
         raw = bytes(getattr(loose, name))
@@ -111,14 +116,52 @@ def _by_field(data: bytes) -> HookEvent:
     return HookEvent(**found)
 
 
-def client_of(said: str, event: HookEvent) -> Client:
+def detect_client(configured: str, event: HookEvent) -> Client:
     """The client that sent the event: the one the hook was installed for, else guessed from the
     fields.
 
     Codex sends a model and a turn id, and its session files are called `rollout-…`.
     """
     for client in CLIENTS:
-        if said == client:
+        if configured == client:
             return client
     file = (event.transcript_path or "").rpartition("/")[2]
-    return "codex" if file.startswith("rollout-") or (event.turn_id and event.model) else "claude-code"
+    return (
+        "codex" if file.startswith("rollout-") or (event.turn_id and event.model) else "claude-code"
+    )
+
+
+# Read the log of hooks that gave no response. Pure.
+
+
+class HookFailure(Struct, frozen=True):
+    """One hook that gave no response."""
+
+    at: float
+    """Seconds since the epoch."""
+    event: str
+    client: str
+    why: str
+
+
+def parse_hook_failures(text: str, since: float) -> list[HookFailure]:
+    """Parse the failures from `since` on, oldest first; truncated lines are skipped."""
+    found = []
+    for line in text.splitlines():
+        parts = line.split("\t")
+        try:
+            at = float(parts[0])
+        except ValueError:
+            continue
+        if len(parts) == 4 and at >= since:
+            found.append(HookFailure(at, parts[1], parts[2], parts[3]))
+    return found
+
+
+def describe_hook_failures(failures: Sequence[HookFailure]) -> list[str]:
+    """The distinct reasons with their counts, most frequent first."""
+    counted = Counter((each.event, each.why) for each in failures)
+    return [
+        f"{event or 'before any event'}, {count:,} times: {why}"
+        for (event, why), count in counted.most_common()
+    ]

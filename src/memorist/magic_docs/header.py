@@ -8,9 +8,15 @@ makes nothing a Magic Doc.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+
+from memorist.context.instruction_imports import find_touched_paths
+from memorist.core.markdown import find_placeholders, render_template
+from memorist.core.messages import Message
+from memorist.transcript.tool_calls import CommandAction, parse_tool_action
 
 SUFFIXES = (".md", ".markdown", ".mdx")
 """File name suffixes of possible Magic Docs."""
@@ -21,7 +27,7 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
-class Header(Struct, frozen=True):
+class MagicDocHeader(Struct, frozen=True):
     """The header of a document."""
 
     title: str
@@ -38,7 +44,7 @@ def is_markdown(path: str) -> bool:
     return path.lower().endswith(SUFFIXES)
 
 
-def find_header(text: str) -> Header | None:
+def find_header(text: str) -> MagicDocHeader | None:
     """Return the first header that begins a line, in any case; None if the text is not a
     Magic Doc.
     """
@@ -50,7 +56,7 @@ def find_header(text: str) -> Header | None:
     return None
 
 
-def _with_instruction(title: str, text: str, end: int) -> Header:
+def _with_instruction(title: str, text: str, end: int) -> MagicDocHeader:
     """The instruction is the next line, or the one after a single blank line."""
     start = min(len(text), end + 1 + text[end:].startswith("\r"))
     for _ in range(2):
@@ -61,11 +67,11 @@ def _with_instruction(title: str, text: str, end: int) -> Header:
         italic = _ITALIC.fullmatch(bare)
         if italic is not None:
             stop = start + len(line[0].rstrip("\r\n"))
-            return Header(title, italic[2].strip(), text[:stop])
+            return MagicDocHeader(title, italic[2].strip(), text[:stop])
         if bare:
             break
         start = line.end()
-    return Header(title, "", text[:end])
+    return MagicDocHeader(title, "", text[:end])
 
 
 def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
@@ -83,3 +89,118 @@ def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
             fence = mark[1]
         else:
             yield line.rstrip(), found.start() + len(line)
+
+
+# The instruction of the fork that updates a Magic Doc. Pure.
+
+
+class MagicDocPrompts(Struct, frozen=True, kw_only=True):
+    """The prompt texts: ours, or the user's own in place of `prompt`."""
+
+    prompt: str
+    own_instruction: str
+    refused: str
+    is_user_prompt: bool = False
+
+
+def build_update_prompt(
+    contents: str,
+    path: str,
+    header: MagicDocHeader,
+    prompts: MagicDocPrompts,
+    refused: tuple[str, ...] = (),
+) -> str:
+    """Build the instruction for one document.
+
+    `refused` are the reasons why its last change was rejected.
+
+    In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
+    not place them.
+    """
+    reasons = (
+        render_template(prompts.refused, {"reasons": "; ".join(refused)}, strict=True).strip()
+        if refused
+        else ""
+    )
+    own = (
+        f"\n{render_template(prompts.own_instruction, {'instruction': header.instruction}, strict=True).strip()}\n"
+        if header.instruction
+        else ""
+    )
+    values = {
+        "docContents": contents.rstrip("\n"),
+        "docPath": path,
+        "docTitle": header.title,
+        "customInstructions": own,
+        "refused": reasons,
+    }
+    text = render_template(prompts.prompt, values, strict=not prompts.is_user_prompt).strip()
+    if reasons and "refused" not in find_placeholders(prompts.prompt):
+        text += "\n\n" + reasons
+    return text + "\n"
+
+
+# What a session's conversation says about its Magic Docs: which files were read, and who said
+# what. Pure.
+
+
+MAX_MESSAGES_KEPT = 5_000
+"""Messages that an update is compared with, as in extraction: whole sessions, and the newest part
+of very long ones.
+"""
+
+MAX_FILES_KEPT = 1_000
+"""Files awaiting inspection; a turn that reads more leaves the rest. Our choice."""
+
+
+class ConversationReader:
+    """Follows one conversation from its first message."""
+
+    def __init__(self) -> None:
+        self._messages: deque[Message] = deque(maxlen=MAX_MESSAGES_KEPT)
+        self._read: dict[str, None] = {}
+        self.count = 0
+        """Messages so far."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The newest messages, oldest first, including those a compaction removed from the
+        window.
+        """
+        return tuple(self._messages)
+
+    @property
+    def has_unread_files(self) -> bool:
+        """Whether files were read that have not been inspected."""
+        return bool(self._read)
+
+    def on_message(self, message: Message) -> None:
+        """Process one message."""
+        self.count += 1
+        self._messages.append(message)
+        for path in (*find_touched_paths([message]), *_printed_paths(message)):
+            self.on_file_read(path)
+
+    def on_file_read(self, path: str) -> None:
+        """Note that a file was read or changed, by a tool call or by the host itself."""
+        if is_markdown(path) and len(self._read) < MAX_FILES_KEPT:
+            self._read[path] = None
+
+    def take_read_files(self) -> tuple[str, ...]:
+        """Return the files read since the last call, each once."""
+        found = tuple(self._read)
+        self._read.clear()
+        return found
+
+
+def _printed_paths(message: Message) -> Iterator[str]:
+    """Yield the files that commands print or patch: agents of the rollout family read by `cat` and
+    `sed`.
+    """
+    for use in message.tool_uses:
+        match parse_tool_action(use):
+            case CommandAction(reads=reads, changes=changes):
+                yield from reads
+                yield from (change.path for change in changes)
+            case _:
+                pass

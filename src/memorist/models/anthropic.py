@@ -5,29 +5,38 @@ from __future__ import annotations
 from importlib import import_module
 
 from memorist.core.messages import JsonObject
-from memorist.models.access import Access
-from memorist.models.assemble import assemble_anthropic
-from memorist.models.faults import Fault
-from memorist.models.settings import ModelSettings
-from memorist.models.wire_model import WireModel
-from memorist.models.wire_stream import read_stream, status_fault
+from memorist.models.errors import CallFailure
+from memorist.models.pricing import ModelSettings
+from memorist.models.reply_assembly import assemble_anthropic
+from memorist.models.streaming import ModelAccess, StreamingModel, failure_from_status, read_stream
 from memorist.ports import Clock
 
 
-class AnthropicModel(WireModel):
+class AnthropicModel(StreamingModel):
     """A model that speaks Messages. The constructor raises ImportError without the extra."""
 
     _format = "anthropic"
     _default_window = 200_000
 
-    def __init__(self, name: str, model: str, access: Access, settings: ModelSettings | None = None, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        access: ModelAccess,
+        settings: ModelSettings | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
         import anthropic  # noqa: PLC0415 - an optional extra
 
         super().__init__(name, model, settings, clock=clock)
         # The SDK's streams raise the errors of its HTTP library as they are.
-        self._broken: tuple[type[Exception], ...] = (anthropic.APIConnectionError, import_module("httpx2").TransportError)
-        self._refused = anthropic.APIStatusError
-        self._stream = anthropic.AsyncStream[object]
+        self._connection_errors: tuple[type[Exception], ...] = (
+            anthropic.APIConnectionError,
+            import_module("httpx2").TransportError,
+        )
+        self._status_error = anthropic.APIStatusError
+        self._stream_type = anthropic.AsyncStream[object]
         self._client = anthropic.AsyncAnthropic(
             api_key=None if access.bearer else access.key,
             auth_token=access.key if access.bearer else None,
@@ -41,14 +50,18 @@ class AnthropicModel(WireModel):
         """Close the connections. May be called twice."""
         await self._client.close()
 
-    async def _attempt(self, body: JsonObject) -> JsonObject | Fault:
+    async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
         sent = {**body, "stream": True}
         try:
-            async with await self._client.post("/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream) as stream:
-                self._answered(stream.response.headers)
-                return await read_stream(stream, assemble_anthropic, self._broken)
-        except self._refused as error:
+            async with await self._client.post(
+                "/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream_type
+            ) as stream:
+                self._report_rate_limits(stream.response.headers)
+                return await read_stream(stream, assemble_anthropic, self._connection_errors)
+        except self._status_error as error:
             headers = error.response.headers
-            return self._refused_with(status_fault(error.status_code, error.message, error.body, headers), headers)
-        except self._broken as error:
-            return Fault(kind="connection", message=str(error.__cause__ or error))
+            return self._with_rate_limits(
+                failure_from_status(error.status_code, error.message, error.body, headers), headers
+            )
+        except self._connection_errors as error:
+            return CallFailure(kind="connection", message=str(error.__cause__ or error))

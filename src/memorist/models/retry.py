@@ -10,22 +10,24 @@ from typing import NamedTuple
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelTimeout
-from memorist.models.faults import Fault, error_of, passes
-from memorist.models.settings import ModelSettings
+from memorist.models.errors import CallFailure, build_model_error, is_retryable
+from memorist.models.pricing import ModelSettings
 from memorist.ports import Clock
 
-Attempt = Callable[[], Awaitable[JsonObject | Fault]]
+ModelAttempt = Callable[[], Awaitable[JsonObject | CallFailure]]
 """One request: the reply's body, or why there is none."""
 
 
-class Answer(NamedTuple):
+class RetryResult(NamedTuple):
     """A reply's body, and the number of requests it took."""
 
     body: JsonObject
     attempts: int
 
 
-def pause(settings: ModelSettings, failed: int, chance: float, retry_after: float | None) -> float:
+def retry_delay(
+    settings: ModelSettings, failed_attempts: int, random_share: float, retry_after: float | None
+) -> float:
     """Seconds to wait after `failed_attempts` attempts (at least 1). `random_share` lies between 0
     and 1.
 
@@ -35,11 +37,11 @@ def pause(settings: ModelSettings, failed: int, chance: float, retry_after: floa
     if retry_after is not None and retry_after >= 0:
         return min(retry_after, settings.retry_after_cap_seconds)
     # The exponent is bounded so that no number of attempts overflows.
-    grown = settings.backoff_seconds * settings.backoff_factor ** min(failed - 1, 32)
-    return min(grown, settings.backoff_cap_seconds) * (1.0 - settings.jitter * chance)
+    grown = settings.backoff_seconds * settings.backoff_factor ** min(failed_attempts - 1, 32)
+    return min(grown, settings.backoff_cap_seconds) * (1.0 - settings.jitter * random_share)
 
 
-class Retrying(NamedTuple):
+class RetryPolicy(NamedTuple):
     """What a call with retries needs: the model's name for messages, settings, clock, and a random
     source between 0 and 1.
     """
@@ -47,9 +49,9 @@ class Retrying(NamedTuple):
     model: str
     settings: ModelSettings
     clock: Clock
-    chance: Callable[[], float]
+    draw_random: Callable[[], float]
 
-    async def call(self, attempt: Attempt, limit_seconds: float | None) -> Answer:
+    async def call(self, attempt: ModelAttempt, limit_seconds: float | None) -> RetryResult:
         """Try until there is a reply. The limit counts real time over all attempts and waits.
 
         Raises `ModelTimeout` when the limit passes, and the error of the last failure when a retry
@@ -60,15 +62,20 @@ class Retrying(NamedTuple):
             async with asyncio.timeout(limit):
                 return await self._until_answered(attempt)
         except TimeoutError as error:
-            raise ModelTimeout(f"{self.model} did not answer within {limit:g} seconds; try later or raise timeout_seconds.") from error
+            raise ModelTimeout(
+                f"{self.model} did not answer within {limit:g} seconds; try later or raise "
+                f"timeout_seconds."
+            ) from error
 
-    async def _until_answered(self, attempt: Attempt) -> Answer:
+    async def _until_answered(self, attempt: ModelAttempt) -> RetryResult:
         failed = 0
         while True:
             outcome = await attempt()
-            if not isinstance(outcome, Fault):
-                return Answer(outcome, failed + 1)
+            if not isinstance(outcome, CallFailure):
+                return RetryResult(outcome, failed + 1)
             failed += 1
-            if failed >= self.settings.attempts or not passes(outcome):
-                raise error_of(outcome, self.model, failed)
-            await self.clock.sleep(pause(self.settings, failed, self.chance(), outcome.retry_after))
+            if failed >= self.settings.attempts or not is_retryable(outcome):
+                raise build_model_error(outcome, self.model, failed)
+            await self.clock.sleep(
+                retry_delay(self.settings, failed, self.draw_random(), outcome.retry_after)
+            )

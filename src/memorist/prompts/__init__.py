@@ -1,1 +1,1 @@
-"""Every prompt and template of memorist, as Markdown: a folder for each subsystem."""
+"""All prompts and templates of memorist, as Markdown: one folder per subsystem."""

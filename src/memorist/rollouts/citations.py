@@ -8,20 +8,20 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from memorist.core.later import late_pattern
+from memorist.core.lazy import lazy_pattern
 
-OPENING = "<oai-mem-citation>"
-CLOSING = "</oai-mem-citation>"
+CITATION_OPENING = "<oai-mem-citation>"
+CITATION_CLOSING = "</oai-mem-citation>"
 """Codex's names: models trained on them write them, and Codex removes the block by itself."""
-MOST = 65_536
+MAX_BLOCK_CHARACTERS = 65_536
 """Characters of blocks that are kept; a longer block is still hidden."""
-IDS = 256
+MAX_CITED_IDS = 256
 """Upper bound of sessions per citation: no more are consolidated."""
 
 _ID_LENGTH = 200
 _PART = "(?s)<{name}>(.*?)(?:</{name}>|\\Z)"
-_ENTRIES = late_pattern(_PART.format(name="citation_entries"))
-_IDS = tuple(late_pattern(_PART.format(name=name)) for name in ("rollout_ids", "thread_ids"))
+_ENTRIES = lazy_pattern(_PART.format(name="citation_entries"))
+_IDS = tuple(lazy_pattern(_PART.format(name=name)) for name in ("rollout_ids", "thread_ids"))
 
 
 class Citation(Struct, frozen=True):
@@ -33,14 +33,14 @@ class Citation(Struct, frozen=True):
     note: str
 
 
-class Cited(Struct, frozen=True):
+class CitationBlock(Struct, frozen=True):
     """What a reply says it used, most important first."""
 
     entries: tuple[Citation, ...] = ()
     threads: tuple[str, ...] = ()
     """Session ids without duplicates."""
 
-    def used(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
+    def used_threads(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
         """Return ids of the sessions that count as used once: those named, and those whose summary
         is cited; `summaries` maps paths to sessions.
         """
@@ -66,70 +66,79 @@ class CitationStream:
         self._held += text
         shown: list[str] = []
         while True:
-            tag = CLOSING if self._inside else OPENING
+            tag = CITATION_CLOSING if self._inside else CITATION_OPENING
             at = self._held.find(tag)
             if at >= 0:
-                self._take(self._held[:at], shown)
+                self._consume(self._held[:at], shown)
                 self._held = self._held[at + len(tag) :]
                 if self._inside:
-                    self._keep("\n")
+                    self._append_body("\n")
                 self._inside = not self._inside
                 continue
-            safe = len(self._held) - _overlap(self._held, tag)
-            self._take(self._held[:safe], shown)
+            safe = len(self._held) - _suffix_overlap(self._held, tag)
+            self._consume(self._held[:safe], shown)
             self._held = self._held[safe:]
             return "".join(shown)
 
     def finish(self) -> str:
         """End the text; return what is left to show. An unclosed block ends here."""
         shown: list[str] = []
-        self._take(self._held, shown)
+        self._consume(self._held, shown)
         self._held = ""
         return "".join(shown)
 
     @property
-    def cited(self) -> Cited:
+    def citations(self) -> CitationBlock:
         """The citations read so far."""
-        return read_block("".join(self._body))
+        return parse_citation_block("".join(self._body))
 
-    def _take(self, text: str, shown: list[str]) -> None:
+    def _consume(self, text: str, shown: list[str]) -> None:
         if self._inside:
-            self._keep(text)
+            self._append_body(text)
         else:
             shown.append(text)
 
-    def _keep(self, text: str) -> None:
-        part = text[: max(0, MOST - self._size)]
+    def _append_body(self, text: str) -> None:
+        part = text[: max(0, MAX_BLOCK_CHARACTERS - self._size)]
         self._size += len(part)
         self._body.append(part)
 
 
-def _overlap(text: str, tag: str) -> int:
+def _suffix_overlap(text: str, tag: str) -> int:
     """Return the length of the longest suffix of a text with which the tag begins."""
-    return next((size for size in range(min(len(text), len(tag) - 1), 0, -1) if text.endswith(tag[:size])), 0)
+    return next(
+        (size for size in range(min(len(text), len(tag) - 1), 0, -1) if text.endswith(tag[:size])),
+        0,
+    )
 
 
-def without_citations(text: str) -> tuple[str, Cited]:
+def strip_citations(text: str) -> tuple[str, CitationBlock]:
     """Return a whole text without its block, and the block's content."""
     stream = CitationStream()
     shown = stream.feed(text) + stream.finish()
-    return shown, stream.cited
+    return shown, stream.citations
 
 
-def read_block(text: str) -> Cited:
+def parse_citation_block(text: str) -> CitationBlock:
     """Parse the content of a block. Malformed lines are skipped."""
     lines = [line.strip() for part in _ENTRIES.findall(text) for line in part.split("\n")]
-    entries = tuple(filter(None, map(_entry, filter(None, lines))))
+    entries = tuple(filter(None, map(_parse_citation, filter(None, lines))))
     ids = (word for pattern in _IDS for part in pattern.findall(text) for word in part.split())
-    threads = tuple(dict.fromkeys(word for word in ids if len(word) <= _ID_LENGTH and "<" not in word))[:IDS]
-    return Cited(entries, threads)
+    threads = tuple(
+        dict.fromkeys(word for word in ids if len(word) <= _ID_LENGTH and "<" not in word)
+    )[:MAX_CITED_IDS]
+    return CitationBlock(entries, threads)
 
 
-def _entry(line: str) -> Citation | None:
+def _parse_citation(line: str) -> Citation | None:
     where, mark, note = line.rpartition("|note=[")
     path, colon, lines = where.rpartition(":")
     first, dash, last = lines.partition("-")
-    if not (mark and colon and dash and path and note.endswith("]")) or path.startswith(("/", "~")) or ".." in path.split("/"):
+    if (
+        not (mark and colon and dash and path and note.endswith("]"))
+        or path.startswith(("/", "~"))
+        or ".." in path.split("/")
+    ):
         return None
     if not all(each.isascii() and each.isdecimal() and len(each) < 10 for each in (first, last)):
         return None

@@ -13,25 +13,24 @@ from itertools import combinations, groupby, islice
 
 from msgspec import Struct
 
-from memorist.core.yaml_text import write_yaml
-from memorist.rollouts.merging import key_of
-from memorist.rollouts.places import place
-from memorist.safety.data import neutralise
-from memorist.safety.hidden import visible
-from memorist.safety.orders import signs_of_orders
+from memorist.core.markdown import dump_yaml
+from memorist.rollouts.claims import claim_key, group_title
+from memorist.safety.prompt_injection import find_injection_rules
+from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.session_memory.sections import STRUCTURAL_MARK
-from memorist.skills.skillify import name_from
-from memorist.store.thread import Extracted
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.session_memory.template import STRUCTURAL_MARK
+from memorist.skills.skillify import make_skill_name
+from memorist.store.rollouts import RolloutExtract
 
-SKILLS = "skills/"
-STEPS = 3
+SKILLS_FOLDER = "skills/"
+MIN_STEPS = 3
 """Minimum commands of a procedure; two in a row are a habit."""
-MOST = 20
+MAX_DRAFT_SKILLS = 20
 """Upper bound of drafts, those with most sessions first."""
-DRAFT = "memorist-draft"
+DRAFT_KEY = "memorist-draft"
 """Header key that marks a draft."""
-_PAIRS = 2_000
+_MAX_PAIRS = 2_000
 """Upper bound of task pairs that are compared."""
 _TASK = re.compile(r"^## Task \d+\s*:?[ \t]*(.*)$", re.MULTILINE)
 _STEPS = re.compile(r"^Key steps:[ \t]*\n((?:[-*] .*\n?|[ \t]+\S.*\n?)+)", re.MULTILINE)
@@ -39,7 +38,7 @@ _COMMAND = re.compile(r"`([^`\n]{2,200})`(?! failed)")
 _WORD = re.compile(r"[a-z][\w.-]* \S")
 
 
-class Trail(Struct, frozen=True, kw_only=True):
+class CommandTrail(Struct, frozen=True, kw_only=True):
     """The commands of one task, in order."""
 
     place: str
@@ -48,7 +47,7 @@ class Trail(Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...]
 
 
-def trails(row: Extracted) -> list[Trail]:
+def find_command_trails(row: RolloutExtract) -> list[CommandTrail]:
     """Return the tasks of a session's summary with their commands; a word without arguments, such
     as a file, is not one.
     """
@@ -59,42 +58,67 @@ def trails(row: Extracted) -> list[Trail]:
         body = text[start.end() : starts[at + 1].start() if at + 1 < len(starts) else len(text)]
         steps = _STEPS.search(body + "\n")
         spans = _COMMAND.findall(steps[1]) if steps else []
-        commands = tuple(dict.fromkeys(" ".join(span.split()) for span in spans if _WORD.match(span) and "…" not in span))
-        if len(commands) >= STEPS:
-            found.append(Trail(place=place(row, "repository"), thread=row.thread, title=start[1].strip(), commands=commands[:40]))
+        commands = tuple(
+            dict.fromkeys(
+                " ".join(span.split()) for span in spans if _WORD.match(span) and "…" not in span
+            )
+        )
+        if len(commands) >= MIN_STEPS:
+            found.append(
+                CommandTrail(
+                    place=group_title(row, "repository"),
+                    thread=row.thread,
+                    title=start[1].strip(),
+                    commands=commands[:40],
+                )
+            )
     return found
 
 
-def procedures(rows: Sequence[Extracted], paths: Mapping[str, str]) -> dict[str, bytes]:
+def draft_procedures(rows: Sequence[RolloutExtract], paths: Mapping[str, str]) -> dict[str, bytes]:
     """Draft the skills by path. The same sessions give the same bytes."""
-    known = sorted((trail for row in rows for trail in trails(row)), key=lambda trail: (trail.place, trail.thread, trail.title))
+    known = sorted(
+        (trail for row in rows for trail in find_command_trails(row)),
+        key=lambda trail: (trail.place, trail.thread, trail.title),
+    )
     found: dict[tuple[str, tuple[str, ...]], dict[str, str]] = {}
-    for first, second in islice(_pairs(known), _PAIRS):
-        same = common(first.commands, second.commands)
-        if len(same) >= STEPS:
-            found.setdefault((first.place, same), {}).update({first.thread: first.title, second.thread: second.title})
+    for first, second in islice(_candidate_pairs(known), _MAX_PAIRS):
+        same = longest_common_commands(first.commands, second.commands)
+        if len(same) >= MIN_STEPS:
+            found.setdefault((first.place, same), {}).update(
+                {first.thread: first.title, second.thread: second.title}
+            )
     ranked = sorted(found.items(), key=lambda pair: (-len(pair[1]), -len(pair[0][1]), pair[0]))
     files: dict[str, bytes] = {}
     for (where, commands), sessions in ranked:
-        kept = {key_of(command) for path in files.values() for command in _COMMAND.findall(path.decode())}
-        if len(files) < MOST and not all(key_of(command) in kept for command in commands):
-            path, text = _draft(where, commands, sessions, paths)
-            if not signs_of_orders(text) and path not in files:
+        kept = {
+            claim_key(command)
+            for path in files.values()
+            for command in _COMMAND.findall(path.decode())
+        }
+        if len(files) < MAX_DRAFT_SKILLS and not all(
+            claim_key(command) in kept for command in commands
+        ):
+            path, text = _draft_skill(where, commands, sessions, paths)
+            if not find_injection_rules(text) and path not in files:
                 files[path] = text.encode("utf-8", "replace")
     return files
 
 
-def _pairs(known: Sequence[Trail]) -> Iterator[tuple[Trail, Trail]]:
+def _candidate_pairs(known: Sequence[CommandTrail]) -> Iterator[tuple[CommandTrail, CommandTrail]]:
     """Yield tasks of two sessions in one place that share enough commands to be worth a
     comparison.
     """
     for _, trails_there in groupby(known, key=lambda trail: trail.place):
         for first, second in combinations(trails_there, 2):
-            if first.thread != second.thread and len(set(first.commands) & set(second.commands)) >= STEPS:
+            if (
+                first.thread != second.thread
+                and len(set(first.commands) & set(second.commands)) >= MIN_STEPS
+            ):
                 yield first, second
 
 
-def common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+def longest_common_commands(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the longest common subsequence of commands."""
     lengths = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
     for at, command in enumerate(first, 1):
@@ -114,16 +138,34 @@ def common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
-def _draft(where: str, commands: Sequence[str], sessions: Mapping[str, str], paths: Mapping[str, str]) -> tuple[str, str]:
+def _draft_skill(
+    where: str, commands: Sequence[str], sessions: Mapping[str, str], paths: Mapping[str, str]
+) -> tuple[str, str]:
     title = " ".join(next(iter(sessions.values())).split())[:120] or "A procedure"
-    name = name_from(title)
+    name = make_skill_name(title)
     about = f"Draft, found by rule: what {len(sessions)} sessions in {where} did alike ({title})."
-    head = write_yaml({"name": name, "description": _clean(about), DRAFT: True})
-    lines = [STRUCTURAL_MARK, f"# {title}", "", "A draft from past sessions: check it before you rely on it.", "", "## Steps", ""]
+    head = dump_yaml({"name": name, "description": _clean_line(about), DRAFT_KEY: True})
+    lines = [
+        STRUCTURAL_MARK,
+        f"# {title}",
+        "",
+        "A draft from past sessions: check it before you rely on it.",
+        "",
+        "## Steps",
+        "",
+    ]
     lines += [f"{at}. `{command}`" for at, command in enumerate(commands, 1)]
-    lines += ["", "## Where it comes from", "", *(f"- {paths.get(thread, thread)}: {said}" for thread, said in sorted(sessions.items()))]
-    return f"{SKILLS}{name}/SKILL.md", f"---\n{head}---\n{_clean(chr(10).join(lines))}\n"
+    lines += [
+        "",
+        "## Where it comes from",
+        "",
+        *(f"- {paths.get(thread, thread)}: {said}" for thread, said in sorted(sessions.items())),
+    ]
+    return (
+        f"{SKILLS_FOLDER}{name}/SKILL.md",
+        f"---\n{head}---\n{_clean_line(chr(10).join(lines))}\n",
+    )
 
 
-def _clean(text: str) -> str:
-    return redact(neutralise(visible(text))).text
+def _clean_line(text: str) -> str:
+    return redact(neutralize_markup(strip_hidden_characters(text))).text

@@ -15,27 +15,32 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.front_matter import Document, join, split, with_values
-from memorist.core.later import late_pattern
-from memorist.rollouts.one_line import line
+from memorist.core.lazy import lazy_pattern
+from memorist.core.markdown import (
+    MarkdownDocument,
+    join_front_matter,
+    split_front_matter,
+    update_front_matter,
+)
+from memorist.core.text import to_one_line
 
-Outcome = Literal["success", "partial", "uncertain", "fail"]
-Scope = Literal["global", "repository", "directory"]
+TaskOutcome = Literal["success", "partial", "uncertain", "fail"]
+ClaimScope = Literal["global", "repository", "directory"]
 """Where a claim holds (RO-7): everywhere, in the session's repository, or only in its folder."""
-Proof = Literal["said", "proved", "inferred"]
+ClaimProof = Literal["said", "proved", "inferred"]
 """The user said it; the structure of the session proves it (an exit status, a changed file); or a
 model inferred it.
 """
 
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-PROOFS: tuple[Proof, ...] = get_args(Proof)
-REPORTED = "The agent reported: "
+TASK_OUTCOMES: tuple[TaskOutcome, ...] = get_args(TaskOutcome)
+CLAIM_SCOPES: tuple[ClaimScope, ...] = get_args(ClaimScope)
+CLAIM_PROOFS: tuple[ClaimProof, ...] = get_args(ClaimProof)
+REPORTED_PREFIX = "The agent reported: "
 """Prefix of the agent's own last words, which no one checked."""
-UNKNOWN = "unknown"
+UNKNOWN_FOLDER = "unknown"
 """Folder of a session that names none."""
 
-MAX_ENTRY = 2_000
+MAX_ENTRY_CHARACTERS = 2_000
 """Characters of one entry; a longer one is cut."""
 MAX_KEYWORDS = 40
 MAX_ENTRIES = 200
@@ -43,32 +48,32 @@ MAX_ENTRIES = 200
 MAX_TASKS = 300
 
 
-class Bullet(Struct, frozen=True, kw_only=True):
+class MemoryBullet(Struct, frozen=True, kw_only=True):
     """One thing a session taught, in one line."""
 
     text: str
-    proof: Proof = "inferred"
+    proof: ClaimProof = "inferred"
     date: str = ""
     """The day it was said or seen, ISO 8601; empty if the session has no times."""
     evidence: str = ""
     """Where it stands in the session, such as `line 120`; empty if unknown."""
-    scope: Scope | None = None
+    scope: ClaimScope | None = None
     """Where it holds, if different from its task's scope."""
 
 
-class Task(Struct, frozen=True, kw_only=True):
+class RawMemoryTask(Struct, frozen=True, kw_only=True):
     """One thing the user wanted, and what was learned from it."""
 
     name: str
     group: str = ""
     """What it belongs to: a project, a part of it, a kind of work."""
-    outcome: Outcome = "uncertain"
-    scope: Scope = "repository"
-    cwd: str = UNKNOWN
-    preferences: tuple[Bullet, ...] = ()
-    knowledge: tuple[Bullet, ...] = ()
-    failures: tuple[Bullet, ...] = ()
-    references: tuple[Bullet, ...] = ()
+    outcome: TaskOutcome = "uncertain"
+    scope: ClaimScope = "repository"
+    cwd: str = UNKNOWN_FOLDER
+    preferences: tuple[MemoryBullet, ...] = ()
+    knowledge: tuple[MemoryBullet, ...] = ()
+    failures: tuple[MemoryBullet, ...] = ()
+    references: tuple[MemoryBullet, ...] = ()
     keywords: tuple[str, ...] = ()
 
 
@@ -77,18 +82,18 @@ class RawMemory(Struct, frozen=True, kw_only=True):
 
     description: str = ""
     task_group: str = ""
-    outcome: Outcome = "uncertain"
-    cwd: str = UNKNOWN
+    outcome: TaskOutcome = "uncertain"
+    cwd: str = UNKNOWN_FOLDER
     keywords: tuple[str, ...] = ()
-    tasks: tuple[Task, ...] = ()
+    tasks: tuple[RawMemoryTask, ...] = ()
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether it says nothing."""
         return not (self.description or self.tasks)
 
 
-SECTIONS = {
+SECTION_TITLES = {
     "preferences": "Preference signals",
     "knowledge": "Reusable knowledge",
     "failures": "Failures and how to do differently",
@@ -96,84 +101,109 @@ SECTIONS = {
 }
 """The four lists of a task by field, in order."""
 
-_TASK = late_pattern(r"#{1,6}\s*task\b\s*\d*\s*[:.–—-]*\s*(.*)", re.IGNORECASE)
-_KEY = late_pattern(r"(?:[-*]\s+)?\**(task|task_group|task_outcome|outcome|scope|cwd|keywords)\**\s*:(?:\s+|$|\*)(.*)", re.IGNORECASE)
-_ENTRY = late_pattern(r"(?:[-*•]|\d{1,3}[.)])\s+(.*)")
-_MARK = late_pattern(r"\[([^\]\[]{1,200})\]\s*(.*)")
-_DAY = late_pattern(r"\d{4}-\d{2}-\d{2}")
-_NOT_POINTER = late_pattern(r"[^\w .,:#/@+-]")
-_TITLES = {title.casefold(): field for field, title in SECTIONS.items()}
-_OTHER_TITLES = {"user preferences": "preferences", "reference": "references"} | {field: field for field in SECTIONS}
-_OUTCOME_WORDS: dict[str, Outcome] = {
+_TASK = lazy_pattern(r"#{1,6}\s*task\b\s*\d*\s*[:.–—-]*\s*(.*)", re.IGNORECASE)
+_KEY = lazy_pattern(
+    r"(?:[-*]\s+)?\**(task|task_group|task_outcome|outcome|scope|cwd|keywords)\**\s*:(?:\s+|$|"
+    r"\*)(.*)",
+    re.IGNORECASE,
+)
+_ENTRY = lazy_pattern(r"(?:[-*•]|\d{1,3}[.)])\s+(.*)")
+_MARK = lazy_pattern(r"\[([^\]\[]{1,200})\]\s*(.*)")
+_DAY = lazy_pattern(r"\d{4}-\d{2}-\d{2}")
+_NOT_POINTER = lazy_pattern(r"[^\w .,:#/@+-]")
+_FIELDS_BY_TITLE = {title.casefold(): field for field, title in SECTION_TITLES.items()}
+_OTHER_TITLES = {"user preferences": "preferences", "reference": "references"} | {
+    field: field for field in SECTION_TITLES
+}
+_OUTCOME_WORDS: dict[str, TaskOutcome] = {
     "succeeded": "success", "successful": "success", "done": "success", "failed": "fail", "failure": "fail", "partially": "partial",
 }  # fmt: skip
 
 
-def tidy(raw: RawMemory) -> RawMemory:
+def tidy_raw_memory(raw: RawMemory) -> RawMemory:
     """Normalize to what the text form can hold: one line per entry, no control characters, nothing
     empty, limits applied.
     """
     return RawMemory(
-        description=line(raw.description),
-        task_group=line(raw.task_group),
+        description=to_one_line(raw.description),
+        task_group=to_one_line(raw.task_group),
         outcome=raw.outcome,
-        cwd=line(raw.cwd) or UNKNOWN,
-        keywords=_words(raw.keywords),
-        tasks=tuple(task for each in raw.tasks[:MAX_TASKS] if (task := _tidy_task(each)) is not None),
+        cwd=to_one_line(raw.cwd) or UNKNOWN_FOLDER,
+        keywords=_tidy_keywords(raw.keywords),
+        tasks=tuple(
+            task for each in raw.tasks[:MAX_TASKS] if (task := _tidy_task(each)) is not None
+        ),
     )
 
 
-def _words(words: Iterable[str]) -> tuple[str, ...]:
+def _tidy_keywords(words: Iterable[str]) -> tuple[str, ...]:
     """Return the keywords without duplicates and commas."""
-    found = dict.fromkeys(word for each in words for part in each.split(",") if (word := line(part, 80).strip("[]\"' ")))
+    found = dict.fromkeys(
+        word
+        for each in words
+        for part in each.split(",")
+        if (word := to_one_line(part, 80).strip("[]\"' "))
+    )
     return tuple(found)[:MAX_KEYWORDS]
 
 
-def _tidy_task(task: Task) -> Task | None:
+def _tidy_task(task: RawMemoryTask) -> RawMemoryTask | None:
     lists = {
-        field: tuple(bullet for each in getattr(task, field) if (bullet := _tidy_bullet(each)) is not None)[:MAX_ENTRIES]
-        for field in SECTIONS
+        field: tuple(
+            bullet for each in getattr(task, field) if (bullet := _tidy_bullet(each)) is not None
+        )[:MAX_ENTRIES]
+        for field in SECTION_TITLES
     }
-    name = line(task.name)
+    name = to_one_line(task.name)
     if not name and not any(lists.values()):
         return None
-    made = replace(task, name=name, group=line(task.group), cwd=line(task.cwd) or UNKNOWN, keywords=_words(task.keywords))
+    made = replace(
+        task,
+        name=name,
+        group=to_one_line(task.group),
+        cwd=to_one_line(task.cwd) or UNKNOWN_FOLDER,
+        keywords=_tidy_keywords(task.keywords),
+    )
     return replace(made, **lists)
 
 
-def _tidy_bullet(bullet: Bullet) -> Bullet | None:
-    text = line(bullet.text, MAX_ENTRY)
+def _tidy_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
+    text = to_one_line(bullet.text, MAX_ENTRY_CHARACTERS)
     if not text:
         return None
     date = bullet.date if _DAY.fullmatch(bullet.date) and bullet.date.isascii() else ""
-    return replace(bullet, text=text, date=date, evidence=_pointer(bullet.evidence))
+    return replace(bullet, text=text, date=date, evidence=_tidy_pointer(bullet.evidence))
 
 
-def _pointer(text: str) -> str:
-    found = " ".join(_NOT_POINTER.sub(" ", line(text, 80)).split())
-    return "" if found.casefold() in (*PROOFS, *SCOPES) or _DAY.fullmatch(found) else found
+def _tidy_pointer(text: str) -> str:
+    found = " ".join(_NOT_POINTER.sub(" ", to_one_line(text, 80)).split())
+    return (
+        "" if found.casefold() in (*CLAIM_PROOFS, *CLAIM_SCOPES) or _DAY.fullmatch(found) else found
+    )
 
 
-def render(raw: RawMemory) -> str:
+def render_raw_memory(raw: RawMemory) -> str:
     """Render a raw memory; empty if it says nothing."""
-    raw = tidy(raw)
-    if raw.empty:
+    raw = tidy_raw_memory(raw)
+    if raw.is_empty:
         return ""
     names = "; ".join(task.name for task in raw.tasks if task.name)
     header = {
         "description": raw.description,
-        "task": line(names),
+        "task": to_one_line(names),
         "task_group": raw.task_group,
         "task_outcome": raw.outcome,
         "cwd": raw.cwd,
         "keywords": ", ".join(raw.keywords),
     }
     header = {key: value for key, value in header.items() if value}
-    blocks = [_task_text(number, task) for number, task in enumerate(raw.tasks, 1)]
-    return join(Document(with_values(None, header), "\n" + "\n".join(blocks)))
+    blocks = [_render_task(number, task) for number, task in enumerate(raw.tasks, 1)]
+    return join_front_matter(
+        MarkdownDocument(update_front_matter(None, header), "\n" + "\n".join(blocks))
+    )
 
 
-def _task_text(number: int, task: Task) -> str:
+def _render_task(number: int, task: RawMemoryTask) -> str:
     values = {
         "task": task.name,
         "task_group": task.group,
@@ -182,47 +212,66 @@ def _task_text(number: int, task: Task) -> str:
         "cwd": task.cwd,
         "keywords": ", ".join(task.keywords),
     }
-    lines = [f"### Task {number}", "", *(f"{key}: {value}" for key, value in values.items() if value), ""]
-    for field, title in SECTIONS.items():
+    lines = [
+        f"### Task {number}",
+        "",
+        *(f"{key}: {value}" for key, value in values.items() if value),
+        "",
+    ]
+    for field, title in SECTION_TITLES.items():
         if bullets := getattr(task, field):
-            lines += [f"{title}:", *(f"- {mark(bullet)} {bullet.text}" for bullet in bullets), ""]
+            lines += [
+                f"{title}:",
+                *(f"- {render_bullet_mark(bullet)} {bullet.text}" for bullet in bullets),
+                "",
+            ]
     return "\n".join(each.rstrip() for each in lines)
 
 
-def mark(bullet: Bullet) -> str:
+def render_bullet_mark(bullet: MemoryBullet) -> str:
     """Render the bracket before an entry: its proof, its own scope if any, its day and evidence."""
-    return f"[{'; '.join(filter(None, (bullet.proof, bullet.scope, bullet.date, bullet.evidence)))}]"
+    return (
+        f"[{'; '.join(filter(None, (bullet.proof, bullet.scope, bullet.date, bullet.evidence)))}]"
+    )
 
 
-def parse(text: str) -> RawMemory:
+def parse_raw_memory(text: str) -> RawMemory:
     """Parse a raw memory.
 
     Never fails: unknown lines become entries, unknown outcomes and scopes the default.
     """
-    document = split(_unfenced(text))
+    document = split_front_matter(_strip_fence(text))
     front = document.front
-    values = {entry.key: entry.raw.partition(":")[2] for entry in front.entries} | front.values if front else {}
-    tasks = _tasks(document.body.splitlines())
+    values = (
+        {entry.key: entry.raw.partition(":")[2] for entry in front.entries} | front.values
+        if front
+        else {}
+    )
+    tasks = _parse_tasks(document.body.splitlines())
     keywords = values.get("keywords")
-    return tidy(
+    return tidy_raw_memory(
         RawMemory(
-            description=_value(values.get("description")),
-            task_group=_value(values.get("task_group")),
-            outcome=outcome_of(_value(values.get("task_outcome") or values.get("outcome"))),
-            cwd=_value(values.get("cwd")),
-            keywords=tuple(map(_value, keywords)) if isinstance(keywords, list) else (_value(keywords),),
+            description=_parse_field(values.get("description")),
+            task_group=_parse_field(values.get("task_group")),
+            outcome=parse_outcome(
+                _parse_field(values.get("task_outcome") or values.get("outcome"))
+            ),
+            cwd=_parse_field(values.get("cwd")),
+            keywords=tuple(map(_parse_field, keywords))
+            if isinstance(keywords, list)
+            else (_parse_field(keywords),),
             tasks=tasks,
         )
     )
 
 
-def _value(found: object) -> str:
+def _parse_field(found: object) -> str:
     if isinstance(found, list):
         return "; ".join(each for each in found if isinstance(each, str))
     return found if isinstance(found, str) else ""
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     """Strip leading blank lines, and a code fence around the whole text, which models like
     to add.
     """
@@ -232,30 +281,38 @@ def _unfenced(text: str) -> str:
     return plain
 
 
-def outcome_of(text: str) -> Outcome:
+def parse_outcome(text: str) -> TaskOutcome:
     """Parse an outcome; `uncertain` for anything unknown."""
     first = re.split(r"[^a-z]+", text.strip("`*\"' ").casefold(), maxsplit=1)[0]
-    return next((each for each in OUTCOMES if each == first), _OUTCOME_WORDS.get(first, "uncertain"))
+    return next(
+        (each for each in TASK_OUTCOMES if each == first), _OUTCOME_WORDS.get(first, "uncertain")
+    )
 
 
-def scope_of(text: str) -> Scope:
+def parse_scope(text: str) -> ClaimScope:
     """Parse a scope; the repository for anything unknown."""
-    return next((each for each in SCOPES if each == text.strip("`*\"' ").casefold()), "repository")
+    return next(
+        (each for each in CLAIM_SCOPES if each == text.strip("`*\"' ").casefold()), "repository"
+    )
 
 
-class _Block:
+class _TaskParser:
     """A task while its lines are parsed."""
 
     def __init__(self, name: str = "") -> None:
         self.values: dict[str, str] = {"task": name}
-        self.lists: dict[str, list[str]] = {field: [] for field in SECTIONS}
+        self.lists: dict[str, list[str]] = {field: [] for field in SECTION_TITLES}
         self.field = ""
 
-    def take(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         """Add one line."""
         plain = text.strip()
         title = plain.strip("#*_ ").rstrip(":").strip("*_ ").casefold()
-        field = _TITLES.get(title) or (_OTHER_TITLES.get(title) if plain.rstrip("* ").endswith(":") or plain.startswith("#") else None)
+        field = _FIELDS_BY_TITLE.get(title) or (
+            _OTHER_TITLES.get(title)
+            if plain.rstrip("* ").endswith(":") or plain.startswith("#")
+            else None
+        )
         key = None if self.field else _KEY.fullmatch(plain)
         if not plain:
             return
@@ -274,38 +331,40 @@ class _Block:
         else:
             into.append(found[1] if found else plain)
 
-    def task(self) -> Task:
+    def build(self) -> RawMemoryTask:
         """Return the task of the lines so far."""
         values = self.values
-        lists = {field: tuple(map(_bullet, entries)) for field, entries in self.lists.items()}
-        return Task(
+        lists = {field: tuple(map(_parse_bullet, entries)) for field, entries in self.lists.items()}
+        return RawMemoryTask(
             name=values["task"],
             group=values.get("task_group", ""),
-            outcome=outcome_of(values.get("task_outcome") or values.get("outcome", "")),
-            scope=scope_of(values.get("scope", "")),
+            outcome=parse_outcome(values.get("task_outcome") or values.get("outcome", "")),
+            scope=parse_scope(values.get("scope", "")),
             cwd=values.get("cwd", ""),
             keywords=(values.get("keywords", ""),),
             **lists,
         )
 
 
-def _tasks(lines: Iterable[str]) -> tuple[Task, ...]:
-    blocks = [_Block()]
+def _parse_tasks(lines: Iterable[str]) -> tuple[RawMemoryTask, ...]:
+    blocks = [_TaskParser()]
     for text in lines:
         if found := _TASK.fullmatch(text.strip()):
-            blocks.append(_Block(found[1].strip("* ")))
+            blocks.append(_TaskParser(found[1].strip("* ")))
         else:
-            blocks[-1].take(text)
-    return tuple(block.task() for block in blocks)
+            blocks[-1].add_line(text)
+    return tuple(block.build() for block in blocks)
 
 
-def _bullet(text: str) -> Bullet:
+def _parse_bullet(text: str) -> MemoryBullet:
     found = _MARK.match(text)
     parts = [part.strip() for part in found[1].split(";")] if found else []
-    proof = next((each for each in PROOFS if parts and each == parts[0].casefold()), None)
+    proof = next((each for each in CLAIM_PROOFS if parts and each == parts[0].casefold()), None)
     if found is None or proof is None:
-        return Bullet(text=text)
-    scope = next((each for each in SCOPES for part in parts[1:] if each == part), None)
+        return MemoryBullet(text=text)
+    scope = next((each for each in CLAIM_SCOPES for part in parts[1:] if each == part), None)
     date = next((part for part in parts[1:] if _DAY.fullmatch(part)), "")
     rest = " ".join(part for part in parts[1:] if part not in (scope, date))
-    return Bullet(text=text[found.start(2) :], proof=proof, scope=scope, date=date, evidence=rest)
+    return MemoryBullet(
+        text=text[found.start(2) :], proof=proof, scope=scope, date=date, evidence=rest
+    )

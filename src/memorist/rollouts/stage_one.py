@@ -1,283 +1,371 @@
-"""Stage one by a model: what it is asked, and which parts of its answer count (RO-4). Pure.
-
-The answer is parsed strictly. Then code decides what may stand: a preference only with the user's
-own words, looked up in what the model was shown; of everything else nothing that tries to give
-orders or permission, or that passes on an order from a tool, a page or another agent (SF-2).
-Secrets are removed. What the user said outright stands in any case, whether the model saw it or
-not.
+"""Stage one of one session: by a model if there is one and its budget allows, otherwise from
+structure alone. Failures are always reported.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.evidence import Evidence, bears_on, borrowed, plain, quoted_in
-from memorist.core.messages import JsonObject
-from memorist.core.template import render as filled
-from memorist.rollouts.cleaning import cleaned, cleaned_line
-from memorist.rollouts.raw_memory import UNKNOWN, Bullet, RawMemory, Task, parse, tidy
-from memorist.rollouts.rows import day
-from memorist.rollouts.scope import holds_everywhere, own_scope
-from memorist.rollouts.structural import Stage, slug_of
-from memorist.rollouts.summary import summary_of
-from memorist.safety.data import neutralise
-from memorist.safety.granting import grants, waives
-from memorist.safety.instructing import instructs
-from memorist.safety.orders import signs_of_orders
-from memorist.safety.secrets import redact
-from memorist.store.thread import Thread
+from memorist.context.rollback import find_rolled_back_spans
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import Message
+from memorist.core.tokens import estimate_text_tokens, token_factor
+from memorist.errors import BudgetSpent, ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+from memorist.forks.fork import run_with_budget
+from memorist.forks.spec import (
+    EditMethod,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    Governor,
+    NoTools,
+    Receipt,
+    UnlimitedGovernor,
+)
+from memorist.formats.detect import read_session
+from memorist.formats.transcript import (
+    RecordedLines,
+    RepairedLine,
+    SessionHead,
+    TranscriptEntry,
+    TurnRollback,
+)
+from memorist.ports import Clock, FileSystem, Model, Reply, Request
+from memorist.rollouts.evidence import (
+    MIN_EVIDENCE_TOKENS,
+    EvidenceRowBuilder,
+    EvidenceRows,
+    EvidenceTier,
+    calibrate_factor,
+    evidence_budget,
+    row_bytes,
+    shrink_budget,
+    split_turns,
+    tokens_to_bytes,
+)
+from memorist.rollouts.raw_memory import RawMemory
+from memorist.rollouts.stage_one_answer import (
+    ANSWER_SCHEMA,
+    MAX_TRIES,
+    JudgedAnswer,
+    StageOnePart,
+    StageOnePrompts,
+    UnusableAnswer,
+    build_part_instruction,
+    judge_answer,
+    parse_answer,
+    render_part_material,
+)
+from memorist.rollouts.structural import StageOneResult, build_structural_result, to_extracted
+from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.store.rollouts import Rollout, RolloutExtract
+from memorist.store.transcript import LineFile
 
-LONGEST = 400_000
-"""Characters of an answer that are examined; a longer one is unusable."""
-SUMMARY = 40_000
-"""Characters of a summary that are kept."""
-TRIES = 2
-"""Answers requested before the structural fallback is used."""
-
-SCHEMA: JsonObject = {
-    "type": "object",
-    "properties": {
-        "raw_memory": {"type": "string"},
-        "rollout_summary": {"type": "string"},
-        "rollout_slug": {"type": ["string", "null"]},
-    },
-    "required": ["raw_memory", "rollout_summary", "rollout_slug"],
-    "additionalProperties": False,
-}
-"""The published shape of the answer (codex.md section 1.7)."""
-
-_QUOTED = re.compile(r"[\"“«「]([^\"“”«»「」\n]{3,600})[\"”»」]")
-_LINE = re.compile(r"line (\d+)")
-_TAGS = ("session", "before")
+# Scan a session for stage one: what it proves, how it is split, and the evidence of each part.
 
 
-class Texts(Struct, frozen=True):
-    """The prompts (`prompts/rollouts`)."""
+class TranscriptPass(Struct, frozen=True):
+    """The result of one pass: the task log, and the bytes of dialogue in each user turn."""
 
-    task: str
-    part: str
-    again: str
+    task_log: TaskLogBuilder
+    weights: list[int]
 
 
-class Answer(Struct, frozen=True, forbid_unknown_fields=True):
-    """The model's answer: both texts, and words for a file name.
+def scan_transcript(lines: RecordedLines) -> TranscriptPass:
+    """Scan a session. Raises UnreadableSession."""
+    deeds, maker = TaskLogBuilder(), EvidenceRowBuilder()
+    weights = [0]
+    for entry in read_live_entries(lines):
+        deeds.add(entry)
+        for row in maker.add(entry):
+            if row.tier is EvidenceTier.USER and maker.turns > len(weights) - 1:
+                weights.append(0)
+            if row.tier <= EvidenceTier.COMMENTARY:
+                weights[-1] += row_bytes(row)
+    return TranscriptPass(deeds, weights)
 
-    If all are empty, nothing is worth keeping.
+
+def collect_evidence(lines: RecordedLines, weights: list[int], size: int) -> list[EvidenceRows]:
+    """Collect the rows of each part, where `size` is the bytes one part may show.
+
+    Raises UnreadableSession.
+    """
+    ends, after = [], 0
+    for turns in split_turns(weights, size):
+        after += turns
+        ends.append(after)
+    found = [EvidenceRows(size) for _ in ends]
+    maker, at = EvidenceRowBuilder(), 0
+    for entry in read_live_entries(lines):
+        for row in maker.add(entry):
+            # The turns before the first message of the user count as one.
+            while at < len(ends) - 1 and row.tier is EvidenceTier.USER and maker.turns >= ends[at]:
+                at += 1
+            found[at].add(row)
+    for row in maker.finish():
+        found[-1].add(row)
+    return found
+
+
+def read_live_entries(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Yield the entries of a session without rolled-back turns (CX-7). Raises UnreadableSession."""
+    entries = read_session(lines)
+    head = next(entries, None)
+    if head is not None:
+        yield head
+    if not (isinstance(head, SessionHead) and head.format == "memorist"):
+        yield from entries  # the reader of any other format left them out
+        return
+    stretches = iter(
+        find_rolled_back_spans(read_session(lines)) if _has_rollback_markers(lines) else ()
+    )
+    first, after = next(stretches, (-1, -1))
+    number = 1
+    for place, entry in enumerate(entries, 1):
+        number += not isinstance(entry, RepairedLine)
+        while 0 <= after <= place:
+            first, after = next(stretches, (-1, -1))
+        if not first <= place < after:
+            # Its messages may tell the line of another file, which they were first read from.
+            yield replace(entry, line=number) if isinstance(entry, Message) else entry
+
+
+def _has_rollback_markers(lines: RecordedLines) -> bool:
+    return any(isinstance(entry, TurnRollback) for entry in read_session(lines))
+
+
+EXTRACTION_LABEL = "rollouts"
+MAX_SHRINKS = 5
+"""How often a request is shrunk because the model says it is too long."""
+EARLIER_MEMORY_SHARE = 0.25
+"""Share of the room that the results of earlier parts may take in a later one."""
+OUTPUT_SHARE = 4
+"""At most this fraction (1/n) of the window is reserved for the answer."""
+EXTRACTION_REASON = "a finished session is to become memory"
+
+
+class StageOneDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of stage one."""
+
+    files: FileSystem
+    clock: Clock
+    model: Model | None = None
+    """None uses structure alone."""
+    limits: ForkLimits = ForkLimits()
+    record: Callable[[Receipt], object] = lambda _: None
+    """Stores a receipt, also of failed requests (FK-8)."""
+    governor: Governor = UnlimitedGovernor()
+    """Asked before each request whether its budget allows it."""
+    final: bool = False
+    """True uses structure even if the model is only unavailable: the attempts are used up, and the
+    session must not be lost.
     """
 
-    raw_memory: str
-    rollout_summary: str
-    rollout_slug: str | None
 
-    @property
-    def empty(self) -> bool:
-        """Whether it is a no-op."""
-        return not (self.raw_memory.strip() or self.rollout_summary.strip())
+async def extract_session(thread: Rollout, dependencies: StageOneDependencies) -> RolloutExtract:
+    """Extract a session; the result's `problem` says why a configured model did not produce it.
+
+    A session without any request is a no-op, and no model is asked. Raises UnreadableSession for a
+    file that cannot be read, and ModelUnavailable if the model may answer another time and this is
+    not the `final` attempt: BudgetSpent if it was not asked.
+    """
+    lines = LineFile(Path(thread.path))
+    gone = await asyncio.to_thread(scan_transcript, lines)
+    proven = build_structural_result(gone.task_log, thread)
+    stage, problem = proven, ""
+    if dependencies.model is not None and not proven.memory.is_empty:
+        found = await _ModelExtraction(thread, dependencies, dependencies.model, proven.memory).run(
+            lines, gone
+        )
+        if isinstance(found, StageOneResult):
+            stage = found
+        elif found.is_retryable and not dependencies.final:
+            raise (BudgetSpent if found.is_over_budget else ModelUnavailable)(
+                f"Stage one of session {thread.id}: {found.why}"
+            )
+        else:
+            problem = found.why
+    made = to_extracted(stage, thread, now=dependencies.clock.now())
+    by_model = dependencies.model is not None and not problem and not proven.memory.is_empty
+    return replace(
+        made,
+        way="model" if by_model else "structural",
+        problem=problem,
+        outside=gone.task_log.saw_outside_content,
+    )
 
 
-class Unusable(Struct, frozen=True):
-    """An unusable answer, and why, in one sentence."""
+class StageOneFailed(Struct, frozen=True):
+    """The model produced nothing usable, and why.
+
+    `is_retryable`: it may at another time; `is_over_budget`: it was not asked.
+    """
 
     why: str
+    is_retryable: bool = False
+    is_over_budget: bool = False
 
 
-class Part(Struct, frozen=True, kw_only=True):
-    """One request: a part of a session, and what the parts before it gave."""
+class _ErrorRecordingModel:
+    """A model that also records the error of its last call, which a receipt only gives in words."""
 
-    evidence: str
-    number: int = 1
-    count: int = 1
-    before: str = ""
-    why: str = ""
-    """Why the last answer was unusable; empty for the first."""
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.error: ModelError | None = None
+        self.counted = 0
+        """Input tokens of the last call, as the provider counted them."""
 
+    @property
+    def name(self) -> str:
+        return self._model.name
 
-class Judged(Struct, frozen=True):
-    """What may stand of an answer, and how many of its entries were dropped."""
+    @property
+    def format(self) -> str:
+        return self._model.format
 
-    stage: Stage
-    dropped: int = 0
+    @property
+    def window(self) -> int:
+        return self._model.window
 
+    async def send(self, request: Request) -> Reply:
+        self.error = None
+        try:
+            reply = await self._model.send(request)
+        except ModelError as error:
+            self.error = error
+            raise
+        self.counted = reply.usage.context - reply.usage.output
+        return reply
 
-def material(part: Part) -> str:
-    """Render the session and what its earlier parts gave, without secrets, in tags that nothing
-    inside can close.
-    """
-    before = f"<before>\n{neutralise(part.before, _TAGS).strip()}\n</before>\n\n" if part.before else ""
-    return redact(f"{before}<session>\n{neutralise(part.evidence, _TAGS)}\n</session>").text
-
-
-def instruction(texts: Texts, part: Part, thread: Thread) -> str:
-    """Render the instruction."""
-    place = filled(texts.part, {"number": str(part.number), "count": str(part.count)}, strict=True) if part.count > 1 else ""
-    values = {
-        "cwd": cleaned_line(thread.cwd) or UNKNOWN,
-        "path": cleaned_line(thread.path),
-        "branch": cleaned_line(thread.branch) or UNKNOWN,
-        "part": place,
-    }
-    again = "\n" + filled(texts.again, {"why": part.why}, strict=True) if part.why else ""
-    return filled(texts.task, values, strict=True) + again
+    async def close(self) -> None:
+        """Do nothing: the model is the caller's to close."""
 
 
-def read(text: str) -> Answer | Unusable:
-    """Parse the model's answer: one object of the three texts, possibly in a fence or surrounded by
-    words.
-    """
-    start, end = text.find("{"), text.rfind("}")
-    if len(text) > LONGEST:
-        return Unusable(f"it is longer than {LONGEST:,} characters.")
-    if start < 0 or end < start:
-        return Unusable("it holds no JSON object.")
-    try:
-        answer = msgspec.json.decode(text[start : end + 1].encode("utf-8", "replace"), type=Answer)
-    except msgspec.ValidationError as error:
-        return Unusable(f"its object has not the three texts alone ({error}).")
-    except (msgspec.DecodeError, RecursionError):
-        return Unusable("its JSON is broken.")
-    why = _half(answer)
-    return Unusable(why) if why else answer
+class _ModelExtraction:
+    """Extraction of one session by a model, in one part or several."""
 
-
-def _half(answer: Answer) -> str:
-    """Return why an answer of the right shape is incomplete; empty for a complete one, and for one
-    that says nothing at all.
-    """
-    if answer.empty:
-        return ""
-    if not (answer.raw_memory.strip() and answer.rollout_summary.strip()):
-        return "one of `raw_memory` and `rollout_summary` is empty and the other is not."
-    return "" if any(task.name for task in parse(answer.raw_memory).tasks) else "its `raw_memory` names no task."
-
-
-def judged(answer: Answer, said: Evidence, known: RawMemory, thread: Thread) -> Judged:
-    """Return what may stand of an answer.
-
-    `evidence` is what the model was shown, by speaker; `structural_memory` what the session's
-    structure proves.
-    """
-    if answer.empty:
-        return Judged(Stage(RawMemory()))
-    judge = _Judge(said, thread)
-    raw = cleaned(parse(answer.raw_memory))
-    tasks = [judge.task(task) for task in raw.tasks]
-    memory = replace(
-        raw,
-        description=raw.description if judge.is_harmless(raw.description) else known.description,
-        task_group=raw.task_group if judge.is_harmless(raw.task_group) else known.task_group,
-        cwd=thread.cwd or UNKNOWN,
-        outcome="uncertain" if raw.outcome == "success" and known.outcome == "fail" else raw.outcome,
-        keywords=tuple(filter(judge.is_harmless, raw.keywords)),
-        tasks=tuple(with_said([task for task in tasks if task is not None], known)),
-    )
-    memory = cleaned(memory)
-    summary = judge.summary(answer.rollout_summary) or summary_of(memory, thread, ())
-    slug = slug_of(redact(answer.rollout_slug or "").text) or slug_of(memory.tasks[0].name if memory.tasks else "")
-    return Judged(Stage(tidy(memory), summary, slug), judge.dropped)
-
-
-def with_said(tasks: Sequence[Task], known: RawMemory) -> list[Task]:
-    """Add what the user said outright and the model left out, to the last of the tasks."""
-    there = [bullet.text for task in tasks for bullet in task.preferences if bullet.proof == "said"]
-    quotes = [plain(quote) for text in there for quote in _QUOTED.findall(text)]
-    whole = " ".join(map(plain, there))
-    missing = [
-        bullet
-        for task in known.tasks
-        for bullet in task.preferences
-        if (words := plain(bullet.text)) not in whole and not any(quote in words for quote in quotes)
-    ]
-    if not missing or not tasks:
-        return list(tasks)
-    return [*tasks[:-1], replace(tasks[-1], preferences=(*tasks[-1].preferences, *missing))]
-
-
-class _Judge:
-    """Judges entry by entry; counts what is dropped."""
-
-    def __init__(self, said: Evidence, thread: Thread) -> None:
-        self._said = said
+    def __init__(
+        self, thread: Rollout, means: StageOneDependencies, model: Model, known: RawMemory
+    ) -> None:
         self._thread = thread
-        self._user = dict(said.user)
-        self.dropped = 0
-
-    def task(self, task: Task) -> Task | None:
-        """Return the task with its acceptable entries; None if its name is not acceptable."""
-        if not self.is_harmless(task.name):
-            self.dropped += 1
-            return None
-        own = own_scope(self._thread)
-        return replace(
-            task,
-            group=task.group if self.is_harmless(task.group) else "",
-            scope="directory" if task.scope == "directory" else own,
-            cwd=task.cwd if task.cwd.startswith(self._thread.cwd or "\0") else self._thread.cwd or UNKNOWN,
-            preferences=self._kept(task.preferences, wish=True),
-            knowledge=self._kept(task.knowledge),
-            failures=self._kept(task.failures),
-            references=self._kept(task.references),
-            keywords=tuple(filter(self.is_harmless, task.keywords)),
+        self._means = means
+        self._model = _ErrorRecordingModel(model)
+        self._known = known
+        self._texts = StageOnePrompts(
+            load_prompt("rollouts/stage_one"),
+            load_prompt("rollouts/stage_one_part"),
+            load_prompt("rollouts/stage_one_again"),
         )
+        self._output = (
+            min(means.limits.output, model.window // OUTPUT_SHARE)
+            if model.window
+            else means.limits.output
+        )
+        self._factor = token_factor(model.name)
+        fixed = (
+            estimate_text_tokens(
+                self._texts.task + self._texts.part + self._texts.again, self._factor
+            )
+            + MIN_EVIDENCE_TOKENS
+        )
+        self._room = evidence_budget(model.window, reserved=self._output + fixed)
 
-    def _kept(self, bullets: Sequence[Bullet], *, wish: bool = False) -> tuple[Bullet, ...]:
-        found = [self._bullet(bullet, wish=wish) for bullet in bullets]
-        self.dropped += found.count(None)
-        # Later facts replace earlier ones by their day, so that one without a day has the
-        # session's.
-        return tuple(bullet if bullet.date else replace(bullet, date=day(self._thread.updated)) for bullet in found if bullet is not None)
+    async def run(self, lines: LineFile, gone: TranscriptPass) -> StageOneResult | StageOneFailed:
+        """Return the acceptable part of what the model makes of the session."""
+        size = tokens_to_bytes(self._room, self._factor)
+        parts = await asyncio.to_thread(collect_evidence, lines, gone.weights, size)
+        stage = StageOneResult(RawMemory())
+        for number, rows in enumerate(parts, 1):
+            part = StageOnePart(
+                evidence="", number=number, count=len(parts), before=stage.raw_memory
+            )
+            found = await self._extract_part(part, rows)
+            if isinstance(found, StageOneFailed):
+                return found
+            if not found.stage.memory.is_empty or number == 1:
+                stage = found.stage  # a part without anything new takes nothing back
+        return stage
 
-    def _bullet(self, bullet: Bullet, *, wish: bool) -> Bullet | None:
-        """Return the entry with its verified proof; None if it is not acceptable."""
-        quote, places = self._words_of_user(bullet.text)
-        if places:
-            everywhere = wish and holds_everywhere(quote)
-            return replace(bullet, proof="said", evidence=places[0] or _pointer(bullet.evidence), scope="global" if everywhere else None)
-        if (wish and not self._rests_on_user(bullet)) or not self.is_harmless(bullet.text):
-            return None
-        return replace(bullet, proof="inferred", evidence=_pointer(bullet.evidence), scope=None)
+    async def _extract_part(
+        self, part: StageOnePart, rows: EvidenceRows
+    ) -> JudgedAnswer | StageOneFailed:
+        """Extract one part: shrunk while it is too long, retried once if the answer is unusable."""
+        tries = shrinks = 0
+        room = self._room
+        while True:
+            before = part.before.encode()[
+                : int(tokens_to_bytes(room, self._factor) * EARLIER_MEMORY_SHARE)
+            ].decode("utf-8", "ignore")
+            left = room - estimate_text_tokens(before, self._factor)
+            chosen = rows.select(left, self._factor)
+            if not chosen.shown_rows:
+                return StageOneFailed("the model's window holds none of the session")
+            asked = replace(part, evidence=chosen.text, before=before)
+            receipt = await self._ask_model(asked)
+            if isinstance(self._model.error, ContextTooLong):
+                shrinks += 1
+                room = shrink_budget(room, str(self._model.error))
+                if shrinks > MAX_SHRINKS or room < MIN_EVIDENCE_TOKENS:
+                    return StageOneFailed(
+                        f"the session does not fit the model's window, however little of it is "
+                        f"sent: {receipt.said}"
+                    )
+                continue
+            if receipt.outcome is ForkOutcome.BLOCKED:
+                return StageOneFailed(receipt.said, is_retryable=True, is_over_budget=True)
+            if receipt.outcome not in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT):
+                return StageOneFailed(
+                    receipt.said or "the model gave no answer",
+                    is_retryable=not isinstance(self._model.error, ModelRefused),
+                )
+            self._calibrate(asked)
+            answer = parse_answer(receipt.said)
+            if not isinstance(answer, UnusableAnswer):
+                return await asyncio.to_thread(
+                    judge_answer, answer, chosen.by_speaker, self._known, self._thread
+                )
+            tries += 1
+            part = replace(part, why=answer.why)
+            if tries >= MAX_TRIES:
+                return StageOneFailed(
+                    f"the model's answer was of no use {tries} times: {answer.why}"
+                )
 
-    def _words_of_user(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Return the first quotation in a text that the user did say, and where; the whole text
-        counts as one.
-        """
-        for quote in (*_QUOTED.findall(text), text):
-            places = quoted_in(quote, self._said)
-            if places:
-                return quote, places
-        return "", ()
+    def _calibrate(self, asked: StageOnePart) -> None:
+        """For later parts, trust the provider's token count over an estimate."""
+        sent = build_part_instruction(self._texts, asked, self._thread) + render_part_material(
+            asked
+        )
+        factor = calibrate_factor(
+            self._factor,
+            estimated=estimate_text_tokens(sent, self._factor),
+            counted=self._model.counted,
+        )
+        self._factor = max(self._factor, factor)
 
-    def _rests_on_user(self, bullet: Bullet) -> bool:
-        """Tell whether it names a related user message as evidence; it then stands as an inference,
-        not as the user's words.
-        """
-        words = self._user.get(_pointer(bullet.evidence), "")
-        return bool(words) and not _QUOTED.search(bullet.text) and bears_on(bullet.text, words)
-
-    def is_harmless(self, text: str) -> bool:
-        """Tell whether it gives agents no orders, grants nothing in the user's name, and passes on
-        no order from elsewhere.
-        """
-        if signs_of_orders(text) or grants(text) or waives(text):
-            return False
-        return not any(instructs(sentence) for sentence in borrowed(text, self._said)) if instructs(text) else True
-
-    def summary(self, text: str) -> str:
-        """Return the acceptable lines of a summary."""
-        kept = []
-        for line in redact(neutralise(text[: 2 * SUMMARY])).text.split("\n"):
-            if self.is_harmless(line) or self._words_of_user(line)[1]:
-                kept.append(line.rstrip())
-            else:
-                self.dropped += 1
-        found = "\n".join(kept).strip()[:SUMMARY]
-        return f"{found}\n" if found else ""
-
-
-def _pointer(evidence: str) -> str:
-    found = _LINE.search(evidence)
-    return f"line {found[1]}" if found else ""
+    async def _ask_model(self, asked: StageOnePart) -> Receipt:
+        self._model.error = None
+        spec = ForkSpec(
+            label=EXTRACTION_LABEL,
+            why=EXTRACTION_REASON,
+            instruction=build_part_instruction(self._texts, asked, self._thread),
+            history_summary=await asyncio.to_thread(render_part_material, asked),
+            permission=NoTools(),
+            limits=replace(self._means.limits, turns=1, output=self._output),
+            edit_method=EditMethod.ANSWER,
+            schema=ANSWER_SCHEMA,
+        )
+        means = self._means
+        return await run_with_budget(
+            spec,
+            model=self._model,
+            files=means.files,
+            clock=means.clock,
+            governor=means.governor,
+            record=means.record,
+        )

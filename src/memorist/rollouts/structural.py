@@ -13,39 +13,196 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from memorist.rollouts.cleaning import cleaned
-from memorist.rollouts.deeds import Gathering
-from memorist.rollouts.evidence import pointer
-from memorist.rollouts.meaning import Act
-from memorist.rollouts.raw_memory import REPORTED, UNKNOWN, Bullet, Outcome, RawMemory, Task, render
-from memorist.rollouts.scope import own_scope, project_of
-from memorist.rollouts.summary import files_text, steps_of, summary_of
-from memorist.rollouts.task_note import CHECKS, SHIPPING, Run, TaskNote
-from memorist.session_memory.ledger_commands import Failure
-from memorist.session_memory.paths import relative
-from memorist.session_memory.sections_work import failure_text
-from memorist.session_memory.sentences import shorten
-from memorist.store.thread import Extracted, Thread
+from memorist.core.text import shorten, to_one_line
+from memorist.rollouts.evidence import line_pointer
+from memorist.rollouts.raw_memory import (
+    MAX_ENTRY_CHARACTERS,
+    REPORTED_PREFIX,
+    SECTION_TITLES,
+    UNKNOWN_FOLDER,
+    MemoryBullet,
+    RawMemory,
+    RawMemoryTask,
+    TaskOutcome,
+    render_bullet_mark,
+    render_raw_memory,
+    tidy_raw_memory,
+)
+from memorist.rollouts.task_log import (
+    CHECKS,
+    SHIPPING,
+    CommandRuns,
+    MessageAct,
+    TaskLogBuilder,
+    TaskRecord,
+    default_scope,
+    project_name,
+)
+from memorist.safety.prompt_injection import find_injection_rules
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.secrets import redact
+from memorist.session_memory.structural_work import render_failure
+from memorist.store.rollouts import Rollout, RolloutExtract
+from memorist.transcript.commands import WorkFailure
+from memorist.transcript.tool_calls import display_path
 
-TASKS = 12
+# Remove secrets, scaffold and orders not given by the session's users from what stage one keeps
+# (SF-1 to SF-3). Pure.
+
+
+def clean_raw_memory(memory: RawMemory) -> RawMemory:
+    """Return the memory without secrets and scaffold, and without entries in which tools or agents
+    try to give orders (SF-1 to SF-3).
+    """
+    tasks = []
+    for task in memory.tasks:
+        lists = {
+            field: tuple(
+                bullet
+                for each in getattr(task, field)
+                if (bullet := _clean_bullet(each)) is not None
+            )
+            for field in SECTION_TITLES
+        }
+        words = tuple(map(clean_line, task.keywords))
+        tasks.append(
+            replace(
+                task,
+                name=clean_line(task.name),
+                group=clean_line(task.group),
+                cwd=clean_line(task.cwd),
+                keywords=words,
+                **lists,
+            )
+        )
+    return tidy_raw_memory(
+        replace(
+            memory,
+            description=clean_line(memory.description),
+            task_group=clean_line(memory.task_group),
+            cwd=clean_line(memory.cwd),
+            keywords=tuple(map(clean_line, memory.keywords)),
+            tasks=tuple(tasks),
+        )
+    )
+
+
+def clean_line(text: str) -> str:
+    """Return one line without secrets and scaffold."""
+    return redact(neutralize_markup(to_one_line(text, 2 * MAX_ENTRY_CHARACTERS))).text
+
+
+def _clean_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
+    text = clean_line(bullet.text)
+    if bullet.proof != "said" and find_injection_rules(text):
+        return None
+    return replace(bullet, text=text)
+
+
+# Render a session's summary task by task, from its raw memory and its actions (codex.md section
+# 1.7). Pure.
+
+
+MAX_SHOWN_FILES = 12
+
+
+def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
+    """Describe what was done, in a few lines."""
+    steps = [
+        f"The user asked: “{shorten(each.text, 300)}”{_line_mark(each.line)}"
+        for each in note.requests
+        if each.act in (MessageAct.BEGINS, MessageAct.GOES_ON)
+    ][:6]
+    if note.edited:
+        steps.append(f"Changed {render_changed_files(note, cwd)}")
+    checks = [
+        f"`{shorten(command, 80)}` {'passed' if ok else 'failed'}"
+        for ok, _, command in note.checks.values()
+    ]
+    if checks:
+        steps.append(f"Last of each kind of command: {'; '.join(checks)}")
+    if note.interrupted:
+        steps.append("The user stopped the agent on the way")
+    if note.accept_order > note.complaint_order:
+        steps.append("The user accepted the work")
+    elif note.complaint_order >= 0:
+        steps.append("The user put the work right, and did not accept it afterwards")
+    return [clean_line(step) for step in steps]
+
+
+def render_changed_files(note: TaskRecord, cwd: str) -> str:
+    """Render the changed files, most changed first."""
+    paths = sorted(note.edited, key=lambda path: -note.edited[path])
+    more = f" and {len(paths) - MAX_SHOWN_FILES} more" if len(paths) > MAX_SHOWN_FILES else ""
+    return ", ".join(f"`{display_path(path, cwd)}`" for path in paths[:MAX_SHOWN_FILES]) + more
+
+
+def render_session_summary(
+    memory: RawMemory, thread: Rollout, steps: Sequence[Sequence[str]]
+) -> str:
+    """Render the text; `steps` are those of each task. Empty if the raw memory says nothing."""
+    if memory.is_empty:
+        return ""
+    branch = clean_line(thread.branch) or UNKNOWN_FOLDER
+    lines = [
+        f"# {memory.description}",
+        "",
+        f"Rollout context: folder {memory.cwd}, branch {branch}, recorded by {thread.format}",
+        "",
+    ]
+    for number, task in enumerate(memory.tasks, 1):
+        lines += [f"## Task {number}: {task.name}", f"Outcome: {task.outcome}", ""]
+        lines += _list_bullets("Preference signals:", task.preferences)
+        if number <= len(steps) and steps[number - 1]:
+            lines += ["Key steps:", *(f"- {step}" for step in steps[number - 1]), ""]
+        lines += _list_bullets("Failures and how to do differently:", task.failures)
+        lines += _list_bullets("Reusable knowledge:", task.knowledge)
+        if task.references:
+            lines += [
+                "References:",
+                *(
+                    f"{at}. {render_bullet_mark(each)} {each.text}"
+                    for at, each in enumerate(task.references, 1)
+                ),
+                "",
+            ]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _list_bullets(title: str, bullets: Sequence[MemoryBullet]) -> list[str]:
+    return (
+        [title, *(f"- {render_bullet_mark(each)} {each.text}" for each in bullets), ""]
+        if bullets
+        else []
+    )
+
+
+def _line_mark(number: int) -> str:
+    return f" ({line_pointer(number)})" if number else ""
+
+
+MAX_MEMORY_TASKS = 12
 """Tasks of one raw memory: the most informative ones, in order."""
-CARRIED = 100
+MAX_CARRIED_PREFERENCES = 100
 """Newest preferences of omitted tasks, kept with the last listed task."""
-PROVEN = 6
+MAX_PROVEN_ENTRIES = 6
 """Working commands, and failures, per task."""
-NAME = 110
-REPORT = 60
+MAX_NAME_CHARACTERS = 110
+MIN_REPORT_CHARACTERS = 60
 """Minimum characters of a report that says anything."""
-SLUG = 60
+MAX_SLUG_CHARACTERS = 60
 """Characters of a slug (codex.md section 1.4)."""
 
 _PLAN = re.compile(r"(?:please )?implement (?:the|this) (?:following )?plan:?\s*", re.IGNORECASE)
 _HEADING = re.compile(r"#+\s*(?:plan:|fix:)?\s*(.+?)(?: ## | # |$)", re.IGNORECASE)
 _LINK = re.compile(r"https?://\S*?([\w.-]+(?:/[\w.-]+){0,2})/?(?=\s|$)")
 _LEAD = re.compile(
-    r"(?:(?:ok(?:ay)?|so|hey|hi|hello|well|and|now|also|please|pls|great|yes|thanks)[,:!.]? +)*(?:(?:can|could|would|will) you (?:please |also )?|please "
-    r"|i(?:['’]d| would) like you to |i want you to |let['’]?s |we (?:now )?need to |i need you to )?",
+    r"(?:(?:ok(?:ay)?|so|hey|hi|hello|well|and|now|also|please|pls|great|yes|thanks)"
+    r"[,:!.]? +)*(?:(?:can|could|would|will) you (?:please |also )?|please "
+    r"|i(?:['’]d| would) like you to |i want you to |let['’]?s |we (?:now )?need to |i need "
+    r"you to )?",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s")
@@ -53,7 +210,7 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _SUBJECT = re.compile(r"\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] ([^;]+)")
 
 
-class Stage(Struct, frozen=True):
+class StageOneResult(Struct, frozen=True):
     """Stage one's result: raw memory as a value, and the two texts."""
 
     memory: RawMemory
@@ -63,40 +220,54 @@ class Stage(Struct, frozen=True):
     @property
     def raw_memory(self) -> str:
         """The text of the raw memory."""
-        return render(self.memory)
+        return render_raw_memory(self.memory)
 
 
-def structural(gathered: Gathering, thread: Thread) -> Stage:
+def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageOneResult:
     """Build what the session proves; empty if nothing was asked, or nothing was answered."""
-    notes = [task for task in gathered.tasks if task.asked]
-    if not notes or not gathered.spoke:
-        return Stage(RawMemory())
-    chosen = {id(each) for each in sorted(notes, key=lambda each: (-each.weight, -each.number))[:TASKS]}
+    notes = [task for task in task_log.tasks if task.requests]
+    if not notes or not task_log.user_spoke:
+        return StageOneResult(RawMemory())
+    chosen = {
+        id(each)
+        for each in sorted(notes, key=lambda each: (-each.weight, -each.number))[:MAX_MEMORY_TASKS]
+    }
     kept = [each for each in notes if id(each) in chosen]
     # What the user said for later is never lost with the task in which it was said.
     carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
-    kept[-1].preferences = [*carried[-CARRIED:], *kept[-1].preferences]
-    tasks = [_task(each, thread, [failure for failure in gathered.commands.failures if failure.turn == each.number]) for each in kept]
-    memory = cleaned(
+    kept[-1].preferences = [*carried[-MAX_CARRIED_PREFERENCES:], *kept[-1].preferences]
+    tasks = [
+        _build_task(
+            each,
+            thread,
+            [failure for failure in task_log.commands.failures if failure.turn == each.number],
+        )
+        for each in kept
+    ]
+    memory = clean_raw_memory(
         RawMemory(
-            description=_description(tasks),
-            task_group=project_of(thread),
-            outcome=overall([task.outcome for task in tasks]),
-            cwd=thread.cwd or UNKNOWN,
-            keywords=_keywords(tasks),
+            description=_describe_tasks(tasks),
+            task_group=project_name(thread),
+            outcome=combine_outcomes([task.outcome for task in tasks]),
+            cwd=thread.cwd or UNKNOWN_FOLDER,
+            keywords=_collect_keywords(tasks),
             tasks=tuple(tasks),
         )
     )
-    if memory.empty:
-        return Stage(RawMemory())
-    steps = [steps_of(each, thread.cwd) for each in kept]
-    return Stage(memory, summary_of(memory, thread, steps), slug_of(memory.tasks[0].name if memory.tasks else ""))
+    if memory.is_empty:
+        return StageOneResult(RawMemory())
+    steps = [describe_steps(each, thread.cwd) for each in kept]
+    return StageOneResult(
+        memory,
+        render_session_summary(memory, thread, steps),
+        slugify(memory.tasks[0].name if memory.tasks else ""),
+    )
 
 
-def extracted(stage: Stage, thread: Thread, *, now: float) -> Extracted:
+def to_extracted(stage: StageOneResult, thread: Rollout, *, now: float) -> RolloutExtract:
     """Return the stored form of a result; `now` in seconds since the epoch."""
-    empty = stage.memory.empty
-    return Extracted(
+    empty = stage.memory.is_empty
+    return RolloutExtract(
         thread=thread.id,
         updated=thread.updated,
         raw_memory="" if empty else stage.raw_memory,
@@ -110,22 +281,29 @@ def extracted(stage: Stage, thread: Thread, *, now: float) -> Extracted:
     )
 
 
-def outcome_of(task: TaskNote) -> Outcome:
+def derive_outcome(task: TaskRecord) -> TaskOutcome:
     """Return a task's outcome, as far as it is proven."""
     failed = any(not ok for ok, _, _ in task.checks.values())
-    checked = any(ok and when > task.edit_order and kind in CHECKS for kind, (ok, when, _) in task.checks.items())
+    checked = any(
+        ok and when > task.edit_order and kind in CHECKS
+        for kind, (ok, when, _) in task.checks.items()
+    )
     shipped = any(ok and kind in SHIPPING for kind, (ok, _, _) in task.checks.items())
     done = max((when for ok, when, _ in task.checks.values() if ok), default=-1)
     if task.complaint_order > max(task.accept_order, done):
         return "fail" if failed else "uncertain"
     if failed:
         return "partial" if shipped or checked or task.accept_order > 0 else "fail"
-    if shipped or task.accept_order > max(0, task.complaint_order) or (checked and task.edit_order >= 0):
+    if (
+        shipped
+        or task.accept_order > max(0, task.complaint_order)
+        or (checked and task.edit_order >= 0)
+    ):
         return "success"
     return "uncertain"
 
 
-def overall(outcomes: Sequence[Outcome]) -> Outcome:
+def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
     """Return a session's outcome from its tasks': the common one, otherwise partial if something
     succeeded.
     """
@@ -135,45 +313,72 @@ def overall(outcomes: Sequence[Outcome]) -> Outcome:
     return "partial" if found & {"success", "partial"} else "uncertain"
 
 
-def _task(note: TaskNote, thread: Thread, failures: Sequence[Failure]) -> Task:
-    failed = [failure for failure in failures if failure.kind not in ("look", "refused") and (failure.line or failure.mended_by)]
-    named = [each for each in failed if each.mended_by] + [each for each in failed if not each.mended_by and each.kind != "edit"]
+def _build_task(
+    note: TaskRecord, thread: Rollout, failures: Sequence[WorkFailure]
+) -> RawMemoryTask:
+    failed = [
+        failure
+        for failure in failures
+        if failure.kind not in ("look", "refused") and (failure.line or failure.resolved_by)
+    ]
+    named = [each for each in failed if each.resolved_by] + [
+        each for each in failed if not each.resolved_by and each.kind != "edit"
+    ]
     cwd = thread.cwd
-    return Task(
+    return RawMemoryTask(
         name=task_name(note),
-        group=project_of(thread),
-        outcome=outcome_of(note),
-        scope=own_scope(thread),
-        cwd=cwd or UNKNOWN,
+        group=project_name(thread),
+        outcome=derive_outcome(note),
+        scope=default_scope(thread),
+        cwd=cwd or UNKNOWN_FOLDER,
         preferences=tuple(note.preferences),
-        knowledge=(*note.decided, *_worked(note), *_reported(note)),
-        failures=(*note.corrected, *(Bullet(text=failure_text(each, cwd), proof="proved", date=note.date) for each in named[-PROVEN:])),
-        references=_references(note, cwd),
-        keywords=tuple(relative(path, cwd).rsplit("/", 1)[-1] for path in list(note.edited)[:8]),
+        knowledge=(*note.decided, *_working_commands(note), *_reported_bullets(note)),
+        failures=(
+            *note.corrected,
+            *(
+                MemoryBullet(text=render_failure(each, cwd), proof="proved", date=note.date)
+                for each in named[-MAX_PROVEN_ENTRIES:]
+            ),
+        ),
+        references=_reference_bullets(note, cwd),
+        keywords=tuple(
+            display_path(path, cwd).rsplit("/", 1)[-1] for path in list(note.edited)[:8]
+        ),
     )
 
 
-def task_name(note: TaskNote) -> str:
+def task_name(note: TaskRecord) -> str:
     """Name the user's request in one line: its first sentence, or the heading of a plan."""
-    text = next((each.text for each in note.asked if each.act in (Act.BEGINS, Act.GOES_ON)), note.asked[0].text)
+    text = next(
+        (
+            each.text
+            for each in note.requests
+            if each.act in (MessageAct.BEGINS, MessageAct.GOES_ON)
+        ),
+        note.requests[0].text,
+    )
     plan = _PLAN.match(text)
     if plan:
         heading = _HEADING.match(text[plan.end() :])
         text = heading[1] if heading else text[plan.end() :]
-    elif text.endswith(" …") and (subject := next((found[1] for what, _ in note.commits if (found := _SUBJECT.match(what))), "")):
+    elif text.endswith(" …") and (
+        subject := next(
+            (found[1] for what, _ in note.commits if (found := _SUBJECT.match(what))), ""
+        )
+    ):
         text = subject  # a pasted page tells its purpose nowhere near its beginning
     lead = _LEAD.match(text)
     text = _LINK.sub(r"\1", (text[lead.end() :] if lead else "") or text)
     parts = _SENTENCE.split(text)
     name = parts[0]
     for part in parts[1:]:
-        if len(name) >= NAME // 2:
+        if len(name) >= MAX_NAME_CHARACTERS // 2:
             break
         name = f"{name} {part}"
-    return shorten(name, NAME)
+    return shorten(name, MAX_NAME_CHARACTERS)
 
 
-def _worked(note: TaskNote) -> list[Bullet]:
+def _working_commands(note: TaskRecord) -> list[MemoryBullet]:
     """Return the commands worth reusing: checks, builds and installs that passed, and what ran more
     than once.
     """
@@ -182,56 +387,79 @@ def _worked(note: TaskNote) -> list[Bullet]:
         for text, run in note.runs.items()
         if run.last is not None
         and run.last.ok
-        and ((run.kind in CHECKS or run.kind in ("format", "install")) or (run.kind == "run" and run.runs > 1 and len(text) < NAME))
+        and (
+            (run.kind in CHECKS or run.kind in ("format", "install"))
+            or (run.kind == "run" and run.runs > 1 and len(text) < MAX_NAME_CHARACTERS)
+        )
     ]
     found.sort(key=lambda pair: (pair[1].kind == "run", -pair[1].runs, pair[1].order))
-    return [_proved(f"{_named(run)}: `{shorten(text, 120)}`{_counts(run)}", run.line, note) for text, run in found[:PROVEN]]
+    return [
+        _proven_bullet(
+            f"{_command_name(run)}: `{shorten(text, 120)}`{_run_counts(run)}", run.line, note
+        )
+        for text, run in found[:MAX_PROVEN_ENTRIES]
+    ]
 
 
-_WORKED = {
+_WORKED_PHRASES = {
     "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with", "build": "Built with", "format": "Formatted with",
     "install": "Installed with",
 }  # fmt: skip
 
 
-def _named(run: Run) -> str:
-    return _WORKED.get(run.kind, "Ran")
+def _command_name(run: CommandRuns) -> str:
+    return _WORKED_PHRASES.get(run.kind, "Ran")
 
 
-def _counts(run: Run) -> str:
+def _run_counts(run: CommandRuns) -> str:
     failed = f"; failed {run.failures} of {run.runs} times" if run.failures else ""
     telling = f" → {run.last.line}" if run.last and run.last.line else ""
     return f"{telling}{failed}"
 
 
-def _proved(text: str, at: int, note: TaskNote) -> Bullet:
-    return Bullet(text=text, proof="proved", date=note.date, evidence=pointer(at))
+def _proven_bullet(text: str, at: int, note: TaskRecord) -> MemoryBullet:
+    return MemoryBullet(text=text, proof="proved", date=note.date, evidence=line_pointer(at))
 
 
-def _reported(note: TaskNote) -> list[Bullet]:
+def _reported_bullets(note: TaskRecord) -> list[MemoryBullet]:
     """Return the agent's last words, marked as a report."""
-    found = [(text, at) for text, at in note.endings if len(text) >= REPORT]
-    return [Bullet(text=f"{REPORTED}{text}", proof="inferred", date=note.date, evidence=pointer(at)) for text, at in found]
+    found = [(text, at) for text, at in note.endings if len(text) >= MIN_REPORT_CHARACTERS]
+    return [
+        MemoryBullet(
+            text=f"{REPORTED_PREFIX}{text}",
+            proof="inferred",
+            date=note.date,
+            evidence=line_pointer(at),
+        )
+        for text, at in found
+    ]
 
 
-def _references(note: TaskNote, cwd: str) -> tuple[Bullet, ...]:
-    found = [Bullet(text=link, proof="said", date=note.date, evidence=pointer(at)) for link, at in list(note.links.items())[:8]]
+def _reference_bullets(note: TaskRecord, cwd: str) -> tuple[MemoryBullet, ...]:
+    found = [
+        MemoryBullet(text=link, proof="said", date=note.date, evidence=line_pointer(at))
+        for link, at in list(note.links.items())[:8]
+    ]
     if note.edited:
-        found.append(Bullet(text=f"Changed: {files_text(note, cwd)}", proof="proved", date=note.date))
-    found += [_proved(f"Committed: {what}", at, note) for what, at in note.commits[-4:]]
+        found.append(
+            MemoryBullet(
+                text=f"Changed: {render_changed_files(note, cwd)}", proof="proved", date=note.date
+            )
+        )
+    found += [_proven_bullet(f"Committed: {what}", at, note) for what, at in note.commits[-4:]]
     return tuple(found)
 
 
-def _description(tasks: Sequence[Task]) -> str:
+def _describe_tasks(tasks: Sequence[RawMemoryTask]) -> str:
     names = [shorten(task.name, 80) for task in tasks if task.name]
     more = f" (and {len(names) - 3} more)" if len(names) > 3 else ""
     return shorten("; ".join(names[:3]), 260) + more
 
 
-def _keywords(tasks: Sequence[Task]) -> tuple[str, ...]:
+def _collect_keywords(tasks: Sequence[RawMemoryTask]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for task in tasks for word in task.keywords))[:20]
 
 
-def slug_of(name: str) -> str:
+def slugify(name: str) -> str:
     """Return a slug of a name: lower case ASCII letters and digits, joined by underscores."""
-    return _NOT_SLUG.sub("_", name.lower())[:SLUG].strip("_")
+    return _NOT_SLUG.sub("_", name.lower())[:MAX_SLUG_CHARACTERS].strip("_")

@@ -1,1 +1,3 @@
-"""Session memory: structured notes of the running session, kept up to date while it runs (SM-1 to SM-14)."""
+"""Session memory: structured notes of the running session, kept up to date while it runs (SM-1 to
+SM-14).
+"""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from msgspec import Struct
 
-from memorist.session_memory.settings import SessionMemorySettings
+from memorist.core.messages import Message, OpenToolCalls, Origin, Usage
+from memorist.core.tokens import ContextMeter, token_factor
+from memorist.formats.transcript import SessionHead
+from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource
+from memorist.transcript.ledger import TranscriptLedger
 
 
-class Host(Struct, frozen=True, kw_only=True):
+class HostInfo(Struct, frozen=True, kw_only=True):
     """The host's own description, as last known; reading it never waits (SM-1)."""
 
     remote: bool = False
@@ -21,7 +27,7 @@ class Host(Struct, frozen=True, kw_only=True):
     """It is the main agent; subagents do not dream."""
 
 
-class Progress(Struct, frozen=True, kw_only=True):
+class NotesProgress(Struct, frozen=True, kw_only=True):
     """What happened since the last update."""
 
     tokens: int
@@ -34,19 +40,19 @@ class Progress(Struct, frozen=True, kw_only=True):
     """The newest reply holds tool calls: the turn goes on."""
 
 
-class Due(Struct, frozen=True):
+class NotesDue(Struct, frozen=True):
     """An update is due, and why, in one clause for the user."""
 
     why: str
     tokens: int
 
 
-def allowed(host: Host, settings: SessionMemorySettings) -> bool:
+def are_notes_allowed(host: HostInfo, settings: SessionMemorySettings) -> bool:
     """Whether notes are kept at all for this host (SM-1)."""
     return settings.enabled and host.auto_compact and not host.remote
 
 
-def due(progress: Progress, settings: SessionMemorySettings) -> Due | None:
+def check_due(progress: NotesProgress, settings: SessionMemorySettings) -> NotesDue | None:
     """Whether the notes are due now.
 
     The context must have reached the start size and must have grown since the last update; then
@@ -62,5 +68,159 @@ def due(progress: Progress, settings: SessionMemorySettings) -> Due | None:
     if progress.calls < settings.tool_calls and progress.last_turn_called:
         return None
     reason = f"{progress.calls} tool calls" if progress.last_turn_called else "a natural break"
-    size = f"the context reached {progress.tokens:,} tokens" if first else f"the context grew by {growth:,} tokens"
-    return Due(why=f"{size}, with {reason}", tokens=progress.tokens)
+    size = (
+        f"the context reached {progress.tokens:,} tokens"
+        if first
+        else f"the context grew by {growth:,} tokens"
+    )
+    return NotesDue(why=f"{size}, with {reason}", tokens=progress.tokens)
+
+
+# Track a conversation message by message and report when its notes are due. Pure: no file, clock
+# or model.
+
+
+NEWEST_MESSAGES = 24
+"""Messages kept for a brief; about one page of conversation."""
+
+
+class ConversationTracker:
+    """The state a running session needs for its notes. The cost per message does not depend on the
+    length of the conversation.
+
+    Due notes are checked once per reply: when its usage is known, when a measurement arrives, or,
+    where neither comes, when the next message of another speaker shows that the reply has ended.
+    """
+
+    def __init__(self, settings: SessionMemorySettingsSource, factor: float = 1.0) -> None:
+        self._settings = settings
+        self.meter = ContextMeter(factor)
+        self.ledger = TranscriptLedger()
+        self.messages = 0
+        self.turns = 0
+        self.peak_tokens = 0
+        self.newest_messages: deque[Message] = deque(maxlen=NEWEST_MESSAGES)
+        """The newest messages, oldest first."""
+        self.last_complete_message = ""
+        """Id of the newest message after which no tool call was open (SM-10)."""
+        self._open = OpenToolCalls()
+        self._model: str | None = None
+        self._tokens_at_update = 0
+        self._calls = 0
+        self._reply_calls = 0
+        self._in_reply = False
+        self._check_pending = False
+
+    @property
+    def tokens(self) -> int:
+        """Current size of the context."""
+        return self.meter.tokens
+
+    @property
+    def open_calls(self) -> OpenToolCalls:
+        """Tool calls without a result."""
+        return self._open
+
+    def on_head(self, head: SessionHead) -> None:
+        """Take over what the transcript's head says of the session."""
+        self.ledger.cwd = head.cwd or self.ledger.cwd
+        self.ledger.title = head.title or self.ledger.title
+        self.ledger.branch = head.branch or self.ledger.branch
+        if head.model:
+            self.meter.factor = token_factor(head.model)
+
+    def on_message(self, message: Message) -> NotesDue | None:
+        """Add one message; the notes may be due before it (the reply that it ends) or after it (its
+        usage is known).
+        """
+        is_model = message.origin is Origin.MODEL
+        before = None
+        if not is_model and self._in_reply:
+            before = self._check_due() if self._check_pending else None
+            self._in_reply = False
+        if message.model is not None and message.model != self._model:
+            self._model = message.model
+            self.meter.factor = token_factor(message.model)
+        self._count_message(message, is_model=is_model)
+        if is_model and message.usage is not None:
+            return self._check_due() or before
+        return before
+
+    def _count_message(self, message: Message, *, is_model: bool) -> None:
+        self.messages += 1
+        self.newest_messages.append(message)
+        self.meter.add(message)
+        self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
+        self.ledger.add(message)
+        self._open.add(message)
+        if is_model:
+            if not self._in_reply:
+                self._reply_calls = 0
+            self._in_reply = self._check_pending = True
+            calls = len(message.tool_uses)
+            self._reply_calls += calls
+            self._calls += calls
+        elif message.origin is Origin.USER and not message.tool_results:
+            self.turns += 1
+        if not self._open:
+            self.last_complete_message = message.id
+
+    def on_measurement(self, context: int) -> NotesDue | None:
+        """The provider's own token count arrived separately from a message."""
+        self.meter.record_measurement(context)
+        self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
+        return self._check_due()
+
+    def on_reply_end(self, usage: Usage) -> NotesDue | None:
+        """A live reply is complete. Its usage counts if none of its messages carried it."""
+        if not self._check_pending:
+            return None
+        return self.on_measurement(usage.context) if usage.context else self._check_due()
+
+    def on_turn_end(self) -> NotesDue | None:
+        """The host reports that the reply had no tool calls."""
+        self._reply_calls = 0
+        return self._check_due()
+
+    def _check_due(self) -> NotesDue | None:
+        self._check_pending = False
+        return check_due(self.progress, self._settings())
+
+    @property
+    def progress(self) -> NotesProgress:
+        """The input of the trigger's decision."""
+        return NotesProgress(
+            tokens=self.tokens,
+            tokens_at_update=self._tokens_at_update,
+            calls=self._calls,
+            last_turn_called=self._reply_calls > 0,
+        )
+
+    def on_notes_updated(self, tokens: int) -> None:
+        """The notes were updated when the context had this size."""
+        self._tokens_at_update = max(1, tokens)
+        self._calls = 0
+
+    def on_results_cleared(self, tokens: int) -> None:
+        """In a replay: old results were cleared that the recorded agent's later usage still counts."""
+        self.meter.subtract(tokens)
+
+    def on_history_replaced(
+        self, kept: tuple[Message, ...] = (), *, measured_before: bool = False
+    ) -> None:
+        """A compaction replaced the history. Growth counts from the new size, since the notes
+        covered what was removed.
+
+        With `measured_before`, later usage is that of a recorded agent that did not compact here;
+        the freed tokens are subtracted from it.
+        """
+        before = self.tokens
+        self._open.clear()
+        self.meter.reset()
+        for message in kept:
+            self.meter.add(message, measure=False)
+        if measured_before:
+            self.meter.subtracted += max(0, before - self.meter.tokens)
+        if self._tokens_at_update:
+            self._tokens_at_update = max(1, self.meter.tokens)
+        self.ledger.on_compaction(before)

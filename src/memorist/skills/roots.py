@@ -6,27 +6,34 @@ section 11.4 for `.claude/skills`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
+import json
+import os
+import re
+import stat
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
-from memorist.skills.skill import Scope
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.skills.skill import SkillProblem, SkillScope
 
 PROJECT_FOLDERS = (".agents/skills", ".codex/skills", ".claude/skills")
 """Relative to each folder from the project's root to the working folder."""
 
 
-class Root(Struct, frozen=True):
+class SkillRoot(Struct, frozen=True):
     """A folder to search."""
 
     path: str
-    scope: Scope
+    scope: SkillScope
     plugin: str = ""
     """The plugin that it belongs to: its skills are named `PLUGIN:NAME`."""
 
 
-class Places(Struct, frozen=True, kw_only=True):
+class SkillLocations(Struct, frozen=True, kw_only=True):
     """The absolute folders from which roots are derived; an empty one gives no roots."""
 
     project: str = ""
@@ -39,42 +46,468 @@ class Places(Struct, frozen=True, kw_only=True):
     system: tuple[str, ...] = ("/etc/codex/skills",)
 
 
-def roots(places: Places, extra: Sequence[str] = (), plugins: Sequence[Root] = ()) -> tuple[Root, ...]:
+def list_skill_roots(
+    locations: SkillLocations,
+    extra_folders: Sequence[str] = (),
+    plugin_roots: Sequence[SkillRoot] = (),
+) -> tuple[SkillRoot, ...]:
     """Return every root once: the project's, then the user's with those of plugins, then the
     system's.
 
     They need not exist.
     """
-    found = [Root(f"{folder}/{name}", "project") for folder in _between(places.project, places.cwd) for name in PROJECT_FOLDERS]
-    user = [
-        (places.home, ".agents/skills"),
-        (places.codex_home, "skills"),
-        (places.claude_home, "skills"),
-        (places.memorist_home, "skills"),
+    found = [
+        SkillRoot(f"{folder}/{name}", "project")
+        for folder in _list_folders_between(locations.project, locations.cwd)
+        for name in PROJECT_FOLDERS
     ]
-    found += [Root(f"{_plain(folder)}/{name}", "user") for folder, name in user if folder]
-    found += [*(Root(_plain(folder), "user") for folder in extra), *plugins]
-    if places.codex_home:
-        found.append(Root(f"{_plain(places.codex_home)}/skills/.system", "system"))
-    found += [Root(_plain(folder), "system") for folder in places.system]
-    once: dict[str, Root] = {}
+    user = [
+        (locations.home, ".agents/skills"),
+        (locations.codex_home, "skills"),
+        (locations.claude_home, "skills"),
+        (locations.memorist_home, "skills"),
+    ]
+    found += [
+        SkillRoot(f"{_normalize_path(folder)}/{name}", "user") for folder, name in user if folder
+    ]
+    found += [
+        *(SkillRoot(_normalize_path(folder), "user") for folder in extra_folders),
+        *plugin_roots,
+    ]
+    if locations.codex_home:
+        found.append(SkillRoot(f"{_normalize_path(locations.codex_home)}/skills/.system", "system"))
+    found += [SkillRoot(_normalize_path(folder), "system") for folder in locations.system]
+    once: dict[str, SkillRoot] = {}
     for root in found:
         once.setdefault(root.path, root)
     return tuple(once.values())
 
 
-def _plain(path: str) -> str:
+def _normalize_path(path: str) -> str:
     """Normalise a path: no doubled slashes, single dots or trailing slash."""
     return str(PurePosixPath(path))
 
 
-def _between(top: str, bottom: str) -> Iterable[str]:
+def _list_folders_between(top: str, bottom: str) -> Iterable[str]:
     """Return the folders from `top` down to `bottom`; only `bottom` where it is not below `top`."""
     if not top or not bottom:
-        return [_plain(folder) for folder in (top, bottom) if folder]
-    low, high = _plain(bottom), _plain(top)
+        return [_normalize_path(folder) for folder in (top, bottom) if folder]
+    low, high = _normalize_path(bottom), _normalize_path(top)
     above = high.rstrip("/")
     if low != high and not low.startswith(f"{above}/"):
         return [low]
     names = low[len(above) + 1 :].split("/") if low != high else []
     return ["/".join((above, *names[:count])) or "/" for count in range(len(names) + 1)]
+
+
+# Folder listings and file facts for skill discovery, with a cache of unchanged folders.
+
+
+SETTLED_NANOSECONDS = 2_000_000_000
+"""Age from which a folder's modification time vouches for its names: within one tick of the file
+system's clock it may change twice. Our choice; the coarsest clock in use, FAT's, ticks every two
+seconds.
+"""
+
+
+_READ_CHUNK = 65_536
+"""Bytes per read: more than nearly every skill has."""
+
+
+class SkillFileFacts(Struct, frozen=True):
+    """A file's real path, size in bytes, and modification time in nanoseconds."""
+
+    path: str
+    size: int
+    changed: int
+
+
+class FolderListings:
+    """Cached listings of folders, by real path."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, dict[str, str]]] = {}
+
+    def list_names(self, folder: str, limit: int) -> dict[str, str]:
+        """Return at most `limit` names in a folder, each with its kind: `folder`, `link`, or empty.
+
+        Raises OSError.
+        """
+        changed = os.lstat(folder).st_mtime_ns
+        known = self._known.get(folder)
+        if known is not None and known[0] == changed and len(known[1]) <= limit:
+            return known[1]
+        found = _scan_folder(folder, limit)
+        if len(found) < limit and time.time_ns() - changed > SETTLED_NANOSECONDS:
+            self._known[folder] = changed, found
+        else:
+            self._known.pop(folder, None)
+        return found
+
+
+def _scan_folder(folder: str, limit: int) -> dict[str, str]:
+    found: dict[str, str] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if len(found) >= limit:
+                break
+            found[entry.name] = (
+                "folder"
+                if entry.is_dir(follow_symlinks=False)
+                else "link"
+                if entry.is_symlink()
+                else ""
+            )
+    return found
+
+
+def list_subfolders(
+    folder: str, names: Mapping[str, str], *, follow: bool
+) -> list[tuple[str, bool]]:
+    """List the real paths of a folder's visible subfolders, each with whether a link leads to it."""
+    found = []
+    top = folder.rstrip("/")
+    for name, kind in sorted(names.items()):
+        if not kind or name.startswith("."):
+            continue
+        path = f"{top}/{name}"
+        if kind == "folder":
+            found.append((path, False))
+        elif follow and Path(path).is_dir():
+            found.append((os.path.realpath(path), True))
+    return found
+
+
+def path_exists(path: str) -> bool:
+    """Whether something has this name, even a dangling link.
+
+    Most roots do not exist, and this is far cheaper than resolving real paths.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def read_file_facts(path: str) -> SkillFileFacts | str:
+    """Return the facts of a file, following links; or why it is no regular file. Raises OSError."""
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        path = os.path.realpath(path, strict=True)
+        found = os.lstat(path)
+    return (
+        SkillFileFacts(path, found.st_size, found.st_mtime_ns)
+        if stat.S_ISREG(found.st_mode)
+        else "it is no ordinary file"
+    )
+
+
+def read_limited_text(path: str, limit: int) -> str:
+    """Read at most `limit` bytes of a file as text. Raises OSError."""
+    # O_NONBLOCK: the file may have become a pipe meanwhile, on which open would block.
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        parts, left = [], limit
+        while left > 0:
+            asked = min(left, _READ_CHUNK)
+            part = os.read(file, asked)
+            parts.append(part)
+            left -= len(part)
+            if len(part) < asked:  # short read: end of a regular file
+                break
+    finally:
+        os.close(file)
+    return b"".join(parts).decode("utf-8", "replace")
+
+
+def printable_path(path: str) -> str:
+    """Return the path with a replacement character for each byte that is not UTF-8."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "replace")
+
+
+def describe_error(error: Exception) -> str:
+    """Describe an error in the system's words."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+# Parse the files about plugins: manifests, Claude Code's installed and enabled plugins, Codex's
+# settings.
+
+
+MANIFEST_PATHS = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json")
+"""Relative to a plugin's folder; the first that exists counts."""
+
+MAX_PLUGIN_NAME_CHARS = 64
+"""Characters of a plugin's name (codex.md section 4.1: a qualified name has twice as many as a
+plain one).
+"""
+
+LOCAL_VERSION = "local"
+"""The version that is preferred to any other."""
+
+_PATH_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._+-]{1,128}")
+_MAX_MANIFEST_FOLDERS = 32
+
+
+class PluginManifest(Struct, frozen=True):
+    """A plugin's manifest. `problem` says why it is unusable; the name is then empty."""
+
+    name: str = ""
+    folders: tuple[str, ...] = ()
+    """Folders of skills besides `skills`, relative to the plugin's."""
+    problem: str = ""
+
+
+def parse_plugin_manifest(text: str, folder_name: str) -> PluginManifest:
+    """Parse a `plugin.json`. The name defaults to that of its folder. Never raises."""
+    found, problem = _parse_json_object(text)
+    if problem:
+        return PluginManifest(problem=problem)
+    given = found.get("name")
+    name = "".join(strip_hidden_characters(given).split()) if isinstance(given, str) else ""
+    name = name or strip_hidden_characters(folder_name)
+    if not name or ":" in name or len(name) > MAX_PLUGIN_NAME_CHARS or not name.isprintable():
+        return PluginManifest(
+            problem=f"its name is no plain one of at most {MAX_PLUGIN_NAME_CHARS} characters"
+        )
+    listed = found.get("skills")
+    paths = [listed] if isinstance(listed, str) else listed if isinstance(listed, list) else []
+    inside = [
+        path
+        for path in paths
+        if isinstance(path, str)
+        and path.startswith("./")
+        and ".." not in path.split("/")
+        and "\0" not in path
+    ]
+    return PluginManifest(
+        name, tuple(dict.fromkeys(path[2:].strip("/") for path in inside[:_MAX_MANIFEST_FOLDERS]))
+    )
+
+
+def parse_installed_plugins(text: str, project: str) -> tuple[dict[str, str], str]:
+    """Parse Claude Code's `installed_plugins.json`.
+
+    Returns the folder of each plugin of this project by `PLUGIN@MARKETPLACE`, and the file's
+    problem. Plugins installed for other projects are left out; an installation for this project
+    precedes a global one.
+    """
+    found, problem = _parse_json_object(text)
+    plugins = found.get("plugins")
+    places = {}
+    for key, given in plugins.items() if isinstance(plugins, dict) else ():
+        entries = [
+            entry
+            for entry in (given if isinstance(given, list) else [given])
+            if isinstance(entry, dict)
+        ]
+        own = [entry for entry in entries if entry.get("projectPath") == project]
+        common = [entry for entry in entries if not entry.get("projectPath")]
+        path = next(
+            (
+                path
+                for entry in (*own, *common)
+                if isinstance(path := entry.get("installPath"), str) and path
+            ),
+            "",
+        )
+        if path:
+            places[key] = path
+    return places, problem
+
+
+def parse_enabled_plugins(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the plugins enabled by `enabledPlugins` in these Claude Code settings; the last file
+    wins.
+    """
+    state: dict[str, bool] = {}
+    for text in texts:
+        given = _parse_json_object(text)[0].get("enabledPlugins")
+        state |= (
+            {key: each not in (False, None) for key, each in given.items()}
+            if isinstance(given, dict)
+            else {}
+        )
+    return tuple(key for key, on in state.items() if on)
+
+
+def parse_codex_plugins(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
+    """Return the plugins enabled in Codex's `config.toml`, as (marketplace, name), and the file's
+    problem.
+    """
+    try:
+        given = tomllib.loads(text).get("plugins")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return (), f"it is no valid TOML: {str(error)[:160]}"
+    found = []
+    for key, entry in given.items() if isinstance(given, dict) else ():
+        name, _, market = key.rpartition("@")
+        if (
+            isinstance(entry, dict)
+            and entry.get("enabled", True) is True
+            and _PATH_SEGMENT.fullmatch(name)
+            and _PATH_SEGMENT.fullmatch(market)
+        ):
+            found.append((market, name))
+    return tuple(found), ""
+
+
+def select_active_version(names: Iterable[str]) -> str:
+    """Select a plugin's active version: `local`, else the last by name; empty where there is none."""
+    found = sorted(name for name in names if _PATH_SEGMENT.fullmatch(name))
+    return LOCAL_VERSION if LOCAL_VERSION in found else found[-1] if found else ""
+
+
+def _parse_json_object(text: str) -> tuple[dict[str, object], str]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return {}, f"it is no valid JSON: {str(error)[:160]}"
+    return (found, "") if isinstance(found, dict) else ({}, "it is no JSON object")
+
+
+# Plugins on disk: the roots of installed and enabled plugins, and a folder's manifest.
+
+
+MAX_PLUGIN_FILE_BYTES = 4_194_304
+"""Largest settings file or plugin list that is read; our choice. Codex settings of long use have
+some 100,000.
+"""
+
+MAX_PARENT_FOLDERS = 8
+"""Parent folders of a link's target that are searched for a manifest; our choice: the search goes
+six levels deep, and a plugin keeps its skills one below.
+"""
+
+
+class PluginManifests:
+    """Manifests of folders, each read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, PluginManifest] | None] = {}
+
+    def find_manifest(self, folder: str) -> tuple[str, PluginManifest] | None:
+        """Return a folder's manifest with its path; None where it has none."""
+        if folder not in self._known:
+            self._known[folder] = _read_manifest(folder)
+        return self._known[folder]
+
+    def find_plugin_name(self, folder: str) -> str:
+        """Return the name of the plugin that contains a folder; empty where none does."""
+        for _ in range(MAX_PARENT_FOLDERS):
+            found = self.find_manifest(folder)
+            if found is not None:
+                return found[1].name
+            upper = str(Path(folder).parent)
+            if upper == folder:
+                break
+            folder = upper
+        return ""
+
+
+def _read_manifest(folder: str) -> tuple[str, PluginManifest] | None:
+    for name in MANIFEST_PATHS:
+        path = f"{folder.rstrip('/')}/{name}"
+        text, problem = _read_plugin_text(path)
+        if problem:
+            return path, PluginManifest(problem=problem)
+        if text is not None:
+            return path, parse_plugin_manifest(text, Path(folder).name)
+    return None
+
+
+def list_plugin_roots(
+    locations: SkillLocations, manifests: PluginManifests
+) -> tuple[tuple[SkillRoot, ...], tuple[SkillProblem, ...]]:
+    """List the roots of installed and enabled plugins, Claude Code's, then Codex's; and unusable
+    files about them.
+    """
+    found: list[SkillRoot] = []
+    problems: list[SkillProblem] = []
+    for folder, name in (
+        *_list_claude_plugins(locations, problems),
+        *_list_codex_plugins(locations, problems),
+    ):
+        manifest = manifests.find_manifest(folder)
+        if manifest is not None and manifest[1].problem:
+            problems.append(SkillProblem(manifest[0], "user", manifest[1].problem))
+        own = manifest[1].name if manifest is not None and manifest[1].name else name
+        extra: Sequence[str] = manifest[1].folders if manifest is not None else ()
+        found += [
+            SkillRoot(f"{folder}/{below}", "user", own)
+            for below in dict.fromkeys(("skills", *extra))
+            if below
+        ]
+    return tuple(found), tuple(problems)
+
+
+def _list_claude_plugins(
+    places: SkillLocations, problems: list[SkillProblem]
+) -> Iterator[tuple[str, str]]:
+    """Yield folder and name of each plugin of Claude Code."""
+    if not places.claude_home:
+        return
+    path = f"{places.claude_home}/plugins/installed_plugins.json"
+    settings = [f"{places.claude_home}/settings.json"]
+    settings += (
+        [f"{places.project}/.claude/{name}" for name in ("settings.json", "settings.local.json")]
+        if places.project
+        else []
+    )
+    text, problem = _read_plugin_text(path)
+    installed, wrong = (
+        parse_installed_plugins(text, places.project) if text is not None else ({}, problem)
+    )
+    if wrong:
+        problems.append(SkillProblem(path, "user", wrong))
+    enabled = (
+        parse_enabled_plugins(
+            [given for each in settings if (given := _read_plugin_text(each)[0]) is not None]
+        )
+        if installed
+        else ()
+    )
+    for key in enabled:
+        if key in installed:
+            yield str(Path(installed[key]).expanduser().absolute()), key.rpartition("@")[0] or key
+
+
+def _list_codex_plugins(
+    places: SkillLocations, problems: list[SkillProblem]
+) -> Iterator[tuple[str, str]]:
+    """Yield folder and name of each plugin of Codex."""
+    cache = Path(places.codex_home) / "plugins" / "cache"
+    if not places.codex_home or not cache.is_dir():
+        return
+    path = f"{places.codex_home}/config.toml"
+    text, problem = _read_plugin_text(path)
+    enabled, wrong = parse_codex_plugins(text) if text is not None else ((), problem)
+    if wrong:
+        problems.append(SkillProblem(path, "user", wrong))
+    for market, name in enabled:
+        try:
+            version = select_active_version(
+                [each.name for each in (cache / market / name).iterdir()]
+            )
+        except OSError:
+            continue  # enabled but not installed; its own client reports that
+        if version:
+            yield str(cache / market / name / version), name
+
+
+def _read_plugin_text(path: str) -> tuple[str | None, str]:
+    """Read a file; None where there is none. Also returns why it cannot be read."""
+    try:
+        facts = read_file_facts(path)
+        if isinstance(facts, str):
+            return None, facts
+        if facts.size > MAX_PLUGIN_FILE_BYTES:
+            return None, f"it has {facts.size} bytes, {MAX_PLUGIN_FILE_BYTES} are the most"
+        return read_limited_text(facts.path, MAX_PLUGIN_FILE_BYTES).removeprefix("\ufeff"), ""
+    except (FileNotFoundError, NotADirectoryError):
+        return None, ""
+    except (OSError, ValueError) as error:
+        return None, f"it cannot be read: {describe_error(error)}"

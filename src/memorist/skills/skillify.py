@@ -11,52 +11,55 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.core.later import late_pattern
-from memorist.core.template import render
-from memorist.core.tokens import estimate_text
-from memorist.core.truncate import cut_middle
-from memorist.core.yaml_text import write_yaml
-from memorist.safety.data import neutralise
-from memorist.safety.hidden import visible
+from memorist.core.lazy import lazy_pattern
+from memorist.core.markdown import dump_yaml, render_template
+from memorist.core.messages import Message, Origin
+from memorist.core.text import shorten
+from memorist.core.tokens import estimate_text_tokens, truncate_middle
+from memorist.errors import NothingToDo
+from memorist.formats.detect import read_session
+from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.transcript import CompactionBoundary, SessionHead
+from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.session_memory.actions import SHORT_LIMIT
-from memorist.session_memory.ledger import Ledger
-from memorist.session_memory.paths import relative, root_of
-from memorist.session_memory.sections import STRUCTURAL_MARK
-from memorist.session_memory.sections_work import ending, error_lines
-from memorist.session_memory.sentences import shorten
-from memorist.skills.skill import NAME_LIMIT
-from memorist.skills.texts import Texts
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.session_memory.structural_work import build_error_lines, render_ending
+from memorist.session_memory.template import STRUCTURAL_MARK
+from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
+from memorist.store.transcript import LineFile
+from memorist.transcript.ledger import TranscriptLedger
+from memorist.transcript.tool_calls import SHORT_COMMAND_LIMIT, display_path, find_display_root
 
-STEPS = 40
+MAX_STEPS = 40
 """Steps of a skeleton at most; a body of more than 500 lines is advised against (codex.md section
 1.8). The rest is counted.
 """
 
-DESCRIPTION_LENGTH = 300
+DRAFT_DESCRIPTION_CHARS = 300
 """Characters of the first request that serve as the description until one is written."""
 
-DESCRIPTION_LIMIT = 1_024
+MAX_DESCRIPTION_CHARS = 1_024
 """Characters of a description (the open specification)."""
 
-MESSAGES_TOKENS = 8_000
-NOTES_TOKENS = 12_000
+MAX_MESSAGES_TOKENS = 8_000
+MAX_NOTES_TOKENS = 12_000
 """Tokens of each part of the model's material: the notes' own limit (source-notes.md), and two
 thirds of it. Our choice.
 """
 
-_SAFE_NAME = late_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_NOT_STEPS = frozenset({"read", "look", "search", "ask", "refused", "agent", "use"})
-_CHECKS = frozenset({"test", "lint", "typecheck", "build"})
-_NAME_WORDS = 5
-_WHEN = 6
-_FAILED = 12
+_SAFE_NAME = lazy_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_NON_STEP_KINDS = frozenset({"read", "look", "search", "ask", "refused", "agent", "use"})
+_CHECK_KINDS = frozenset({"test", "lint", "typecheck", "build"})
+_MAX_NAME_WORDS = 5
+_MAX_REQUESTS = 6
+_MAX_FAILURES = 12
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class SkillDraft(Struct, frozen=True, kw_only=True):
     """A SKILL.md that is not saved yet. `remarks` lists what the user should check."""
 
     name: str
@@ -64,36 +67,41 @@ class Draft(Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
-class Step(Struct):
+class SkillStep(Struct):
     """A successful action: what was done, how often, its proof, and an earlier failure."""
 
     kind: str
     what: str
     line: str = ""
     times: int = 1
-    before: str = ""
+    earlier_failure: str = ""
 
 
-def is_safe_name(name: str) -> bool:
+def is_skill_name(name: str) -> bool:
     """Whether a name follows the specification; such a name is also a plain folder name."""
-    return len(name) <= NAME_LIMIT and _SAFE_NAME.fullmatch(name) is not None
+    return len(name) <= MAX_NAME_CHARS and _SAFE_NAME.fullmatch(name) is not None
 
 
-def name_from(words: str) -> str:
+def make_skill_name(words: str) -> str:
     """Make a name from the first words; `session-skill` where there are none in Latin letters."""
     plain = unicodedata.normalize("NFKD", words).encode("ascii", "ignore").decode("ascii").lower()
-    found = re.findall(r"[a-z0-9]+", plain.replace("'", ""))[:_NAME_WORDS]
-    return "-".join(found)[:NAME_LIMIT].strip("-") or "session-skill"
+    found = re.findall(r"[a-z0-9]+", plain.replace("'", ""))[:_MAX_NAME_WORDS]
+    return "-".join(found)[:MAX_NAME_CHARS].strip("-") or "session-skill"
 
 
-def steps_of(ledger: Ledger, root: str) -> list[Step]:
+def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
     """Collect what was changed and run successfully, in order of first success; repeats are
     counted.
     """
-    found: dict[tuple[str, str], Step] = {}
+    found: dict[tuple[str, str], SkillStep] = {}
     failed: dict[tuple[str, str], str] = {}
-    for deed in (deed for step in ledger.turns.steps for deed in step.deeds if deed.kind not in _NOT_STEPS and deed.what):
-        what = relative(deed.what, root) if deed.kind == "edit" else deed.what
+    for deed in (
+        deed
+        for step in ledger.turns.steps
+        for deed in step.actions
+        if deed.kind not in _NON_STEP_KINDS and deed.what
+    ):
+        what = display_path(deed.what, root) if deed.kind == "edit" else deed.what
         key = deed.kind, what
         if deed.ok is False:
             failed.setdefault(key, shorten(deed.line, 160) or "failed")
@@ -101,129 +109,235 @@ def steps_of(ledger: Ledger, root: str) -> list[Step]:
             found[key].times += 1
             found[key].line = deed.line or found[key].line
         elif deed.ok:
-            found[key] = Step(deed.kind, what, deed.line, before=failed.get(key, ""))
-    taken_back = {relative(path, root) for path, note in ledger.work.files.files.items() if note.taken_back}
+            found[key] = SkillStep(deed.kind, what, deed.line, earlier_failure=failed.get(key, ""))
+    taken_back = {
+        display_path(path, root)
+        for path, note in ledger.work_record.files.files.items()
+        if note.reverted
+    }
     return [step for step in found.values() if step.kind != "edit" or step.what not in taken_back]
 
 
-def skeleton(ledger: Ledger, said: Sequence[str], *, name: str = "", description: str = "") -> Draft:
+def build_skeleton(
+    ledger: TranscriptLedger, user_messages: Sequence[str], *, name: str = "", description: str = ""
+) -> SkillDraft:
     """Build a SKILL.md from structure alone.
 
     `user_messages` are those since the last compaction. Secrets are redacted, and scaffolding tags
     neutralised.
     """
-    root = root_of(ledger.cwd, ledger.work.files.files)
-    asked = [plain for text in said if (plain := " ".join(visible(text).split()))]
+    root = find_display_root(ledger.cwd, ledger.work_record.files.files)
+    asked = [
+        plain
+        for text in user_messages
+        if (plain := " ".join(strip_hidden_characters(text).split()))
+    ]
     first = asked[0] if asked else ledger.title
-    chosen = name or name_from(first)
+    chosen = name or make_skill_name(first)
     about = (
-        shorten(" ".join(visible(description).split()), DESCRIPTION_LIMIT)
-        or shorten(first, DESCRIPTION_LENGTH)
+        shorten(" ".join(strip_hidden_characters(description).split()), MAX_DESCRIPTION_CHARS)
+        or shorten(first, DRAFT_DESCRIPTION_CHARS)
         or "What one session did, to be described."
     )
-    steps = steps_of(ledger, root)
+    steps = collect_steps(ledger, root)
     parts = [
-        _section("When to use", [f"- The user said: {_quoted(text)}" for text in asked[:_WHEN]]),
-        _section("Inputs", _inputs(ledger, root, steps)),
-        _section("Steps", [line for at, step in enumerate(steps[:STEPS], 1) for line in _step(at, step)] + _more(steps)),
-        _section("What failed, and what then worked", _failures(ledger, root)),
-        _section("Rules from the user", _rules(ledger, root)),
+        _render_section(
+            "When to use", [f"- The user said: {_quote(text)}" for text in asked[:_MAX_REQUESTS]]
+        ),
+        _render_section("Inputs", _render_inputs(ledger, root, steps)),
+        _render_section(
+            "Steps",
+            [
+                line
+                for at, step in enumerate(steps[:MAX_STEPS], 1)
+                for line in _render_step(at, step)
+            ]
+            + _render_omitted(steps),
+        ),
+        _render_section("What failed, and what then worked", _render_failures(ledger, root)),
+        _render_section("Rules from the user", _render_rules(ledger, root)),
     ]
     title = chosen.replace("-", " ").capitalize()
     body = "\n\n".join(part for part in (f"{STRUCTURAL_MARK}\n# {title}", *parts) if part)
-    clean = redact(neutralise(visible(body))).text
-    head = {"name": chosen, "description": redact(neutralise(visible(about))).text}
-    header = write_yaml(head)
-    return Draft(name=chosen, text=f"---\n{header}---\n{clean}\n", remarks=_remarks(steps, name, description))
+    clean = redact(neutralize_markup(strip_hidden_characters(body))).text
+    head = {
+        "name": chosen,
+        "description": redact(neutralize_markup(strip_hidden_characters(about))).text,
+    }
+    header = dump_yaml(head)
+    return SkillDraft(
+        name=chosen,
+        text=f"---\n{header}---\n{clean}\n",
+        remarks=_draft_remarks(steps, name, description),
+    )
 
 
-def _section(title: str, lines: Sequence[str]) -> str:
+def _render_section(title: str, lines: Sequence[str]) -> str:
     return f"## {title}\n\n" + "\n".join(lines) if lines else ""
 
 
-def _step(at: int, step: Step) -> list[str]:
+def _render_step(at: int, step: SkillStep) -> list[str]:
     times = f" (×{step.times})" if step.times > 1 else ""
     if step.kind == "edit":
-        lines = [f"{at}. Change {_code(step.what)}{times}."]
+        lines = [f"{at}. Change {_inline_code(step.what)}{times}."]
     else:
-        lines = [f"{at}. Run {_code(step.what)}{times}."]
-        if step.kind in _CHECKS or step.line:
-            lines.append(f"   - Success: {ending(True, step.line, step.kind)}")
-    if step.before:
-        lines.append(f"   - It had failed before: {_quoted(step.before)}")
+        lines = [f"{at}. Run {_inline_code(step.what)}{times}."]
+        if step.kind in _CHECK_KINDS or step.line:
+            lines.append(f"   - Success: {render_ending(True, step.line, step.kind)}")
+    if step.earlier_failure:
+        lines.append(f"   - It had failed before: {_quote(step.earlier_failure)}")
     return lines
 
 
-def _more(steps: Sequence[Step]) -> list[str]:
-    return [f"\n({len(steps) - STEPS} further steps are left out here.)"] if len(steps) > STEPS else []
+def _render_omitted(steps: Sequence[SkillStep]) -> list[str]:
+    return (
+        [f"\n({len(steps) - MAX_STEPS} further steps are left out here.)"]
+        if len(steps) > MAX_STEPS
+        else []
+    )
 
 
-def _inputs(ledger: Ledger, root: str, steps: Sequence[Step]) -> list[str]:
+def _render_inputs(ledger: TranscriptLedger, root: str, steps: Sequence[SkillStep]) -> list[str]:
     """Render the files that were read and not changed: what the work needed."""
     changed = {step.what for step in steps if step.kind == "edit"}
-    notes = sorted((note for note in ledger.work.files.files.values() if note.reads and not note.edits), key=lambda note: note.order)
-    paths = [path for note in notes if (path := relative(note.path, root)) not in changed]
-    return [f"- {_code(path)}" for path in paths[:10]] + ([f"- and {len(paths) - 10} more files that were read"] if len(paths) > 10 else [])
+    notes = sorted(
+        (note for note in ledger.work_record.files.files.values() if note.reads and not note.edits),
+        key=lambda note: note.order,
+    )
+    paths = [path for note in notes if (path := display_path(note.path, root)) not in changed]
+    return [f"- {_inline_code(path)}" for path in paths[:10]] + (
+        [f"- and {len(paths) - 10} more files that were read"] if len(paths) > 10 else []
+    )
 
 
-def _failures(ledger: Ledger, root: str) -> list[str]:
-    told = [each for each in ledger.work.commands.failures if each.kind not in ("look", "refused")]
+def _render_failures(ledger: TranscriptLedger, root: str) -> list[str]:
+    told = [
+        each
+        for each in ledger.work_record.commands.failures
+        if each.kind not in ("look", "refused")
+    ]
     lines = []
-    for each in told[-_FAILED:]:
-        what = relative(each.what, root) if each.kind == "edit" else each.what
-        said = f": {_quoted(shorten(each.line, 200))}" if each.line else ""
-        edits = ", ".join(_code(relative(path, root)) for path in each.edits)
-        mended = f" What then worked: {_code(each.mended_by)}{f', after changes to {edits}' if edits else ''}." if each.mended_by else ""
-        lines.append(f"- {_code(what)} failed{said}.{mended or ' It was not seen to work afterwards.'}")
+    for each in told[-_MAX_FAILURES:]:
+        what = display_path(each.what, root) if each.kind == "edit" else each.what
+        said = f": {_quote(shorten(each.line, 200))}" if each.line else ""
+        edits = ", ".join(_inline_code(display_path(path, root)) for path in each.edits)
+        mended = (
+            f" What then worked: "
+            f"{_inline_code(each.resolved_by)}{f', after changes to {edits}' if edits else ''}."
+            if each.resolved_by
+            else ""
+        )
+        lines.append(
+            f"- {_inline_code(what)} "
+            f"failed{said}.{mended or ' It was not seen to work afterwards.'}"
+        )
     return lines
 
 
-def _rules(ledger: Ledger, root: str) -> list[str]:
+def _render_rules(ledger: TranscriptLedger, root: str) -> list[str]:
     """Render the user's corrections and refusals, verbatim."""
-    error_lines(ledger, root)  # fills in `correction` of each message
-    words = [ask.correction for ask in ledger.talk.asks if ask.correction]
-    return [f"- {_quoted(text)}" for text in dict.fromkeys(words)]
+    build_error_lines(ledger, root)  # fills in `correction` of each message
+    words = [ask.correction for ask in ledger.dialogue.asks if ask.correction]
+    return [f"- {_quote(text)}" for text in dict.fromkeys(words)]
 
 
-def _remarks(steps: Sequence[Step], name: str, description: str) -> tuple[str, ...]:
+def _draft_remarks(steps: Sequence[SkillStep], name: str, description: str) -> tuple[str, ...]:
     found = []
     if not steps:
-        found.append("nothing that was changed or run with success was found, so there are no steps")
+        found.append(
+            "nothing that was changed or run with success was found, so there are no steps"
+        )
     if not name:
         found.append("the name is made of the first words that were said; choose one with --name")
     if not description:
-        found.append("the description is the first request; say what the skill does and when to take it, with --description")
+        found.append(
+            "the description is the first request; say what the skill does and when to take "
+            "it, with --description"
+        )
     return tuple(found)
 
 
-def _code(text: str) -> str:
+def _inline_code(text: str) -> str:
     """Put text in backticks, whatever backticks it contains."""
-    plain = " ".join(text.split()) + ("…" if len(text) >= SHORT_LIMIT else "")
+    plain = " ".join(text.split()) + ("…" if len(text) >= SHORT_COMMAND_LIMIT else "")
     longest = max((len(run) for run in re.findall(r"`+", plain)), default=0)
     ticks = "`" * (longest + 1)
     space = " " if longest else ""
     return f"{ticks}{space}{plain}{space}{ticks}"
 
 
-def _quoted(text: str) -> str:
-    return f"“{shorten(text, DESCRIPTION_LENGTH)}”"
+def _quote(text: str) -> str:
+    return f"“{shorten(text, DRAFT_DESCRIPTION_CHARS)}”"
 
 
-def interview(draft: Draft, notes: str, said: Sequence[str], texts: Texts, description: str = "") -> str:
+def render_interview(
+    draft: SkillDraft,
+    notes: str,
+    user_messages: Sequence[str],
+    prompts: SkillPrompts,
+    description: str = "",
+) -> str:
     """Render the prompt for a host with a model: it interviews the user, shows the file, and saves
     it on approval.
     """
-    messages = "\n".join(f"- {_material(' '.join(text.split()))}" for text in said if text.strip())
-    if estimate_text(messages) > MESSAGES_TOKENS:
-        messages = cut_middle(messages, MESSAGES_TOKENS)
+    messages = "\n".join(
+        f"- {_sanitise_material(' '.join(text.split()))}" for text in user_messages if text.strip()
+    )
+    if estimate_text_tokens(messages) > MAX_MESSAGES_TOKENS:
+        messages = truncate_middle(messages, MAX_MESSAGES_TOKENS)
     values = {
-        "notes": cut_middle(_material(notes).strip(), NOTES_TOKENS) or "(none)",
+        "notes": truncate_middle(_sanitise_material(notes).strip(), MAX_NOTES_TOKENS) or "(none)",
         "messages": messages or "(none)",
-        "skeleton": _material(draft.text).strip(),
-        "description": f"The user describes it so: {_material(' '.join(description.split()))}" if description.strip() else "",
+        "skeleton": _sanitise_material(draft.text).strip(),
+        "description": f"The user describes it so: {_sanitise_material(' '.join(description.split()))}"
+        if description.strip()
+        else "",
     }
-    return re.sub(r"\n{3,}", "\n\n", render(texts.interview, values, strict=True))
+    return re.sub(r"\n{3,}", "\n\n", render_template(prompts.interview, values, strict=True))
 
 
-def _material(text: str) -> str:
-    return redact(neutralise(visible(text), ("session_notes", "user_messages", "skeleton"))).text
+def _sanitise_material(text: str) -> str:
+    return redact(
+        neutralize_markup(
+            strip_hidden_characters(text), ("session_notes", "user_messages", "skeleton")
+        )
+    ).text
+
+
+# Read a recorded session for skillify: its ledger, the user's messages since the last
+# compaction, and its notes.
+
+
+class SkillMaterial(Struct, frozen=True):
+    """What a skill is made from."""
+
+    ledger: TranscriptLedger
+    user_messages: tuple[str, ...]
+    notes: str
+
+
+def read_material(recorded: Path, notes: str = "") -> SkillMaterial:
+    """Read a recorded session. Raises NothingToDo for one without messages, UnreadableSession."""
+    ledger, said = TranscriptLedger(), list[str]()
+    for entry in read_session(LineFile(recorded)):
+        match entry:
+            case SessionHead(cwd=cwd):
+                ledger.cwd = ledger.cwd or cwd or ""
+            case CompactionBoundary():
+                ledger.on_compaction()
+                said.clear()
+            case Message():
+                ledger.add(entry)
+                said += _extract_typed_texts(entry)
+            case _:
+                pass
+    if not ledger.messages:
+        raise NothingToDo(f"{recorded} holds no messages, so there is nothing to make a skill of")
+    return SkillMaterial(ledger, tuple(said), notes)
+
+
+def _extract_typed_texts(message: Message) -> list[str]:
+    if message.origin is not Origin.USER:
+        return []
+    text = strip_host_markup(message.text).strip()
+    return [text] if text else []

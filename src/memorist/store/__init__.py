@@ -1,1 +1,1 @@
-"""What memorist keeps on disk."""
+"""Everything memorist stores on disk."""

@@ -1,4 +1,6 @@
-"""The state database: SQLite in WAL mode with numbered migrations. What it holds is counted or derived; notes and transcripts are files."""
+"""The state database: SQLite in WAL mode with numbered migrations. It holds only counts and derived
+data; notes and transcripts are files.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,11 @@ from memorist.errors import StoreError
 BUSY_SECONDS = 5.0
 """How long a writer waits for another process (codex.md section 1.5)."""
 
-_DAMAGED = ("malformed", "not a database")
-"""What SQLite says of a file that is no sound database."""
+_DAMAGE_WORDS = ("malformed", "not a database")
+"""Phrases in SQLite's errors about a file that is not a sound database."""
 
 
-def migrations() -> list[tuple[int, str]]:
+def load_migrations() -> list[tuple[int, str]]:
     """Number and SQL text of every migration, in order."""
     folder = Path(__file__).with_name("migrations")
     found = [(int(path.name[:4]), path.read_text("utf-8")) for path in folder.glob("*.sql")]
@@ -27,39 +29,45 @@ def migrations() -> list[tuple[int, str]]:
 def open_database(path: Path) -> sqlite3.Connection:
     """Open the database, make it if there is none, and bring it up to date.
 
-    A damaged file is moved aside (`<name>.damaged`, `.damaged-2` …) and a new one begun: nothing in it is the only copy of a user's
-    words. Raises StoreError when the disk refuses. A database with newer migrations than known is used as it is.
+    A damaged file is moved aside (`<name>.damaged`, `.damaged-2` …) and a new one begun: nothing in
+    it is the only copy of a user's words. Raises StoreError when the disk refuses. A database with
+    newer migrations than known is used as it is.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            return _connect(path)
+            return _connect_database(path)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
             move_aside(path)
-            return _connect(path)
+            return _connect_database(path)
     except (sqlite3.Error, OSError) as error:
-        raise StoreError(f"the database {path.name} cannot be opened ({error}); check the folder's space and permissions") from error
+        raise StoreError(
+            f"the database {path.name} cannot be opened ({error}); check the folder's space "
+            f"and permissions"
+        ) from error
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    private_file(path)
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+def _connect_database(path: Path) -> sqlite3.Connection:
+    create_private_file(path)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
     try:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = normal")
         connection.row_factory = sqlite3.Row
-        _migrate(connection)
+        _apply_migrations(connection)
     except sqlite3.Error:
         connection.close()
         raise
     return connection
 
 
-def _migrate(connection: sqlite3.Connection) -> None:
+def _apply_migrations(connection: sqlite3.Connection) -> None:
     current: int = connection.execute("pragma user_version").fetchone()[0]
-    pending = [(number, text) for number, text in migrations() if number > current]
+    pending = [(number, text) for number, text in load_migrations() if number > current]
     if not pending:
         return
     with transaction(connection):
@@ -74,32 +82,133 @@ def _migrate(connection: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """One immediate transaction: all of the block or none of it."""
+    """One immediate transaction: the whole block or nothing."""
     connection.execute("begin immediate")
     try:
         yield
-    except BaseException:  # also for Ctrl-C: the next `begin` on this connection would fail for ever
+    except BaseException:  # Ctrl-C too: every later `begin` on this connection would fail
         connection.execute("rollback")
         raise
     connection.execute("commit")
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the error says that the file is no sound database, rather than that it is locked or the disk is full."""
-    return any(word in str(error) for word in _DAMAGED)
+    """Whether the error means that the file is not a sound database, rather than locked or on a
+    full disk.
+    """
+    return any(word in str(error) for word in _DAMAGE_WORDS)
 
 
-def private_file(path: Path) -> None:
-    """Make the file, 0600, if there is none: SQLite makes files with the process's mask, and what was said in them is private."""
+def create_private_file(path: Path) -> None:
+    """Create the file with mode 0600 if missing: SQLite would use the process's umask, and the
+    content is private.
+    """
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
 def move_aside(path: Path) -> None:
-    """Rename the file to `<name>.damaged`, or the next free such name; its WAL goes."""
+    """Rename the file to `<name>.damaged`, or the next free such name, and delete its WAL."""
     number = 1
-    while (target := path.with_name(f"{path.name}.damaged" + (f"-{number}" if number > 1 else ""))).exists():
+    while (
+        target := path.with_name(f"{path.name}.damaged" + (f"-{number}" if number > 1 else ""))
+    ).exists():
         number += 1
     path.rename(target)
     for tail in ("-wal", "-shm"):
         path.with_name(path.name + tail).unlink(missing_ok=True)
+
+
+# The file of an index: opened, or recreated when damaged, of another version, or not ours.
+# Nothing in it is the only copy of anything.
+
+
+APPLICATION_ID = 0x6D656D72
+"""Distinguishes our files from other programs' databases: `memr`, in SQLite's header field for
+that.
+"""
+
+INDEX_VERSION = 1
+"""Version of the tables and of the tokenization. An index of another version is rebuilt, not
+migrated.
+"""
+
+_ENTRIES_TABLE = (
+    "create table entries (number integer primary key, id text not null unique, fingerprint "
+    "text not null, length integer not null,"
+    " grp text not null, place integer not null, author text not null, flags integer not null, "
+    "words text not null)"
+)
+_WORDS_TABLE = (
+    "create table words (word text not null, shelf integer not null, entries blob not "
+    "null, primary key (word, shelf))"
+)
+_VECTORS_TABLE = (
+    "create table vectors (fingerprint text not null, embedder text not null, vector blob "
+    "not null, primary key (fingerprint, embedder))"
+)
+
+
+def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """The open file, and whether an existing one could not be used. A foreign or damaged file is
+    renamed, never deleted.
+
+    Raises StoreError when the disk refuses.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _connect_index(path)
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            move_aside(path)
+            return _connect_index(path)[0], True
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(
+            f"the index {path.name} cannot be opened ({error}); check the folder's space and "
+            f"permissions"
+        ) from error
+
+
+def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
+    create_private_file(path)
+    connection = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.row_factory = sqlite3.Row
+        # An unreadable or foreign file must be detected here, before anything in it is changed.
+        tables = {row["name"] for row in connection.execute("select name from sqlite_master")}
+        if tables and connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
+            raise _ForeignDatabase("not a database of memorist's")
+        connection.execute("pragma journal_mode = wal")
+        # Losing the last changes to a power cut costs a sync, no more.
+        connection.execute("pragma synchronous = normal")
+        rebuilt = _create_index_tables(connection)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection, rebuilt
+
+
+class _ForeignDatabase(sqlite3.DatabaseError):
+    """Another program's file."""
+
+
+def _create_index_tables(connection: sqlite3.Connection) -> bool:
+    """Create the tables unless present; True when others were replaced."""
+    if connection.execute("pragma user_version").fetchone()[0] == INDEX_VERSION:
+        return False
+    with transaction(connection):
+        # Another process may have created them while this one waited for the lock.
+        found: int = connection.execute("pragma user_version").fetchone()[0]
+        if found == INDEX_VERSION:
+            return False
+        for name in ("entries", "words", "vectors"):
+            connection.execute(f"drop table if exists {name}")
+        for table in (_ENTRIES_TABLE, _WORDS_TABLE, _VECTORS_TABLE):
+            connection.execute(table)
+        connection.execute(f"pragma application_id = {APPLICATION_ID:d}")
+        connection.execute(f"pragma user_version = {INDEX_VERSION:d}")
+    return found != 0

@@ -1,4 +1,4 @@
-"""Files on the disk: atomic writes behind the Files port."""
+"""Files on disk: atomic writes behind the Files port."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import errno
 import fcntl
 import os
 import secrets
+import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memorist.errors import StoreError, WriteConflict
-from memorist.ports import FileFacts, Files
+from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"
 _TEMPORARY_SUFFIX = ".tmp"
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free space and try again",
     errno.EDQUOT: "the disk quota is used up; free space and try again",
-    errno.EROFS: "the file system is read-only; choose another place (MEMORIST_HOME) or mount it for writing",
+    errno.EROFS: "the file system is read-only; choose another place (MEMORIST_HOME) or mount it "
+    "for writing",
     errno.EACCES: "permission is denied; give yourself access to it",
     errno.EPERM: "the system does not permit it; check the owner and attributes of the path",
     errno.ELOOP: "its links lead in a loop; remove one of them",
@@ -32,31 +35,31 @@ _CAUSES = {
 }
 
 
-def refusal(doing: str, path: Path, error: OSError) -> StoreError:
-    """The StoreError for what the system refused: `doing` is the verb, such as "write"."""
+def store_error(verb: str, path: Path, error: OSError) -> StoreError:
+    """The StoreError for an OSError; `verb` is the failed operation, such as "write"."""
     cause = _CAUSES.get(error.errno or 0) or f"the system says: {error.strerror or error}"
-    return StoreError(f"Cannot {doing} {path}: {cause}.")
+    return StoreError(f"Cannot {verb} {path}: {cause}.")
 
 
-def forbidden(error: StoreError) -> bool:
-    """Whether the place may not be written at all, now or later; a full disk is no such case."""
+def is_write_forbidden(error: StoreError) -> bool:
+    """Whether the path may not be written at all, now or later; a full disk does not count."""
     cause = error.__cause__
     return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 @contextmanager
-def _refusals(doing: str, path: Path) -> Iterator[None]:
-    """Turn what the system refuses into StoreError; let FileNotFoundError through, as the port says."""
+def _translate_os_errors(verb: str, path: Path) -> Iterator[None]:
+    """Translate OSError into StoreError; FileNotFoundError passes through, as the port specifies."""
     try:
         yield
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise refusal(doing, path, error) from error
+        raise store_error(verb, path, error) from error
 
 
 def make_folders(folder: Path) -> None:
-    """Make the folder and its missing parents, private to the user (0700). Raises StoreError."""
+    """Create the folder and its missing parents, private to the user (0700). Raises StoreError."""
     missing = []
     while not folder.is_dir():
         missing.append(folder)
@@ -68,21 +71,23 @@ def make_folders(folder: Path) -> None:
             path.mkdir(mode=0o700)
         except FileExistsError as error:
             if not path.is_dir():
-                raise refusal("make", path, NotADirectoryError(errno.ENOTDIR, "")) from error
+                raise store_error("make", path, NotADirectoryError(errno.ENOTDIR, "")) from error
         except OSError as error:
-            raise refusal("make", path, error) from error
+            raise store_error("make", path, error) from error
 
 
 class DiskFiles:
     """The Files port over the real file system.
 
-    A write goes to a new temporary file in the same folder (made exclusively, 0600), is flushed to the disk and takes the name's place in
-    one step: a reader sees the old bytes or the new ones. Writers of one folder take turns by an advisory lock on the folder itself, so of
-    two processes that expect the same bytes only one wins. A link at the path is replaced, not followed: to write through it, resolve the
-    path first.
+    A write goes to a new temporary file in the same folder (created exclusively, 0600), is flushed
+    to disk and replaces the name atomically: a reader sees the old bytes or the new ones. Writers
+    of one folder are serialized by an advisory lock on the folder itself, so of two processes that
+    expect the same bytes only one wins. A link at the path is replaced, not followed: to write
+    through it, resolve the path first.
 
     Args:
-        durable: wait until the disk has the bytes. False is for files that are built aside and can be made again, such as those of a replay.
+        durable: wait until the disk has the bytes. False is for files that are built aside and can
+            be made again, such as those of a replay.
     """
 
     def __init__(self, *, durable: bool = True) -> None:
@@ -90,22 +95,27 @@ class DiskFiles:
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
-        with _refusals("read", path), path.open("rb") as file:
+        with _translate_os_errors("read", path), path.open("rb") as file:
             if limit is None:
                 return file.read()
             size = os.fstat(file.fileno()).st_size
-            return file.read(min(size or limit, limit))  # room for all of a wide limit would be made, file by file
+            return file.read(
+                min(size or limit, limit)
+            )  # room for all of a wide limit would be made, file by file
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """Replace the file in one step; with `expect`, only while it holds exactly these bytes.
 
-        Raises WriteConflict when the file changed or vanished since, and StoreError when the system refuses; the old file then stays.
+        Raises WriteConflict when the file changed or vanished since, and StoreError when the system
+        refuses; the old file then stays.
         """
         make_folders(path.parent)
-        with _refusals("write", path), _turn(path.parent):
+        with _translate_os_errors("write", path), _lock_folder(path.parent):
             if expect is not None:
-                _check(path, expect)
-            temporary = _temporary(path.parent, data, durable=self._durable, mode=_mode(path))
+                _check_expected(path, expect)
+            temporary = _write_temporary(
+                path.parent, data, durable=self._durable, mode=_file_mode(path)
+            )
             try:
                 temporary.replace(path)
             except OSError:
@@ -113,12 +123,14 @@ class DiskFiles:
                 raise
 
     def create(self, path: Path, data: bytes) -> bool:
-        """Make the file if there is nothing at the path; False when there was something already. Raises StoreError."""
+        """Create the file if nothing exists at the path; False when something does. Raises
+        StoreError.
+        """
         make_folders(path.parent)
         if os.path.lexists(path):
             return False
-        with _refusals("write", path):
-            temporary = _temporary(path.parent, data, durable=self._durable)
+        with _translate_os_errors("write", path):
+            temporary = _write_temporary(path.parent, data, durable=self._durable)
             try:
                 os.link(temporary, path)
             except FileExistsError:
@@ -127,68 +139,79 @@ class DiskFiles:
                 temporary.unlink(missing_ok=True)
         return True
 
-    def facts(self, path: Path) -> FileFacts | None:
-        """What is at the path, links not followed; None when there is nothing. Raises StoreError."""
+    def facts(self, path: Path) -> FileInfo | None:
+        """Facts of whatever is at the path, without following links; None when there is nothing.
+        Raises StoreError.
+        """
         try:
-            found = os.lstat(path)  # a third faster than Path.lstat, and asked for every name that is watched
+            # A third faster than Path.lstat, and called for every watched path.
+            found = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise refusal("look at", path, error) from error
-        return _facts(found)
+            raise store_error("look at", path, error) from error
+        return _facts_of_stat(found)
 
     def resolve(self, path: Path) -> Path:
-        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError for a loop of links."""
+        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError
+        for a loop of links.
+        """
         try:
             return Path(os.path.realpath(path, strict=True))
         except (FileNotFoundError, NotADirectoryError):
             real = Path(os.path.realpath(path))
         except OSError as error:
-            raise refusal("follow", path, error) from error
+            raise store_error("follow", path, error) from error
         if any(part.is_symlink() for part in (real, *real.parents)) and not real.exists():
-            raise refusal("follow", path, OSError(errno.ELOOP, ""))
+            raise store_error("follow", path, OSError(errno.ELOOP, ""))
         return real
 
     def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
-        """Every file below the folder, sorted, links not followed; temporary files of a write under way are left out. Raises StoreError.
+        """Every file below the folder, sorted, links not followed; temporary files of running
+        writes are skipped. Raises StoreError.
 
-        With `limit`, looking stops at the folder in which that many files are reached.
+        With `limit`, the walk stops at the folder in which that many files are reached.
         """
         found: list[Path] = []
         waiting = [folder]
         while waiting and (limit is None or len(found) < limit):
             below = waiting.pop()
-            with _refusals("list", below), os.scandir(below) as entries:
+            with _translate_os_errors("list", below), os.scandir(below) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
-                    elif not (entry.name.startswith(_TEMPORARY_PREFIX) and entry.name.endswith(_TEMPORARY_SUFFIX)):
+                    elif not (
+                        entry.name.startswith(_TEMPORARY_PREFIX)
+                        and entry.name.endswith(_TEMPORARY_SUFFIX)
+                    ):
                         found.append(Path(entry.path))
         return sorted(found)[:limit]
 
     def append(self, path: Path, data: bytes) -> None:
-        """Add to the end of a file in one write; it is made if it is missing (0600). Raises StoreError."""
+        """Append to a file in one write; it is created if missing (0600). Raises StoreError."""
         make_folders(path.parent)
-        with _refusals("write", path):
+        with _translate_os_errors("write", path):
             descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 os.write(descriptor, data)
             finally:
                 os.close(descriptor)
 
-    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileFacts]]:
-        """Path relative to the folder (with slashes) and facts of every file and link below it, sorted; hidden folders and files are left out.
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
+        """Path relative to the folder (with slashes) and facts of every file and link below it,
+        sorted; hidden folders and files are left out.
 
-        One look at each folder and each file, links not followed. With `limit`, looking stops at the folder in which that many are reached.
-        Raises FileNotFoundError and StoreError.
+        One look at each folder and each file, links not followed. With `limit`, looking stops at
+        the folder in which that many are reached. Raises FileNotFoundError and StoreError.
         """
-        found: list[tuple[str, FileFacts]] = []
+        found: list[tuple[str, FileInfo]] = []
         waiting = [("", str(folder))]
         while waiting and (limit is None or len(found) < limit):
             prefix, below = waiting.pop()
-            # Only the folder itself may be missing: what vanishes below it while we look is not there, and the rest is.
+            # Only the folder itself may be missing: what vanishes below it while we look is not
+            # there, and the rest is.
             gone = contextlib.suppress(FileNotFoundError) if prefix else contextlib.nullcontext()
-            with gone, _refusals("list", Path(below)), os.scandir(below) as entries:
+            with gone, _translate_os_errors("list", Path(below)), os.scandir(below) as entries:
                 for entry in entries:
                     if entry.name.startswith("."):
                         continue
@@ -196,41 +219,54 @@ class DiskFiles:
                         waiting.append((f"{prefix}{entry.name}/", entry.path))
                     else:
                         with contextlib.suppress(FileNotFoundError):
-                            found.append((prefix + entry.name, _facts(entry.stat(follow_symlinks=False))))
+                            found.append(
+                                (
+                                    prefix + entry.name,
+                                    _facts_of_stat(entry.stat(follow_symlinks=False)),
+                                )
+                            )
         return sorted(found, key=lambda pair: pair[0])[:limit]
 
     def remove(self, path: Path) -> None:
         """Delete a file. Raises FileNotFoundError and StoreError."""
-        with _refusals("delete", path):
+        with _translate_os_errors("delete", path):
             path.unlink()
 
 
-def present(files: Files, path: Path, *, limit: int | None = None) -> bytes | None:
-    """The bytes of a file, at most `limit` of them; None where there is none. Raises StoreError."""
+def read_if_exists(files: FileSystem, path: Path, *, limit: int | None = None) -> bytes | None:
+    """The bytes of a file, at most `limit` of them; None where it does not exist. Raises
+    StoreError.
+    """
     try:
         return files.read(path, limit=limit)
     except FileNotFoundError:
         return None
 
 
-def exchange(files: Files, path: Path, before: bytes | None, after: bytes | None) -> None:
-    """Put one state of a file in the place of another; None is no file. Raises WriteConflict when it is not as `before`, and StoreError."""
+def replace_content(
+    files: FileSystem, path: Path, before: bytes | None, after: bytes | None
+) -> None:
+    """Replace one content of a file by another; None means no file. Raises WriteConflict when it is
+    not as `before`, and StoreError.
+    """
     if after is None:
         files.remove(path)
     elif before is not None:
         files.write(path, after, expect=before)
     elif not files.create(path, after):
-        raise WriteConflict(f"{path} was made by somebody else meanwhile; read it.")
+        raise WriteConflict(f"{path} was created by another process meanwhile; read it.")
 
 
-def discard(files: Files, path: Path) -> None:
-    """Delete a file where there is one. Raises StoreError."""
+def remove_if_exists(files: FileSystem, path: Path) -> None:
+    """Delete a file if it exists. Raises StoreError."""
     with contextlib.suppress(FileNotFoundError):
         files.remove(path)
 
 
-def leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
-    """What killed writers left in a folder: temporary files, with `before` (seconds since the epoch) those that are older."""
+def find_leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
+    """Temporary files that killed writers left in a folder; with `before` (seconds since the epoch)
+    only older ones.
+    """
     found = []
     with contextlib.suppress(OSError):
         for path in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
@@ -240,21 +276,30 @@ def leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
     return found
 
 
-def discard_leftovers(folder: Path, *, before: float | None = None) -> None:
-    """Delete what killed writers left in a folder. Without `before`, the caller holds the lock under which it is written. Raises StoreError."""
-    with contextlib.suppress(FileNotFoundError), _refusals("delete in", folder):
-        for path in leftovers(folder, before=before):
+def remove_leftovers(folder: Path, *, before: float | None = None) -> None:
+    """Delete what killed writers left in a folder. Without `before`, the caller must hold the lock
+    under which it is written. Raises StoreError.
+    """
+    with contextlib.suppress(FileNotFoundError), _translate_os_errors("delete in", folder):
+        for path in find_leftovers(folder, before=before):
             path.unlink(missing_ok=True)
 
 
-def _facts(found: os.stat_result) -> FileFacts:
+def _facts_of_stat(found: os.stat_result) -> FileInfo:
     mode = found.st_mode
-    return FileFacts(found.st_size, found.st_mtime_ns, stat.S_ISREG(mode), stat.S_ISDIR(mode), stat.S_ISLNK(mode), found.st_nlink)
+    return FileInfo(
+        found.st_size,
+        found.st_mtime_ns,
+        stat.S_ISREG(mode),
+        stat.S_ISDIR(mode),
+        stat.S_ISLNK(mode),
+        found.st_nlink,
+    )
 
 
 @contextmanager
-def _turn(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; another writer of the folder waits until it is let go."""
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; other writers of the folder wait until it is released."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -263,18 +308,20 @@ def _turn(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _check(path: Path, expect: bytes) -> None:
+def _check_expected(path: Path, expect: bytes) -> None:
     try:
         found: bytes | None = path.read_bytes()
     except FileNotFoundError:
         found = None
     if found != expect:
         what = "is gone" if found is None else "changed"
-        raise WriteConflict(f"{path} {what} since it was read; read it again and repeat the change.")
+        raise WriteConflict(
+            f"{path} {what} since it was read; read it again and repeat the change."
+        )
 
 
-def _mode(path: Path) -> int:
-    """The permissions of the file that is replaced, which are its owner's choice; for a new one only the owner's."""
+def _file_mode(path: Path) -> int:
+    """The permissions of the file being replaced, which are its owner's choice; 0600 for a new one."""
     try:
         found = path.lstat().st_mode
     except FileNotFoundError:
@@ -282,10 +329,14 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(found) & 0o777 if stat.S_ISREG(found) else 0o600
 
 
-def _temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o600) -> Path:
-    """A new file in the folder with these bytes, flushed to the disk if it is to be durable; nothing is left of it when that fails."""
+def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o600) -> Path:
+    """Write a new temporary file in the folder, flushed to disk if `durable`; nothing is left of it
+    on failure.
+    """
     path = folder / f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
@@ -298,3 +349,88 @@ def _temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o600) -
         path.unlink(missing_ok=True)
         raise
     return path
+
+
+# Replace one folder by another such that a kill between any two steps loses neither. Callers
+# hold a lock.
+
+
+def staging_folder(folder: Path) -> Path:
+    """Where the replacement for a folder is built."""
+    return folder.with_name(f".{folder.name}-new")
+
+
+def _backup_folder(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}-old")
+
+
+def replace_folder(folder: Path) -> None:
+    """Move the folder built in `staging_folder` into place (or none where none was built), and
+    delete the old one. Raises StoreError.
+    """
+    try:
+        shutil.rmtree(_backup_folder(folder), ignore_errors=True)
+        if folder.exists():
+            folder.rename(_backup_folder(folder))
+        elif staging_folder(folder).exists():
+            staging_folder(folder).rename(folder)
+    except OSError as error:
+        raise store_error("replace", folder, error) from error
+    finish_replacement(folder)
+
+
+def finish_replacement(folder: Path) -> None:
+    """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
+    remains. Raises StoreError.
+    """
+    old, new = _backup_folder(folder), staging_folder(folder)
+    try:
+        if old.exists():
+            if new.exists() and not folder.exists():
+                new.rename(folder)
+            shutil.rmtree(old)
+        if new.exists():
+            shutil.rmtree(new)
+    except OSError as error:
+        raise store_error("replace", folder, error) from error
+
+
+# Inter-process mutual exclusion: an advisory lock that the system releases when its holder dies.
+
+
+WAIT_SECONDS = 10.0
+"""Longest wait for another process; work under the lock takes milliseconds."""
+_STEP_SECONDS = 0.005
+
+
+@contextmanager
+def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
+    StoreError when another keeps it too long.
+    """
+    make_folders(path.parent)
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise store_error("lock", path, error) from error
+    try:
+        _acquire_lock_within(descriptor, path, wait_seconds)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
+    until = time.monotonic() + wait_seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise StoreError(
+                    f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
+                    f"try again later"
+                ) from None
+            time.sleep(_STEP_SECONDS)
+        else:
+            return

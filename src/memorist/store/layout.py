@@ -1,4 +1,4 @@
-"""Where things are under the home folder (spec: "Data on disk"). Pure path arithmetic."""
+"""Paths below the home folder (spec: "Data on disk"). Pure path arithmetic."""
 
 from __future__ import annotations
 
@@ -8,23 +8,28 @@ from pathlib import Path
 
 from memorist.errors import UsageError
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LENGTH = 60
 """Longest readable part of a folder name; the hash behind it keeps different paths apart."""
 
-_HASHED = re.compile(r".*-[0-9a-f]{8}")
-_OURS = ("memory", "memory-state")
+_HASHED_NAME = re.compile(r".*-[0-9a-f]{8}")
+_RESERVED_NAMES = ("memory", "memory-state")
 """Folders that stand beside those of a project's sessions."""
 
 
 def folder_name(text: str) -> str:
     """A safe, readable folder name for any text; texts that differ get different names.
 
-    A text that is safe already stays as it is, so that session ids can be found by hand; not one that looks like the name of another, or of a
-    folder of ours.
+    A text that is safe already stays as it is, so that session ids can be found by hand; not one
+    that looks like the name of another, or of a folder of ours.
     """
-    plain = _UNSAFE.sub("-", text).strip(".-")
-    if plain == text and 0 < len(plain) <= _NAME_LENGTH and plain.lower() not in _OURS and not _HASHED.fullmatch(plain):
+    plain = _UNSAFE_CHARACTERS.sub("-", text).strip(".-")
+    if (
+        plain == text
+        and 0 < len(plain) <= _NAME_LENGTH
+        and plain.lower() not in _RESERVED_NAMES
+        and not _HASHED_NAME.fullmatch(plain)
+    ):
         return plain
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain[-_NAME_LENGTH:].strip('.-') or 'unnamed'}-{digest}"
@@ -32,20 +37,27 @@ def folder_name(text: str) -> str:
 
 _PLAIN_HOME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,58}[a-z0-9])?")
 _HASHED_HOME = re.compile(r".*-[0-9a-f]{32}", re.DOTALL)
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
+_DEVICE_NAMES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])")
 
 
 def home_name(text: str) -> str:
-    """A folder name for somebody's home that no other text gives, on any file system: letters of one case, digits, `-` and `_`.
+    """A folder name for somebody's home that no other text gives, on any file system: letters of
+    one case, digits, `-` and `_`.
 
-    A text that is such a name already stays as it is; any other, and one that looks like the name of another, ends in 128 bits of its hash.
-    Raises UsageError for an empty text.
+    A text that is such a name already stays as it is; any other, and one that looks like the name
+    of another, ends in 128 bits of its hash. Raises UsageError for an empty text.
     """
     if not text:
         raise UsageError("a tenant needs a name; any text that is not empty will do")
-    if _PLAIN_HOME.fullmatch(text) and not _HASHED_HOME.fullmatch(text) and not _DEVICES.fullmatch(text):
+    if (
+        _PLAIN_HOME.fullmatch(text)
+        and not _HASHED_HOME.fullmatch(text)
+        and not _DEVICE_NAMES.fullmatch(text)
+    ):
         return text
-    plain = re.sub(r"[^a-z0-9]+", "-", text.lower().encode("ascii", "ignore").decode())[:_NAME_LENGTH].strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower().encode("ascii", "ignore").decode())[
+        :_NAME_LENGTH
+    ].strip("-")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return f"{plain or 'unnamed'}-{digest}"
 
@@ -63,37 +75,41 @@ class Layout:
 
     @property
     def database(self) -> Path:
-        """Sessions and receipts; can be thrown away without losing notes or transcripts."""
+        """Sessions and receipts; can be deleted without losing notes or transcripts."""
         return self.home / "state.sqlite"
 
     @property
-    def own_template(self) -> Path:
-        """A user's own template of the notes."""
+    def user_template(self) -> Path:
+        """The user's own template of the notes."""
         return self.home / "session-memory" / "config" / "template.md"
 
     @property
-    def own_prompt(self) -> Path:
-        """A user's own update prompt."""
+    def user_prompt(self) -> Path:
+        """The user's own update prompt."""
         return self.home / "session-memory" / "config" / "prompt.md"
 
     @property
-    def own_docs_prompt(self) -> Path:
-        """A user's own prompt for Magic Docs."""
+    def user_docs_prompt(self) -> Path:
+        """The user's own prompt for Magic Docs."""
         return self.home / "magic-docs" / "config" / "prompt.md"
 
     @property
     def rollouts(self) -> Path:
-        """What was consolidated of past sessions: files for people and agents to read."""
+        """The consolidated memory of past sessions: files for users and agents to read."""
         return self.home / "memories"
 
     @property
     def rollouts_state(self) -> Path:
-        """What memorist needs beside that folder: the last accepted state of it, the diff at work, the lock."""
+        """What memorist needs beside that folder: its last accepted state, the diff in progress,
+        the lock.
+        """
         return self.home / "memories-state"
 
     @property
-    def conversations(self) -> Path:
-        """By what the proxy knows its conversations again after a restart; without it they are new ones."""
+    def known_conversations(self) -> Path:
+        """What the proxy recognizes its conversations by after a restart; without it they count as
+        new.
+        """
         return self.home / "proxy" / "conversations.jsonl"
 
     @property
@@ -102,27 +118,35 @@ class Layout:
         return self.home / "projects"
 
     def session(self, project: str, session: str) -> SessionLayout:
-        """The folder of one session of a project, named by the project's root path."""
-        return SessionLayout(self.projects / folder_name(project or "no-project") / folder_name(session))
+        """The folder of one session of a project, which is identified by its root path."""
+        return SessionLayout(
+            self.projects / folder_name(project or "no-project") / folder_name(session)
+        )
 
     def memory(self, root: str) -> MemoryLayout:
-        """The memory of one project, named by its repository's root."""
+        """The memory of one project, which is identified by its repository's root."""
         folder = self.projects / folder_name(root or "no-project")
         return MemoryLayout(folder / "memory", folder / "memory-state")
 
     def memory_at(self, chosen: Path) -> MemoryLayout:
-        """A memory folder that the user chose; what memorist needs beside it stays below the home folder."""
-        return MemoryLayout(chosen, self.projects / folder_name(str(chosen)) / "memory-state", chosen=True)
+        """A memory folder that the user chose; what memorist needs beside it stays below the home
+        folder.
+        """
+        return MemoryLayout(
+            chosen, self.projects / folder_name(str(chosen)) / "memory-state", chosen=True
+        )
 
 
 class MemoryLayout:
-    """The paths of one project's auto memory: the folder with the files that people and agents read, and beside it what is ours."""
+    """The paths of one project's auto memory: the folder that users and agents read, and beside it
+    our own state.
+    """
 
     def __init__(self, folder: Path, state: Path, *, chosen: bool = False) -> None:
         self.folder = folder
         self.state = state
         self.chosen = chosen
-        """The user named the folder: it may serve several projects."""
+        """The user chose the folder: it may serve several projects."""
 
     @property
     def index(self) -> Path:
@@ -140,23 +164,23 @@ class MemoryLayout:
         return self.state / "lock"
 
     @property
-    def purging(self) -> Path:
-        """Held by the one who writes the history anew."""
+    def purge_lock(self) -> Path:
+        """Lock held while the history is rewritten."""
         return self.state / "purge.lock"
 
     @property
-    def scan(self) -> Path:
-        """What the last scan saw; derived."""
+    def scan_state(self) -> Path:
+        """The result of the last scan; derived."""
         return self.state / "scan.json"
 
     @property
-    def pending(self) -> Path:
-        """A change that is being written, so that a killed one keeps its reason."""
+    def pending_change(self) -> Path:
+        """A change in progress, so that a killed one keeps its reason."""
         return self.state / "pending.json"
 
     @property
-    def reviewed(self) -> Path:
-        """Fingerprints of texts that the user has accepted."""
+    def reviewed_digests(self) -> Path:
+        """Hashes of texts that the user has accepted."""
         return self.state / "reviewed.json"
 
     @property
@@ -166,7 +190,7 @@ class MemoryLayout:
 
     @property
     def team(self) -> TeamLayout:
-        """What is kept beside the memory for its team."""
+        """State kept beside the memory for its team."""
         return TeamLayout(self.state / "team")
 
     @property
@@ -176,44 +200,46 @@ class MemoryLayout:
 
     @property
     def dream(self) -> Path:
-        """What dreams leave beside the folder: lock, journal, daily logs, and which questions were asked."""
+        """State of dreams beside the folder: lock, journal, daily logs, and which questions were
+        asked.
+        """
         return self.state / "dream"
 
     @property
-    def full_text(self) -> Path:
+    def recall_index(self) -> Path:
         """The index for recall; derived."""
         return self.state / "recall.sqlite"
 
 
 class TeamLayout:
-    """The paths of what one project keeps of its team's remote, beside the memory folder."""
+    """The paths of a project's team state, beside the memory folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @property
-    def place(self) -> Path:
-        """Which remote the project's team has."""
+    def location(self) -> Path:
+        """The remote of the project's team."""
         return self.folder / "place.json"
 
     @property
-    def synced(self) -> Path:
-        """What both sides were when they were last alike."""
+    def sync_state(self) -> Path:
+        """The state of both sides at the last sync."""
         return self.folder / "synced.json"
 
     @property
     def lock(self) -> Path:
-        """Held while the folder is brought in line with the remote."""
+        """Held while the folder is synced with the remote."""
         return self.folder / "lock"
 
     @property
-    def base(self) -> Path:
-        """Texts that both sides had in common, by checksum."""
+    def base_texts(self) -> Path:
+        """Texts common to both sides, by checksum."""
         return self.folder / "base"
 
     @property
     def authors(self) -> Path:
-        """Who changed what last, as the remote told; derived."""
+        """Last author of each change, as reported by the remote; derived."""
         return self.folder / "authors.json"
 
     @property
@@ -235,7 +261,7 @@ class SessionLayout:
 
     @property
     def cursor(self) -> Path:
-        """How far the notes reach, so that a new process can go on from there (SM-14)."""
+        """How far the notes reach, so that a new process can continue from there (SM-14)."""
         return self.folder / "session-memory" / "cursor.json"
 
     @property
@@ -245,32 +271,32 @@ class SessionLayout:
 
     @property
     def magic_docs(self) -> Path:
-        """Which Magic Docs the session keeps."""
+        """The Magic Docs that the session maintains."""
         return self.folder / "magic-docs.json"
 
     @property
-    def results(self) -> Path:
+    def tool_results(self) -> Path:
         """Tool results that were too large for the conversation, one file each."""
         return self.folder / "tool-results"
 
     @property
     def window(self) -> Path:
-        """What the model is shown after a compaction, so that a new process shows the same."""
+        """The messages shown to the model after a compaction, so that a new process shows the same."""
         return self.folder / "window.json"
 
     @property
-    def context(self) -> Path:
-        """The first context as it was shown, where the host has it assembled."""
+    def context_snapshot(self) -> Path:
+        """The first context as shown, where the host has memorist assemble it."""
         return self.folder / "context.json"
 
     @property
-    def inserts(self) -> Path:
-        """What memorist showed beside the host's messages since then, one line each."""
+    def injected_messages(self) -> Path:
+        """What memorist inserted beside the host's messages since then, one line each."""
         return self.folder / "inserts.jsonl"
 
     @property
-    def shown(self) -> Path:
-        """What hooks showed since the last compaction, where the agent keeps its context itself."""
+    def hook_context(self) -> Path:
+        """What hooks showed since the last compaction, where the client manages its own context."""
         return self.folder / "shown.json"
 
     @property

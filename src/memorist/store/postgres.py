@@ -1,7 +1,8 @@
 """The state of past sessions in PostgreSQL, for several machines. Needs the extra `postgres`.
 
-Everything is in a schema of its own. The statements are those of SQLite; a transaction holds one lock, as SQLite's does, so that claims see each other.
-The clock is the server's, so that machines need not agree on the time.
+Everything is in a schema of its own. The statements are those of SQLite; a transaction holds one
+lock, as SQLite's does, so that claims see each other. The clock is the server's, so that machines
+need not agree on the time.
 """
 
 from __future__ import annotations
@@ -18,115 +19,142 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
 from memorist.errors import StoreError
-from memorist.store.database import migrations
-from memorist.store.state import Values
+from memorist.store.database import load_migrations
+from memorist.store.state import SqlValues
 
 SCHEMA = "memorist"
-_MIGRATIONS = (3,)
-"""Those of the database's migrations that hold what machines share."""
+_SHARED_MIGRATIONS = (3,)
+"""The database migrations that concern data shared by machines."""
 
-_LOCK = 0x6D656D72
+_ADVISORY_LOCK = 0x6D656D72
 """Number of the advisory lock: `memr`, as in the files' headers."""
 
-_NAMED = re.compile(r":(\w+)")
+_NAMED_VALUE = re.compile(r":(\w+)")
 _CONNECT_SECONDS = 10
 
 
 class PostgresState:
-    """A database in PostgreSQL; `now` takes the place of the server's clock. A connection that broke is made anew with the next transaction or query."""
+    """A state database in PostgreSQL; `now` overrides the server's clock. A broken connection is
+    reopened by the next transaction or query.
+    """
 
     def __init__(self, address: str, now: Callable[[], float] | None = None) -> None:
-        self._address = in_schema(address)
+        self._address = add_schema(address)
         self._now = now
         self._connection = self._connect()
         with self.transaction():
             self._migrate()
 
-    def read(self, statement: str, values: Values | None = None) -> Sequence[Mapping[str, Any]]:
-        """The rows that a query finds."""
-        with _told("read"):
-            return self._open().execute(_translated(statement), values or {}).fetchall()
+    def query(self, statement: str, values: SqlValues | None = None) -> Sequence[Mapping[str, Any]]:
+        """The rows that a query returns."""
+        with _translate_psycopg_errors("read"):
+            return (
+                self._live_connection()
+                .execute(_to_psycopg_style(statement), values or {})
+                .fetchall()
+            )
 
-    def change(self, statement: str, values: Values | None = None) -> int:
-        """Run one statement; gives the number of rows it changed."""
-        with _told("write"):
-            return self._open().execute(_translated(statement), values or {}).rowcount
+    def execute(self, statement: str, values: SqlValues | None = None) -> int:
+        """Run one statement; returns the number of rows it changed."""
+        with _translate_psycopg_errors("write"):
+            return (
+                self._live_connection().execute(_to_psycopg_style(statement), values or {}).rowcount
+            )
 
-    def change_each(self, statement: str, values: Sequence[Values]) -> None:
+    def execute_many(self, statement: str, values: Sequence[SqlValues]) -> None:
         """Run one statement for each of the values."""
-        with _told("write"), self._open().cursor() as cursor:
-            cursor.executemany(_translated(statement), values)
+        with _translate_psycopg_errors("write"), self._live_connection().cursor() as cursor:
+            cursor.executemany(_to_psycopg_style(statement), values)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """A transaction that waits for those of others."""
-        with _told("write"), self._begun() as connection:
-            connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
+        """A transaction that waits for concurrent ones."""
+        with _translate_psycopg_errors("write"), self._begin() as connection:
+            connection.execute("select pg_advisory_xact_lock(%s)", (_ADVISORY_LOCK,))
             yield
 
     def now(self) -> int:
         """Seconds since the epoch by the server's clock."""
         if self._now is not None:
             return int(self._now())
-        return int(self.read("select cast(floor(extract(epoch from clock_timestamp())) as bigint) as now")[0]["now"])
+        return int(
+            self.query(
+                "select cast(floor(extract(epoch from clock_timestamp())) as bigint) as now"
+            )[0]["now"]
+        )
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
     def _connect(self) -> psycopg.Connection[dict[str, Any]]:
-        with _told("open"):
-            return psycopg.connect(self._address, autocommit=True, row_factory=dict_row, connect_timeout=_CONNECT_SECONDS)
+        with _translate_psycopg_errors("open"):
+            return psycopg.connect(
+                self._address,
+                autocommit=True,
+                row_factory=dict_row,
+                connect_timeout=_CONNECT_SECONDS,
+            )
 
-    def _open(self) -> psycopg.Connection[dict[str, Any]]:
+    def _live_connection(self) -> psycopg.Connection[dict[str, Any]]:
         if self._connection.broken:
             self._connection = self._connect()
         return self._connection
 
     @contextlib.contextmanager
-    def _begun(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
-        connection = self._open()
+    def _begin(self) -> Iterator[psycopg.Connection[dict[str, Any]]]:
+        connection = self._live_connection()
         with cast("AbstractContextManager[Any]", connection.transaction()):
             yield connection
 
     def _migrate(self) -> None:
-        connection = self._open()
-        connection.execute(_translated(f"create schema if not exists {SCHEMA}"))
+        connection = self._live_connection()
+        connection.execute(_to_psycopg_style(f"create schema if not exists {SCHEMA}"))
         connection.execute("create table if not exists migrations (number integer primary key)")
         known = {row["number"] for row in connection.execute("select number from migrations")}
-        for number, text in migrations():
-            if number in _MIGRATIONS and number not in known:
+        for number, text in load_migrations():
+            if number in _SHARED_MIGRATIONS and number not in known:
                 for statement in filter(str.strip, text.split(";")):
-                    connection.execute(_translated(statement))
+                    connection.execute(_to_psycopg_style(statement))
                 connection.execute("insert into migrations (number) values (%s)", (number,))
 
 
 def open_postgres_state(address: str) -> PostgresState:
-    """Connect, and make what is missing. Raises StoreError when the server cannot be reached or refuses."""
+    """Connect, and create what is missing. Raises StoreError when the server cannot be reached or
+    refuses.
+    """
     return PostgresState(address)
 
 
-def in_schema(address: str) -> str:
-    """The address with memorist's schema as the only place where names are looked up. Raises StoreError when it is none."""
+def add_schema(address: str) -> str:
+    """The address with memorist's schema as the only search path. Raises StoreError for an invalid
+    address.
+    """
     try:
         options = str(conninfo_to_dict(address).get("options") or "")
         return make_conninfo(address, options=f"{options} -c search_path={SCHEMA}".strip())
     except psycopg.Error as error:
-        raise StoreError(f"the setting `state` is no address of a PostgreSQL database ({error}); write postgresql://host/name") from error
+        raise StoreError(
+            f"the setting `state` is not the address of a PostgreSQL database ({error}); write "
+            f"postgresql://host/name"
+        ) from error
 
 
 @functools.lru_cache(maxsize=200)
-def _translated(statement: str) -> LiteralString:
-    """The statement with values named as psycopg does it. All statements are ours; none holds a text from outside."""
-    return _NAMED.sub(r"%(\1)s", statement)
+def _to_psycopg_style(statement: str) -> LiteralString:
+    """The statement with values named in psycopg's style. All statements are ours; none contains
+    external text.
+    """
+    return _NAMED_VALUE.sub(r"%(\1)s", statement)
 
 
 @contextlib.contextmanager
-def _told(verb: str) -> Iterator[None]:
+def _translate_psycopg_errors(verb: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise StoreError(
-            f"cannot {verb} the state of past sessions in PostgreSQL ({lines[0]}); check the server and the setting `state`"
+            f"cannot {verb} the state of past sessions in PostgreSQL ({lines[0]}); check the "
+            f"server and the setting `state`"
         ) from error

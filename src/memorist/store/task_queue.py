@@ -1,7 +1,8 @@
-"""The task queue of several machines: procrastinate, in the same schema as the state. Needs the extra `postgres`.
+"""The task queue of several machines: procrastinate, in the same schema as the state. Needs the
+extra `postgres`.
 
-The queue brings jobs to workers and finds what dead ones left; who may do a job, and what comes of it, is decided by the claims (`jobs`), so a task that
-runs twice does nothing twice.
+The queue brings jobs to workers and finds what dead ones left; who may do a job, and what comes of
+it, is decided by the claims (`jobs`), so a task that runs twice does nothing twice.
 """
 
 from __future__ import annotations
@@ -15,90 +16,108 @@ from procrastinate.jobs import Status
 from procrastinate.types import TimeDeltaParams
 
 from memorist.errors import StoreError
-from memorist.store.claims import Kind
-from memorist.store.postgres import in_schema
+from memorist.store.jobs import JobKind
+from memorist.store.postgres import add_schema
 
-Perform = Callable[[Kind, str, str], Awaitable[float | None]]
-"""Does a job of a kind and key under the name of a task; gives the seconds after which it is to come again, or None."""
+PerformJob = Callable[[JobKind, str, str], Awaitable[float | None]]
+"""Does a job of a kind and key under the name of a task; returns the seconds after which it should
+come again, or None.
+"""
 
 _TASK = "memorist"
 _QUEUE = "memorist"
-_LAST = -10
-"""Priority of the consolidation: extractions that wait come first."""
+_CONSOLIDATION_PRIORITY = -10
+"""Priority of the consolidation: waiting extractions come first."""
 
-_GRACE = 0.2
-"""Seconds that a job has to give its claim back when its worker is stopped."""
+_GRACE_SECONDS = 0.2
+"""Seconds a job has to give its claim back when its worker is stopped."""
 
 
-class TaskQueue:
+class JobQueue:
     """The queue of one database. Every method raises StoreError when the server refuses."""
 
-    def __init__(self, address: str, perform: Perform, *, stalled_seconds: float, connections: int = 4) -> None:
+    def __init__(
+        self, address: str, perform: PerformJob, *, stalled_seconds: float, connections: int = 4
+    ) -> None:
         self._stalled = stalled_seconds
-        connector = procrastinate.PsycopgConnector(conninfo=in_schema(address), min_size=1, max_size=connections)
+        connector = procrastinate.PsycopgConnector(
+            conninfo=add_schema(address), min_size=1, max_size=connections
+        )
         self._app = procrastinate.App(connector=connector)
 
-        async def run(context: procrastinate.JobContext, kind: Kind, key: str) -> None:
+        async def run(context: procrastinate.JobContext, kind: JobKind, key: str) -> None:
             again = await perform(kind, key, f"task-{context.job.id}")
             if again is not None:
-                await self.offer(kind, key, after=again)
+                await self.enqueue(kind, key, after=again)
 
         self._task = self._app.task(name=_TASK, queue=_QUEUE, pass_context=True)(run)
 
     async def open(self) -> None:
-        """Connect, and make the queue's tables if they are missing."""
-        with _told():
+        """Connect, and create the queue's tables if missing."""
+        with _translate_queue_errors():
             await self._app.open_async()
-            found = await self._app.connector.execute_query_one_async("select to_regclass('procrastinate_jobs') is not null as there")
+            found = await self._app.connector.execute_query_one_async(
+                "select to_regclass('procrastinate_jobs') is not null as there"
+            )
             if not found["there"]:
-                # Two workers may do so at once: the second finds the tables of the first.
+                # Two workers may do this at once: the second finds the tables of the first.
                 with contextlib.suppress(ConnectorException):
                     await self._app.schema_manager.apply_schema_async()
-            await self._app.connector.execute_query_one_async("select count(*) from procrastinate_jobs")
+            await self._app.connector.execute_query_one_async(
+                "select count(*) from procrastinate_jobs"
+            )
 
     async def close(self) -> None:
         """Disconnect."""
-        with _told():
+        with _translate_queue_errors():
             await self._app.close_async()
 
-    async def offer(self, kind: Kind, key: str, *, after: float = 0.0) -> bool:
-        """Put a job in the queue, to be begun after so many seconds; False when it waits there already."""
+    async def enqueue(self, kind: JobKind, key: str, *, after: float = 0.0) -> bool:
+        """Enqueue a job, to start after so many seconds; False when it is queued already."""
         name = f"{kind}:{key}"
         schedule: TimeDeltaParams | None = {"seconds": round(after)} if after > 0 else None
         configured = self._task.configure(
-            lock=name, queueing_lock=name, schedule_in=schedule, priority=_LAST if kind == "consolidate" else 0
+            lock=name,
+            queueing_lock=name,
+            schedule_in=schedule,
+            priority=_CONSOLIDATION_PRIORITY if kind == "consolidate" else 0,
         )
-        with _told():
+        with _translate_queue_errors():
             try:
                 await configured.defer_async(kind=kind, key=key)
             except AlreadyEnqueued:
                 return False
         return True
 
-    async def recover(self) -> int:
-        """Put the jobs of dead workers back in the queue; gives how many."""
+    async def requeue_stalled(self) -> int:
+        """Requeue the jobs of dead workers; returns how many."""
         count = 0
-        with _told():
-            for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self._stalled):
+        with _translate_queue_errors():
+            for job in await self._app.job_manager.get_stalled_jobs(
+                seconds_since_heartbeat=self._stalled
+            ):
                 try:
                     await self._app.job_manager.retry_job(job)
                 except ConnectorException:
-                    # The same work waits in the queue already, or another worker has just put it back: then this one is over.
+                    # The same job is queued already, or another worker has just requeued it: this
+                    # one is dropped.
                     with contextlib.suppress(ConnectorException):
-                        await self._app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
+                        await self._app.job_manager.finish_job(
+                            job, status=Status.FAILED, delete_job=True
+                        )
                 count += 1
         return count
 
     async def run(self, *, name: str, concurrency: int, wait: bool) -> None:
-        """Do jobs until cancelled; without `wait` until none can be begun."""
-        with _told():
+        """Run jobs until cancelled; without `wait` until none can be started."""
+        with _translate_queue_errors():
             await self._app.run_worker_async(
                 queues=[_QUEUE],
                 name=name,
                 concurrency=concurrency,
                 wait=wait,
                 install_signal_handlers=False,
-                shutdown_graceful_timeout=_GRACE,
+                shutdown_graceful_timeout=_GRACE_SECONDS,
                 update_heartbeat_interval=self._stalled / 3,
                 stalled_worker_timeout=self._stalled,
                 delete_jobs="always",
@@ -106,10 +125,11 @@ class TaskQueue:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _translate_queue_errors() -> Iterator[None]:
     try:
         yield
     except ConnectorException as error:
         raise StoreError(
-            f"the task queue in PostgreSQL refuses ({error.__cause__ or error}); check the server and the setting `state`"
+            f"the task queue in PostgreSQL refuses ({error.__cause__ or error}); check the "
+            f"server and the setting `state`"
         ) from error

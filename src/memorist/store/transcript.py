@@ -2,107 +2,274 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import fcntl
 import io
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
+from itertools import count, repeat
 from pathlib import Path
+from typing import Protocol, cast
 
 import msgspec
+import zstandard
 
-from memorist.errors import StoreError
-from memorist.formats.memorist_jsonl import encode, read
-from memorist.formats.recorded import Entry
-from memorist.store.files import make_folders, refusal
-from memorist.store.lines import LineFile
+from memorist.errors import StoreError, UnreadableSession
+from memorist.events import Event, TimestampedEvent
+from memorist.formats.transcript import RecordedLine, TranscriptEntry, encode_entry, read_session
+from memorist.ports import Clock
+from memorist.store.files import make_folders, store_error
 
-_BUFFER = 256 * 1024
-_BLOCK = 64 * 1024
+# The lines of a recorded session file, streamed in bounded memory.
+
+
+LINE_LIMIT = 64 * 1024 * 1024
+"""Bytes of the longest accepted line; Claude Code's own readers stop at 50 to 100 MB of a file
+(claude-code.md section 12.7).
+"""
+
+_READ_BUFFER = 256 * 1024
+"""Large enough to hold most lines whole; a larger buffer costs more page faults than it saves
+reads.
+"""
+_UNPACKED_BUFFER = 16 * 1024
+"""Small: at most this much of a damaged file's readable data is lost."""
+_ZSTANDARD = b"\x28\xb5\x2f\xfd"
+_WIDE_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""Byte order marks, longer ones first, since one is a prefix of another."""
+
+
+class _LineSource(Protocol):
+    def readline(self, size: int = -1, /) -> bytes: ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+
+class LineFile:
+    """The lines of a file, as `memorist.formats.transcript.Lines`: every `iter()` opens it again at
+    its start.
+
+    A line comes with its end of line, as it stands; cutting it off would copy every line once more.
+    Zstandard files are unpacked, a UTF-8 byte order mark is dropped, UTF-16 and UTF-32 with a mark
+    become UTF-8. A line over `limit` bytes comes with `problem` set, and is not held in memory.
+    """
+
+    def __init__(self, path: Path, limit: int = LINE_LIMIT) -> None:
+        self.path = path
+        self.limit = limit
+
+    def __iter__(self) -> Iterator[RecordedLine]:
+        """Raises UnreadableSession, at the first line, when the file cannot be opened, and later
+        when the disk fails.
+        """
+        with ExitStack() as stack:
+            try:
+                source, bounded = _open_source(self.path, self.limit, stack)
+            except (OSError, zstandard.ZstdError) as error:
+                raise UnreadableSession(_explain_open_error(self.path, error)) from error
+            try:
+                yield from (
+                    _iterate_lines(source)
+                    if bounded
+                    else _iterate_bounded_lines(source, self.limit)
+                )
+            except OSError as error:
+                raise UnreadableSession(
+                    f"{self.path} could not be read to its end: {error.strerror or error}."
+                ) from error
+
+
+def _open_source(path: Path, limit: int, stack: ExitStack) -> tuple[_LineSource, bool]:
+    """The source of the lines, and whether it is too small for a line over the limit."""
+    raw = stack.enter_context(io.FileIO(path))
+    stream = stack.enter_context(io.BufferedReader(raw, _READ_BUFFER))
+    start = raw.read(4) or b""  # a peek at the buffered reader would copy its whole buffer
+    raw.seek(0)
+    bounded = os.fstat(raw.fileno()).st_size <= limit
+    if start == _ZSTANDARD:
+        unpacked = cast(
+            "io.FileIO",
+            zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False),
+        )
+        stream = stack.enter_context(io.BufferedReader(unpacked, _UNPACKED_BUFFER))
+        start, bounded = stream.peek(4)[:4], False
+    for mark, encoding in _WIDE_ENCODINGS:
+        if start.startswith(mark):
+            return _RecodedLines(
+                stack.enter_context(
+                    io.TextIOWrapper(stream, encoding, errors="replace", newline="\n")
+                )
+            ), False
+    return stream, bounded
+
+
+class _RecodedLines:
+    """Lines of a text stream, as UTF-8."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+
+    def readline(self, size: int = -1, /) -> bytes:
+        return self._text.readline(size).encode("utf-8", "replace")
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (line.encode("utf-8", "replace") for line in self._text)
+
+
+def _iterate_lines(source: _LineSource) -> Iterator[RecordedLine]:
+    """The lines of a source known to be small; no Python code runs per line."""
+    first = source.readline()
+    if first:
+        yield RecordedLine(1, first.removeprefix(codecs.BOM_UTF8))
+    yield from map(
+        partial(tuple.__new__, RecordedLine), zip(count(2), source, repeat(""), strict=False)
+    )
+
+
+def _iterate_bounded_lines(source: _LineSource, limit: int) -> Iterator[RecordedLine]:
+    number = 0
+    read, line = source.readline, partial(tuple.__new__, RecordedLine)
+    try:
+        while data := read(limit + 2):
+            number += 1
+            if len(data) > limit and len(data.rstrip(b"\r\n")) > limit:
+                _skip_line(source, data)
+                yield RecordedLine(number, b"", f"it is longer than {limit:,} bytes")
+            else:
+                yield line((number, data if number > 1 else data.removeprefix(codecs.BOM_UTF8), ""))
+    except zstandard.ZstdError:
+        yield RecordedLine(number + 1, b"", "the compressed data is damaged from here on")
+
+
+def _skip_line(source: _LineSource, data: bytes) -> None:
+    while data and not data.endswith(b"\n"):
+        data = source.readline(_READ_BUFFER)
+
+
+def _explain_open_error(path: Path, error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"There is no file {path}; check the path."
+    if isinstance(error, IsADirectoryError):
+        return f"{path} is a folder; give a session file inside it."
+    if isinstance(error, PermissionError):
+        return f"{path} may not be read: permission is denied; give yourself access to it."
+    if isinstance(error, zstandard.ZstdError):
+        return f"{path} is a damaged compressed file; give a sound copy."
+    return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
+
+
+_WRITE_BUFFER = 256 * 1024
+_TAIL_BLOCK = 64 * 1024
 
 
 class TranscriptWriter:
     """Appends entries to a transcript. Append the Head first to a new file (`is_new`).
 
-    One writer at a time: the lock is an advisory one on `<name>.lock`, which holds the writer's process id and is let go when the writer
-    closes or its process ends, however it ends. A last line that a crash left unfinished is moved to `<name>.torn` on opening.
+    One writer at a time: the lock is an advisory one on `<name>.lock`, which holds the writer's
+    process id and is let go when the writer closes or its process ends, however it ends. A last
+    line that a crash left unfinished is moved to `<name>.torn` on opening.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open or make the file (0600). Raises StoreError when another writer has it, and when the system refuses."""
+        """Open or make the file (0600). Raises StoreError when another writer has it, and when the
+        system refuses.
+        """
         make_folders(path.parent)
         self.path = path
-        self._lock = _take_lock(path)
+        self._lock = _acquire_writer_lock(path)
         try:
             with ExitStack() as undo:
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                descriptor = os.open(
+                    path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+                )
                 undo.callback(os.close, descriptor)
-                self.is_new = _mend(path, descriptor) == 0
+                self.is_new = _repair_last_line(path, descriptor) == 0
                 undo.pop_all()
         except OSError as error:
             os.close(self._lock)
-            raise refusal("open", path, error) from error
-        self._file = io.BufferedWriter(io.FileIO(descriptor, "a"), _BUFFER)
+            raise store_error("open", path, error) from error
+        self._file = io.BufferedWriter(io.FileIO(descriptor, "a"), _WRITE_BUFFER)
 
-    def append(self, entry: Entry) -> None:
-        """Add one entry behind the others; it reaches the system with `flush`, at the latest with `close`. Raises StoreError."""
+    def append(self, entry: TranscriptEntry) -> None:
+        """Append one entry; it reaches the system with `flush`, at the latest with `close`. Raises
+        StoreError.
+        """
         try:
-            self._file.write(encode(entry))
+            self._file.write(encode_entry(entry))
         except OSError as error:
-            raise refusal("write", self.path, error) from error
+            raise store_error("write", self.path, error) from error
 
     def flush(self) -> None:
-        """Hand what was appended to the system. Raises StoreError; what could not be written is tried again with the next flush."""
+        """Hand appended entries to the system. Raises StoreError; unwritten data is retried by the
+        next flush.
+        """
         try:
             self._file.flush()
         except OSError as error:
-            raise refusal("write", self.path, error) from error
+            raise store_error("write", self.path, error) from error
 
     def close(self) -> None:
-        """Write what is left and let the lock go. May be called twice. Raises StoreError."""
+        """Write the remaining data and release the lock. May be called twice. Raises StoreError."""
         if self._file.closed:
             return
         try:
             self._file.close()
         except OSError as error:
-            raise refusal("write", self.path, error) from error
+            raise store_error("write", self.path, error) from error
         finally:
             os.close(self._lock)
 
 
-def _take_lock(path: Path) -> int:
+def _acquire_writer_lock(path: Path) -> int:
     """A descriptor that holds the lock. Raises StoreError, naming the process that has it."""
     lock = path.with_name(f"{path.name}.lock")
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise refusal("open", lock, error) from error
+        raise store_error("open", lock, error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
         if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-            raise refusal("lock", lock, error) from error
-        who = "this process" if holder == str(os.getpid()) else f"process {holder or 'of unknown number'}"
+            raise store_error("lock", lock, error) from error
+        who = (
+            "this process"
+            if holder == str(os.getpid())
+            else f"process {holder or 'of unknown number'}"
+        )
         raise StoreError(f"{path} is being written by {who}; close that session first.") from error
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor
 
 
-def _mend(path: Path, descriptor: int) -> int:
-    """Bring the file to the end of a line; returns its size. A whole record without its end of line keeps its place."""
+def _repair_last_line(path: Path, descriptor: int) -> int:
+    """Bring the file to the end of a line; returns its size. A complete record without its line
+    ending is kept.
+    """
     size = os.fstat(descriptor).st_size
     start = _start_of_last_line(descriptor, size)
     if start == size:
         return size
     torn = os.pread(descriptor, size - start, start)
-    if _whole(torn):
+    if _is_complete_record(torn):
         os.write(descriptor, b"\n")
         return size + 1
-    beside = os.open(path.with_name(f"{path.name}.torn"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    beside = os.open(
+        path.with_name(f"{path.name}.torn"),
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
+        0o600,
+    )
     with os.fdopen(beside, "ab") as kept:
         kept.write(torn + b"\n")
     os.ftruncate(descriptor, start)
@@ -113,7 +280,7 @@ def _start_of_last_line(descriptor: int, size: int) -> int:
     """The offset after the last end of line."""
     end = size
     while end > 0:
-        begin = max(0, end - _BLOCK)
+        begin = max(0, end - _TAIL_BLOCK)
         found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
         if found >= 0:
             return begin + found + 1
@@ -121,14 +288,54 @@ def _start_of_last_line(descriptor: int, size: int) -> int:
     return 0
 
 
-def _whole(data: bytes) -> bool:
+def _is_complete_record(data: bytes) -> bool:
     try:
         return isinstance(msgspec.json.decode(data), dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
 
-def recorded(path: Path) -> Iterator[Entry]:
-    """What stands in a transcript, in order; nothing where there is none yet. Raises UnreadableSession."""
+def read_transcript(path: Path) -> Iterator[TranscriptEntry]:
+    """The entries of a transcript, in order; nothing where the file is missing or empty. Raises
+    UnreadableSession.
+    """
     if path.exists() and path.stat().st_size:
-        yield from read(LineFile(path))
+        yield from read_session(LineFile(path))
+
+
+# The event log of a session: one JSON object per line, appended unbuffered.
+
+
+class EventLog:
+    """Appends events to `events.jsonl`. A line torn by a crash is terminated by a newline when the
+    log is reopened.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._clock = clock
+        self._path = path
+        self._encode = msgspec.json.Encoder().encode
+        make_folders(path.parent)
+        try:
+            self._file = os.fdopen(
+                os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600), "ab", buffering=0
+            )
+            if (
+                os.fstat(self._file.fileno()).st_size
+                and os.pread(self._file.fileno(), 1, os.fstat(self._file.fileno()).st_size - 1)
+                != b"\n"
+            ):
+                self._file.write(b"\n")
+        except OSError as error:
+            raise store_error("write", path, error) from error
+
+    def append(self, event: Event) -> None:
+        """Write one event. Raises StoreError when the disk refuses."""
+        try:
+            self._file.write(self._encode(TimestampedEvent(self._clock.now(), event)) + b"\n")
+        except OSError as error:
+            raise store_error("write", self._path, error) from error
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        self._file.close()

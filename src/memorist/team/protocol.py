@@ -18,36 +18,36 @@ from msgspec import Struct
 
 from memorist.store.layout import folder_name
 
-MOST_BODY = 2_000_000
+MAX_REQUEST_BYTES = 2_000_000
 """Upper bound of a request in bytes: the 200,000 of texts that a client sends at once, or one of
 250,000, with worst-case JSON escaping (six for one).
 """
-MOST_ANSWER = 8_000_000
+MAX_RESPONSE_BYTES = 8_000_000
 """Upper bound of a response that a client accepts, in bytes."""
-SPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+SPACE_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 """Valid team names."""
-_DIGEST = re.compile(r"(?:sha256:[0-9a-f]{64})?\Z")
+_CHECKSUM = re.compile(r"(?:sha256:[0-9a-f]{64})?\Z")
 
 
-class Entry(Struct, frozen=True):
+class TeamEntry(Struct, frozen=True):
     """One memory: checksum and bytes."""
 
     hash: str
     bytes: int
 
 
-class View(Struct, frozen=True, kw_only=True):
+class TeamView(Struct, frozen=True, kw_only=True):
     """A team's memories without their texts."""
 
     id: str
     version: int
-    entries: dict[str, Entry]
+    entries: dict[str, TeamEntry]
     gone: list[str] = []
     by: dict[str, tuple[str, int]] = {}
     """Who last changed each memory, and when (seconds since the epoch by the server's clock)."""
 
 
-class Changed(Struct, frozen=True, kw_only=True):
+class TeamChange(Struct, frozen=True, kw_only=True):
     """One change of a memory: the version of the team's state, the token's owner, and the time
     (seconds since the epoch by the server's clock).
     """
@@ -59,45 +59,45 @@ class Changed(Struct, frozen=True, kw_only=True):
     deleted: bool = False
 
 
-class Log(Struct, frozen=True):
+class TeamLog(Struct, frozen=True):
     """Changes, newest first."""
 
-    changes: list[Changed]
+    changes: list[TeamChange]
 
 
-class Wanted(Struct, frozen=True):
+class TeamTextsRequest(Struct, frozen=True):
     """Names of the requested texts."""
 
     keys: list[str]
 
 
-class Texts(Struct, frozen=True):
+class TeamTexts(Struct, frozen=True):
     """Texts by name."""
 
     texts: dict[str, str]
 
 
-class NewText(Struct, frozen=True):
+class NewTeamText(Struct, frozen=True):
     """A change: the text (null deletes), and the checksum of what it replaces."""
 
     text: str | None
     was: str = ""
 
 
-class Changes(Struct, frozen=True):
+class TeamChangesRequest(Struct, frozen=True):
     """Changes by name; applied all or none."""
 
-    changes: dict[str, NewText]
+    changes: dict[str, NewTeamText]
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class TeamChangesReceipt(Struct, frozen=True, kw_only=True):
     """The changes were applied."""
 
     id: str
     version: int
 
 
-class Refusal(Struct, frozen=True, kw_only=True):
+class TeamRefusal(Struct, frozen=True, kw_only=True):
     """The request was refused. `error` is one word for programs, `detail` a sentence for
     the user.
     """
@@ -113,15 +113,20 @@ def entity_tag(id: str, version: int) -> str:
     return f'"{id}-{version}"'
 
 
-def is_digest(text: str) -> bool:
+def is_checksum(text: str) -> bool:
     """Tell whether a text is a checksum, or empty for nothing."""
-    return _DIGEST.match(text) is not None
+    return _CHECKSUM.match(text) is not None
 
 
 def space_name(address: str) -> str:
     """Return the team's name for a project, derived from the address of its Git remote: the same on
     every machine, whether cloned by SSH or by HTTPS.
     """
-    plain = re.sub(r"^\w+://", "", address.strip()).rpartition("@")[2].removesuffix("/").removesuffix(".git")
+    plain = (
+        re.sub(r"^\w+://", "", address.strip())
+        .rpartition("@")[2]
+        .removesuffix("/")
+        .removesuffix(".git")
+    )
     name = folder_name(re.sub(r":(?:\d+/)?/*", "/", plain, count=1).lower())
-    return name if SPACE.match(name) else f"p{name}"[:100]
+    return name if SPACE_PATTERN.match(name) else f"p{name}"[:100]

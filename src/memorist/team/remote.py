@@ -7,17 +7,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
-MOST_KEYS = 5_000
+MAX_KEYS = 5_000
 """Upper bound of memories in one team. No user reads 5,000; more is a mistake or an attack."""
 
 
-MOST_REVISIONS = 1_000
+MAX_REVISIONS = 1_000
 """Upper bound of revisions reported at once, and of commits examined for them. Our choice."""
-MOST_NAME = 100
+MAX_NAME_CHARACTERS = 100
 """Characters of a user's name. Our choice."""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class RemoteState(Struct, frozen=True, kw_only=True):
     """A remote's state when last seen. `version` is the remote's own mark: a number, or a
     commit.
     """
@@ -29,7 +29,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Entity tag of its whole state."""
 
 
-class By(Struct, frozen=True):
+class ChangeAuthor(Struct, frozen=True):
     """Who last changed a memory, as the remote reports, and when (seconds since the epoch by its
     clock).
     """
@@ -38,23 +38,23 @@ class By(Struct, frozen=True):
     at: float
 
 
-class Revision(Struct, frozen=True, kw_only=True):
+class TeamRevision(Struct, frozen=True, kw_only=True):
     """One change of a memory, as the remote reports it."""
 
     key: str
     version: str
     """The remote's own mark: a number, or an abbreviated commit."""
-    by: By
+    by: ChangeAuthor
     deleted: bool = False
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class RemoteListing(Struct, frozen=True, kw_only=True):
     """What a remote holds now, by name: checksums, not texts."""
 
-    seen: Seen
-    there: dict[str, str]
+    state: RemoteState
+    checksums: dict[str, str]
     """Name to checksum of the shared text."""
-    gone: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
     """Names deleted on the remote.
 
     What is neither present nor deleted was lost there, and is sent again.
@@ -63,13 +63,13 @@ class Look(Struct, frozen=True, kw_only=True):
     """Bytes of each text, if the remote reports them."""
     problems: dict[str, str] = {}
     """Names that cannot be used, and why."""
-    by: dict[str, By] = {}
+    by: dict[str, ChangeAuthor] = {}
     """Who last changed each present or deleted memory, if the remote reports it with its
     listing.
     """
 
 
-class Put(Struct, frozen=True):
+class RemoteChange(Struct, frozen=True):
     """One change to push: the new text (None deletes), and the checksum of what it replaces (empty
     for nothing).
     """
@@ -78,7 +78,7 @@ class Put(Struct, frozen=True):
     was: str
 
 
-class Remote(Protocol):
+class TeamRemote(Protocol):
     """A store shared by a team.
 
     Every method raises `RemoteUnavailable` if it cannot be reached for now, `RemoteRefused` if
@@ -90,18 +90,20 @@ class Remote(Protocol):
         """Display name, without user name or token."""
         ...
 
-    def look(self, seen: Seen) -> Look | None:
+    def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:
         """Fetch the listing; None if nothing changed since `known_state`.
 
         Raises RemoteWentBack if it is older than that state.
         """
         ...
 
-    def read(self, keys: Sequence[str], sizes: Mapping[str, int], /) -> dict[str, str]:
+    def read_texts(self, keys: Sequence[str], sizes: Mapping[str, int], /) -> dict[str, str]:
         """Read texts by name, as of the last listing; a name may be missing."""
         ...
 
-    def put(self, changes: Mapping[str, Put], seen: Seen) -> Seen:
+    def push_changes(
+        self, changes: Mapping[str, RemoteChange], known_state: RemoteState
+    ) -> RemoteState:
         """Apply all of the changes or none; return the remote's new state, with an entity tag if no
         other change was made since the last listing.
 
@@ -109,7 +111,7 @@ class Remote(Protocol):
         """
         ...
 
-    def log(self, key: str = "") -> tuple[Revision, ...]:
+    def list_revisions(self, key: str = "") -> tuple[TeamRevision, ...]:
         """List changes up to the last listing, newest first: of one memory, or of all.
 
         At most `MAX_REVISIONS`.

@@ -1,1 +1,3 @@
-"""What happened, as OpenTelemetry spans for whoever watches the host: forks by the GenAI conventions, our own work under our own names."""
+"""OpenTelemetry spans for the host's observability: forks by the GenAI conventions, our own work
+under our own names.
+"""

@@ -1,33 +1,46 @@
-"""Parts for tests of memorist and of what is built on it: a scripted model, a loopback model server, a frozen clock, files in memory.
+"""Parts for tests of memorist and of what is built on it: a scripted model, a loopback model
+server, a frozen clock, files in memory.
 
-Nothing here needs the network or a key. `ScriptedModel` and `ScriptedServer` take the same scripts (`memorist.testing.steps`).
+Nothing here needs the network or a key. `ScriptedModel` and `ScriptedServer` take the same scripts
+(`memorist.testing.steps`).
 """
 
-from memorist.testing.clock import FrozenClock
+from memorist.testing.assertions import check_prefix, only_grows
 from memorist.testing.conformance import check_files, check_model
-from memorist.testing.files import MemoryFiles
-from memorist.testing.prefix import check_prefix, only_grows
-from memorist.testing.received import Received
-from memorist.testing.scripted import ScriptedModel
-from memorist.testing.server import ScriptedServer
-from memorist.testing.steps import Call, Cut, Delay, Fail, Garbage, Hang, Many, Raw, Say, Status, Step, Think
+from memorist.testing.memory import FrozenClock, InMemoryFiles
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import (
+    CallTool,
+    CutReply,
+    DelayReply,
+    Fail,
+    Garbage,
+    Hang,
+    HttpError,
+    RawReply,
+    ReplyParts,
+    Say,
+    Step,
+    Think,
+)
+from support.provider_server import ReceivedRequest, ScriptedServer
 
 __all__ = [
-    "Call",
-    "Cut",
-    "Delay",
+    "CallTool",
+    "CutReply",
+    "DelayReply",
     "Fail",
     "FrozenClock",
     "Garbage",
     "Hang",
-    "Many",
-    "MemoryFiles",
-    "Raw",
-    "Received",
+    "HttpError",
+    "InMemoryFiles",
+    "RawReply",
+    "ReceivedRequest",
+    "ReplyParts",
     "Say",
     "ScriptedModel",
     "ScriptedServer",
-    "Status",
     "Step",
     "Think",
     "check_files",

@@ -21,14 +21,16 @@ class Say(Struct, frozen=True, kw_only=True):
 
 
 class Think(Struct, frozen=True, kw_only=True):
-    """Reason. `signature` comes back as a thinking signature, or as a reasoning item's encrypted content."""
+    """Reason. `signature` comes back as a thinking signature, or as a reasoning item's encrypted
+    content.
+    """
 
     text: str
     signature: str = "c2lnbmVk"
     usage: Usage | None = None
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class CallTool(Struct, frozen=True, kw_only=True):
     """Call a tool.
 
     `arguments` is the exact text of the arguments where the format carries text; None writes
@@ -45,18 +47,18 @@ class Call(Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
 
 
-class Many(Struct, frozen=True, kw_only=True):
+class ReplyParts(Struct, frozen=True, kw_only=True):
     """Several parts in one reply, in this order.
 
     `stop_reason`, in the format's own words, replaces the one that follows from the parts.
     """
 
-    parts: tuple[Say | Think | Call, ...]
+    parts: tuple[Say | Think | CallTool, ...]
     usage: Usage | None = None
     stop_reason: str | None = None
 
 
-class Raw(Struct, frozen=True, kw_only=True):
+class RawReply(Struct, frozen=True, kw_only=True):
     """The whole reply body as given, in unstreamed form.
 
     A stream is derived from it, unless `plain` asks for the body itself even when a stream is
@@ -68,13 +70,12 @@ class Raw(Struct, frozen=True, kw_only=True):
 
 
 class Fail(Struct, frozen=True, kw_only=True):
-    """Fail with this error; the server sends the status and message from which a client raises it.
-    """
+    """Fail with this error; the server sends the status and message from which a client raises it."""
 
     error: ModelError
 
 
-class Status(Struct, frozen=True, kw_only=True):
+class HttpError(Struct, frozen=True, kw_only=True):
     """Answer with an HTTP status and an error body.
 
     `retry_after` is the header's text in seconds.
@@ -93,14 +94,14 @@ class Hang(Struct, frozen=True):
     """
 
 
-class Delay(Struct, frozen=True, kw_only=True):
+class DelayReply(Struct, frozen=True, kw_only=True):
     """Wait, then perform `step`."""
 
     seconds: float
-    step: Answer
+    step: AnswerStep
 
 
-class Cut(Struct, frozen=True, kw_only=True):
+class CutReply(Struct, frozen=True, kw_only=True):
     """Send the first part of the reply to `step`, then stop.
 
     `at` is the share of the events (of the bytes, when not streamed) that is sent. `then`: `close`
@@ -108,7 +109,7 @@ class Cut(Struct, frozen=True, kw_only=True):
     silence, `error` sends an error event (overload).
     """
 
-    step: Answer
+    step: AnswerStep
     at: float = 0.5
     then: Literal["close", "end", "hang", "error"] = "close"
 
@@ -119,17 +120,17 @@ class Garbage(Struct, frozen=True, kw_only=True):
     text: str = '{"type": "message", "content": [{'
 
 
-Answer = Say | Think | Call | Many | Raw
+AnswerStep = Say | Think | CallTool | ReplyParts | RawReply
 """The steps that give a whole reply."""
 
-Step = Answer | Fail | Status | Hang | Delay | Cut | Garbage
+Step = AnswerStep | Fail | HttpError | Hang | DelayReply | CutReply | Garbage
 """Every step of a script."""
 
 Script = Sequence[Step] | Callable[[Request], Step]
 """A list is used up in order; a function decides from the request."""
 
 
-class Tape:
+class ScriptPlayer:
     """A script and how far it has been played. Thread-safe."""
 
     def __init__(self, script: Script) -> None:
@@ -137,7 +138,7 @@ class Tape:
         self._next = 0
         self._lock = Lock()
 
-    def next(self, request: Request) -> Step:
+    def next_step(self, request: Request) -> Step:
         """Return the step for this request. Raises `ModelRefused` when the list is used up."""
         if callable(self._script):
             return self._script(request)
@@ -145,10 +146,13 @@ class Tape:
             number = self._next
             self._next += 1
         if number >= len(self._script):
-            raise ModelRefused(f"The script has {len(self._script)} steps and this is call {number + 1}; add a step to the script.")
+            raise ModelRefused(
+                f"The script has {len(self._script)} steps and this is call {number + 1}; add "
+                f"a step to the script."
+            )
         return self._script[number]
 
 
-def parts_of(step: Say | Think | Call | Many) -> tuple[Say | Think | Call, ...]:
+def step_parts(step: Say | Think | CallTool | ReplyParts) -> tuple[Say | Think | CallTool, ...]:
     """The step's parts, in order."""
-    return step.parts if isinstance(step, Many) else (step,)
+    return step.parts if isinstance(step, ReplyParts) else (step,)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import click
 
-from memorist.auto_memory.blame import blame
-from memorist.auto_memory.history.run import Recorded
-from memorist.auto_memory.manifest import INDEX_NAME
-from memorist.auto_memory.topic import moment
-from memorist.cli import show
-from memorist.cli.memory.files import JSON, YES
-from memorist.cli.memory.opened import opened, sure
+from memorist.auto_memory.changes import blame_lines
+from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.index import INDEX_NAME
+from memorist.auto_memory.topic import format_utc_timestamp
+from memorist.cli import output
+from memorist.cli.memory.topics import JSON_OPTION, YES_OPTION, confirm, open_project_memory
 from memorist.errors import InputError
-from memorist.store.uses import uses_of
+from memorist.store.sessions import list_uses
 
 
-def _when(at: float) -> str:
-    return moment(at)[:16].replace("T", " ") or "(no date)"
+def _format_time(at: float) -> str:
+    return format_utc_timestamp(at)[:16].replace("T", " ") or "(no date)"
 
 
-def _row(each: Recorded) -> dict[str, object]:
+def _change_object(each: RecordedChange) -> dict[str, object]:
     return {
         "id": each.id,
         "at": each.at,
@@ -35,69 +34,87 @@ def _row(each: Recorded) -> dict[str, object]:
 
 @click.command("log")
 @click.argument("path", default="")
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Changes to show.")
-@JSON
-def log_command(path: str, limit: int, as_json: bool) -> None:
-    """Show who changed what in this project's memory, and why, newest first; of one memory when PATH is given."""
-    with opened() as (_, memory):
-        memory.heads()
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Changes to show."
+)
+@JSON_OPTION
+def memory_log_command(path: str, limit: int, as_json: bool) -> None:
+    """Show who changed what in this project's memory, and why, newest first; of one memory when
+    PATH is given.
+    """
+    with open_project_memory() as (_, memory):
+        memory.headers()
         log = memory.folder.history.log(path, limit)
     if as_json:
-        show.json({"changes": [_row(each) for each in log]})
+        output.print_json({"changes": [_change_object(each) for each in log]})
         return
     for each in log:
-        click.echo(f"{each.id[:8]}  {_when(each.at)}  {each.why.actor:<10}  {each.why.what}")
+        click.echo(f"{each.id[:8]}  {_format_time(each.at)}  {each.why.actor:<10}  {each.why.what}")
     if not log:
         click.echo("no change yet")
 
 
 @click.command("diff")
 @click.argument("change", default="")
-@JSON
-def diff_command(change: str, as_json: bool) -> None:
-    """Show what a change did, as a unified diff; the newest one when CHANGE is left out. CHANGE is the start of an id of `memory log`."""
-    with opened() as (_, memory):
-        memory.heads()
+@JSON_OPTION
+def memory_diff_command(change: str, as_json: bool) -> None:
+    """Show what a change did, as a unified diff; the newest one when CHANGE is left out. CHANGE is
+    the start of an id of `memory log`.
+    """
+    with open_project_memory() as (_, memory):
+        memory.headers()
         history = memory.folder.history
-        found = history.change(change) if change else next(history.each(), None)
+        found = history.find_change(change) if change else next(history.iter_changes(), None)
         if found is None:
             raise InputError("there is no change yet")
         text = history.diff(found.id)
     if as_json:
-        show.json({"change": _row(found), "diff": text})
+        output.print_json({"change": _change_object(found), "diff": text})
         return
     click.echo(text.rstrip("\n"))
 
 
 @click.command("undo")
 @click.argument("change", default="")
-@YES
-def undo_command(change: str, yes: bool) -> None:
-    """Take back the newest change, or the one whose id begins with CHANGE. Twice takes back the two newest."""
-    with opened() as (_, memory):
+@YES_OPTION
+def memory_undo_command(change: str, yes: bool) -> None:
+    """Take back the newest change, or the one whose id begins with CHANGE. Twice takes back the two
+    newest.
+    """
+    with open_project_memory() as (_, memory):
         found = memory.undo(change, dry_run=True)
         paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
-        sure(f"Take back “{found.why.what}” of {_when(found.at)} ({paths})?", yes=yes)
+        confirm(f"Take back “{found.why.what}” of {_format_time(found.at)} ({paths})?", yes=yes)
         memory.undo(found.id)
     click.echo(f"taken back: {found.why.what} ({paths})")
 
 
 @click.command("blame")
 @click.argument("path")
-@JSON
-def blame_command(path: str, as_json: bool) -> None:
-    """Show where each line of a memory comes from: the change, who made it, and the session, message and words that led to it."""
-    with opened() as (_, memory):
-        memory.heads()
+@JSON_OPTION
+def memory_blame_command(path: str, as_json: bool) -> None:
+    """Show where each line of a memory comes from: the change, who made it, and the session,
+    message and words that led to it.
+    """
+    with open_project_memory() as (_, memory):
+        memory.headers()
         history = memory.folder.history
         log = list(reversed(history.log(path)))
         if not log:
-            raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
-        data = [(each.id, history.data(path, each.id) or b"") for each in log]
-    lines = blame([(id, show.readable(text.decode("utf-8", "surrogateescape"))) for id, text in data])
+            raise InputError(
+                f"the history knows no memory {path}; `memorist memory list` shows all"
+            )
+        data = [(each.id, history.read_file(path, each.id) or b"") for each in log]
+    lines = blame_lines(
+        [(id, output.make_readable(text.decode("utf-8", "surrogateescape"))) for id, text in data]
+    )
     if as_json:
-        show.json(
-            {"path": path, "changes": [_row(each) for each in log], "lines": [{"text": line.text, "change": line.change} for line in lines]}
+        output.print_json(
+            {
+                "path": path,
+                "changes": [_change_object(each) for each in log],
+                "lines": [{"text": line.text, "change": line.change} for line in lines],
+            }
         )
         return
     actors = {each.id: each.why.actor for each in log}
@@ -105,25 +122,30 @@ def blame_command(path: str, as_json: bool) -> None:
         click.echo(f"{line.change[:8]} {actors[line.change]:<10} | {line.text}")
     click.echo("")
     for each in log:
-        click.echo(f"{each.id[:8]}  {_when(each.at)}  {each.why.actor}: {each.why.what}")
+        click.echo(f"{each.id[:8]}  {_format_time(each.at)}  {each.why.actor}: {each.why.what}")
         if each.why.session:
-            click.echo(f"          session {each.why.session}, message {', '.join(each.why.messages) or 'unknown'}")
+            click.echo(
+                f"          session {each.why.session}, message "
+                f"{', '.join(each.why.messages) or 'unknown'}"
+            )
         if each.why.quote:
             click.echo(f"          words: “{each.why.quote}”")
 
 
 @click.command("why")
 @click.argument("path")
-@JSON
-def why_command(path: str, as_json: bool) -> None:
-    """Show when a memory was shown to a model, and why; when it was opened or cited; and when it was withheld."""
-    with opened() as (engine, memory):
-        uses = uses_of(engine.database(), str(memory.where.folder), path)
+@JSON_OPTION
+def memory_why_command(path: str, as_json: bool) -> None:
+    """Show when a memory was shown to a model, and why; when it was opened or cited; and when it
+    was withheld.
+    """
+    with open_project_memory() as (engine, memory):
+        uses = list_uses(engine.database(), str(memory.layout.folder), path)
     if as_json:
-        show.json({"path": path, "uses": uses})
+        output.print_json({"path": path, "uses": uses})
         return
     for use in uses:
         why = f"  {use.why}" if use.why else ""
-        click.echo(f"{_when(use.at)}  {use.what:<8}  session {use.session}{why}")
+        click.echo(f"{_format_time(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
         click.echo(f"{path} was never shown")

@@ -1,0 +1,1 @@
+"""The measurements that docs/benchmarks.md quotes; `make bench NAME=…` runs one."""

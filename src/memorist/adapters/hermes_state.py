@@ -1,0 +1,198 @@
+"""What the two halves of the plug-in for Hermes Agent share: the engine, session names, and
+messages in wire form.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.chat_items import (
+    FORMAT,
+    build_reply,
+    build_tool_call,
+    build_usage,
+    content_text,
+)
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.message_map import MessageMap
+from memorist.core.messages import JsonObject
+from memorist.store.layout import folder_name
+
+_WIRE_KEYS = ("role", "content", "tool_calls", "tool_call_id", "name")
+"""Keys of a Hermes message that go over the wire; the rest (times, ids, the prepared text of a
+request) is Hermes' own.
+"""
+
+
+class HermesState:
+    """State shared by the provider and the engine of one plug-in: the memorist engine, opened on
+    first use, and the conversations.
+    """
+
+    def __init__(
+        self,
+        *,
+        project: str | Path | None = None,
+        fetch: bool = False,
+        attached: EngineThread | None = None,
+        **engine: Unpack[EngineArguments],
+    ) -> None:
+        self.fetch = fetch
+        self._project = project
+        self._attached = attached
+        self._engine = engine
+        self._attach_lock = threading.Lock()
+        self._projects: dict[str, str] = {}
+        """Projects of the sessions that are remembered."""
+        self._histories: dict[str, list[JsonObject]] = {}
+        self._hooked_sessions: set[str] = set()
+        self._first_ids: dict[str, str] = {}
+        """The id under which a session began, by the ids that Hermes gave it at its compactions."""
+        self.model = ""
+        """Name of the agent's model."""
+
+    @property
+    def attached(self) -> EngineThread:
+        """The memorist engine. Raises SettingsError or ModelNameError."""
+        with self._attach_lock:
+            if self._attached is None:
+                self._attached = open_engine_thread(None, self._engine)
+            return self._attached
+
+    def begin_session(self, session: str, home: str, user: str) -> None:
+        """Begin a session with a user. It belongs to the configured project; else to the user of a
+        gateway, or to the whole profile.
+
+        Other sessions (subagents, timers) are not remembered.
+        """
+        apart = f"/hermes-users/{folder_name(home)}/{folder_name(user)}" if user else home
+        self._projects[session] = apart if self._project is None else str(self._project)
+
+    def end_session(self, session: str) -> None:
+        """Drop a session that is over from memory."""
+        self._histories.pop(session, None)
+        self._hooked_sessions.discard(session)
+
+    def continue_session(self, old: str, new: str) -> None:
+        """Continue a session under another id, which Hermes gave it at a compaction."""
+        if old and new != old:
+            self._first_ids[new] = self._first_ids.get(old, old)
+
+    def conversation(self, session: str) -> HostConversation:
+        """The conversation of a session of Hermes."""
+        first = self._first_ids.get(session, session)
+        return self.attached.conversation(
+            first, project=self._projects.get(first, ""), format=FORMAT
+        )
+
+    def history(self, session: str) -> list[JsonObject]:
+        """The last known history of a session."""
+        return self._histories.get(session, [])
+
+    def store_history(
+        self, session: str, messages: Iterable[Mapping[str, Any]]
+    ) -> list[JsonObject]:
+        """Store the history of a session and return it in wire form."""
+        kept = self._histories[session] = [encode_message(message) for message in messages]
+        return kept
+
+    def has_hooks(self, session: str) -> bool:
+        """Whether hooks report the model calls of this session."""
+        return session in self._hooked_sessions
+
+    def on_llm_call(
+        self,
+        *,
+        session_id: str = "",
+        conversation_history: Sequence[Mapping[str, Any]] = (),
+        **_: object,
+    ) -> None:
+        """Hermes' hook `pre_llm_call`: before the provider is asked what to recall."""
+        self.store_history(session_id, conversation_history)
+
+    def on_api_request(
+        self,
+        *,
+        session_id: str = "",
+        conversation_history: Sequence[Mapping[str, Any]] = (),
+        model: str = "",
+        **_: object,
+    ) -> None:
+        """Hermes' hook `pre_api_request`: one model call.
+
+        Hermes sends its own request, and replaces its history only at its compactions.
+        """
+        self._hooked_sessions.add(session_id)
+        self.model = model or self.model
+        self.conversation(session_id).prepare(
+            {"model": model, "messages": self.store_history(session_id, conversation_history)}
+        )
+
+    def on_api_response(
+        self,
+        *,
+        session_id: str = "",
+        assistant_message: object = None,
+        usage: Mapping[str, Any] | None = None,
+        **_: object,
+    ) -> None:
+        """Hermes' hook `post_api_request`: the model's reply."""
+        used = build_usage(
+            prompt=_usage_count(usage, "prompt_tokens"),
+            output=_usage_count(usage, "completion_tokens"),
+            cached=_usage_count(usage, "cache_read_tokens"),
+        )
+        self.conversation(session_id).observe_mapped(
+            lambda: build_reply([_encode_assistant(assistant_message)], used, self.model)
+        )
+
+
+def _usage_count(usage: Mapping[str, Any] | None, name: str) -> int | None:
+    value = (usage or {}).get(name)
+    return value if isinstance(value, int) else None
+
+
+def _encode_assistant(message: object) -> JsonObject:
+    """The model's message, an object of one of several SDKs."""
+    calls = []
+    for call in getattr(message, "tool_calls", None) or ():
+        function = call.function
+        calls.append(
+            {"id": call.id, "function": {"name": function.name, "arguments": function.arguments}}
+        )
+    return encode_message(
+        {"role": "assistant", "content": getattr(message, "content", None), "tool_calls": calls}
+    )
+
+
+def encode_message(message: Mapping[str, Any]) -> JsonObject:
+    """Encode a Hermes message; the same for a model's message as received and as Hermes stores it."""
+    item = {key: message[key] for key in _WIRE_KEYS if message.get(key)}
+    item["content"] = message.get("content") or ""
+    if "tool_calls" in item:
+        item["tool_calls"] = [
+            build_tool_call(
+                str(call.get("id")),
+                str(call["function"].get("name")),
+                call["function"].get("arguments"),
+            )
+            for call in item["tool_calls"]
+        ]
+    return item
+
+
+def find_added_texts(host_items: Sequence[JsonObject], sent: Sequence[JsonObject]) -> list[str]:
+    """The texts that memorist adds to the host's messages, in order; for a compacted conversation
+    only those after the last message.
+    """
+    both = MessageMap(((True, item), [item]) for item in host_items).restore(
+        sent, lambda items: [(False, item) for item in items]
+    )
+    if sum(host for host, _ in both) < len(host_items):
+        last = max((index for index, (host, _) in enumerate(both) if host), default=len(both))
+        both = both[last:]
+    return [text for host, item in both if not host and (text := content_text(item.get("content")))]

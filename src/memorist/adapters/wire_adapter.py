@@ -1,0 +1,252 @@
+"""What adapters at a client's HTTP requests share: which conversation a call belongs to, and each
+call from request to reply.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+import weakref
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar, Self, TypedDict, Unpack
+
+from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
+from memorist.adapters.conversation import HostConversation
+from memorist.adapters.wire_reply import ends_turn, is_too_long_response, read_wire_reply
+from memorist.core.messages import JsonObject
+from memorist.engine.fetch_tool import build_fetch_tool
+from memorist.ports import Model
+from memorist.session_memory.trigger import HostInfo
+from memorist.settings import Settings
+
+_log = logging.getLogger("memorist.adapters")
+
+_CURRENT_CONVERSATION: ContextVar[Mapping[object, str | None]] = ContextVar(
+    "memorist_conversation", default=MappingProxyType({})
+)
+"""By adapter, the conversation that calls of this thread or task belong to; None for no
+conversation.
+"""
+
+
+class AdapterOptions(TypedDict, total=False):
+    """Options that every wire adapter takes by keyword.
+
+    project: folder of the project; without it nothing is remembered across sessions.
+    home, model, settings: as for `Memorist`.
+    attached: an engine shared by several adapters, instead of those three.
+    session: id of the conversation; without it one is generated.
+    host: what the host says of itself, as for `Memorist.open`.
+    """
+
+    project: str | os.PathLike[str]
+    home: str | os.PathLike[str] | None
+    model: str | Model | None
+    settings: Settings | None
+    attached: EngineThread | None
+    session: str
+    host: HostInfo | None
+
+
+class CallSequence:
+    """The newest call of each conversation: a reply that comes after the next request is read from
+    that request's history instead.
+    """
+
+    def __init__(self) -> None:
+        self._newest: weakref.WeakKeyDictionary[HostConversation, int] = weakref.WeakKeyDictionary()
+
+    def begin(self, conversation: HostConversation) -> int:
+        """Number a new call."""
+        self._newest[conversation] = self._newest.get(conversation, 0) + 1
+        return self._newest[conversation]
+
+    def is_newest(self, conversation: HostConversation, number: int) -> bool:
+        """Whether no call came after this one."""
+        return self._newest.get(conversation) == number
+
+
+class WireCall:
+    """One model call: `prepare` first, `recover_from_error` after an error, `observe` or
+    `observe_body` at the end.
+
+    None of the methods raises.
+    """
+
+    def __init__(self, conversation: HostConversation, sequence: CallSequence) -> None:
+        self.conversation = conversation
+        self._sequence = sequence
+        self._number = 0
+
+    @property
+    def _is_newest(self) -> bool:
+        return self._sequence.is_newest(self.conversation, self._number)
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """Beta names that the request needs; see `Session.betas`."""
+        session = self.conversation.session
+        return () if session is None else session.betas
+
+    def prepare(self, body: JsonObject) -> JsonObject:
+        """Return the request to send."""
+        self._number = self._sequence.begin(self.conversation)
+        return self.conversation.prepare(body)
+
+    async def aprepare(self, body: JsonObject) -> JsonObject:
+        """As `prepare`."""
+        self._number = self._sequence.begin(self.conversation)
+        return await self.conversation.aprepare(body)
+
+    def recover_from_error(self, status: int, data: bytes) -> JsonObject | None:
+        """Return a smaller request if the provider's error says that this one is too long, else
+        None.
+        """
+        return self.recover() if is_too_long_response(status, data) else None
+
+    async def arecover_from_error(self, status: int, data: bytes) -> JsonObject | None:
+        """As `recover_from_error`."""
+        return await self.arecover() if is_too_long_response(status, data) else None
+
+    def recover(self) -> JsonObject | None:
+        """Return a smaller request after the provider refused this one as too long; None when there
+        is none.
+        """
+        return self.conversation.recover() if self._is_newest else None
+
+    async def arecover(self) -> JsonObject | None:
+        """As `recover`."""
+        return await self.conversation.arecover() if self._is_newest else None
+
+    def observe(self, reply: object) -> None:
+        """Take the reply: the SDK's object or its JSON.
+
+        Without tool calls in it the turn is over.
+        """
+        if not self._is_newest:
+            return
+        self.conversation.observe(reply)
+        if ends_turn(self.conversation.format, reply):
+            self.conversation.end_turn()
+
+    async def aobserve(self, reply: object) -> None:
+        """As `observe`."""
+        if not self._is_newest:
+            return
+        await self.conversation.aobserve(reply)
+        if ends_turn(self.conversation.format, reply):
+            await self.conversation.aend_turn()
+
+    def observe_body(self, content_type: str, data: bytes) -> None:
+        """As `observe`, for a body as it came over the wire; ignored unless it holds a whole reply."""
+        reply = read_wire_reply(self.conversation.format, content_type, data)
+        if reply is not None:
+            self.observe(reply)
+
+    async def aobserve_body(self, content_type: str, data: bytes) -> None:
+        """As `observe_body`."""
+        reply = read_wire_reply(self.conversation.format, content_type, data)
+        if reply is not None:
+            await self.aobserve(reply)
+
+
+class WireAdapter:
+    """The adapter of one client. Takes `AdapterOptions`.
+
+    All calls of the client are one conversation, with two exceptions: those in `with
+    adapter.within("id"):` belong to that conversation, and those in `with adapter.bypass():` (a
+    title, a classification) belong to none and pass unchanged. Both hold for the thread or task
+    that entered them.
+    """
+
+    formats: ClassVar[tuple[str, ...]]
+    """The wire formats that the client speaks, the usual one first."""
+
+    def __init__(self, **options: Unpack[AdapterOptions]) -> None:
+        engine = EngineArguments()
+        for name in ("home", "model", "settings"):
+            if options.get(name) is not None:
+                engine[name] = options[name]
+        self.attached = open_engine_thread(options.get("attached"), engine)
+        self._owns = options.get("attached") is None
+        project = options.get("project", "")
+        self.project = str(Path(project).expanduser().absolute()) if project else ""
+        self.session = options.get("session") or str(uuid.uuid4())
+        """Id of the default conversation."""
+        self._host = options.get("host")
+        self._sequence = CallSequence()
+        self._context_key = object()
+        self._warned_fields: set[str] = set()
+
+    def conversation(self, id: str = "", format: str = "") -> HostConversation:
+        """Return the conversation of this id; without one, the current conversation. `format` is
+        its wire format, where the client speaks several.
+
+        For what the host itself requests: `summarise`, `compact`, `fetch`.
+        """
+        name = id or _CURRENT_CONVERSATION.get().get(self._context_key) or self.session
+        return self.attached.conversation(
+            name, project=self.project, format=format or self.formats[0], host=self._host
+        )
+
+    def fetch_tool(self, format: str = "") -> JsonObject:
+        """The definition of a tool by which the model fetches back what was removed; answer its
+        calls with `conversation().fetch(id)`.
+        """
+        return build_fetch_tool(format or self.formats[0])
+
+    def within(self, id: str) -> AbstractContextManager[None]:
+        """Make the calls in this block belong to the conversation of this id."""
+        return self._conversation_scope(id)
+
+    def bypass(self) -> AbstractContextManager[None]:
+        """Make the calls in this block belong to no conversation; they pass unchanged."""
+        return self._conversation_scope(None)
+
+    @contextmanager
+    def _conversation_scope(self, id: str | None) -> Iterator[None]:
+        token = _CURRENT_CONVERSATION.set({**_CURRENT_CONVERSATION.get(), self._context_key: id})
+        try:
+            yield
+        finally:
+            _CURRENT_CONVERSATION.reset(token)
+
+    def begin_call(self, format: str, id: str | None = None) -> WireCall | None:
+        """Begin a call; None for one that passes unchanged."""
+        if id is None and _CURRENT_CONVERSATION.get().get(self._context_key, self.session) is None:
+            return None
+        return WireCall(self.conversation(id or "", format), self._sequence)
+
+    def has_provider_history(self, body: JsonObject, fields: Collection[str]) -> bool:
+        """Whether one of these fields leaves a request's history, or part of it, with the provider.
+
+        The request then passes unchanged; a warning is logged once for each field.
+        """
+        field = next((field for field in fields if body.get(field) not in (None, False)), None)
+        if field is not None and field not in self._warned_fields:
+            self._warned_fields.add(field)
+            _log.warning(
+                "requests with `%s` leave their history with the provider: memorist lets them "
+                "pass as they are",
+                field,
+            )
+        return field is not None
+
+    def close(self) -> None:
+        """Write everything, and close the engine if it is the adapter's own.
+
+        May be called twice.
+        """
+        if self._owns:
+            self.attached.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,413 @@
+"""Memory extraction of one session: explicit statements at once, a fork's findings at the end of a
+turn (AM-5, AM-8, AM-9).
+
+The fork works on files in memory. Its results pass the gate before anything is written, all of them
+as one change of the history.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.extraction_policy import (
+    AddMemory,
+    ExtractionCursor,
+    ExtractionPrompts,
+    ExtractionTask,
+    RemoveMemories,
+    count_dialogue_messages,
+    has_written_memory,
+    plan_change,
+    render_extraction_prompt,
+)
+from memorist.auto_memory.index import is_index_file
+from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.statements.parser import Statement, find_statements
+from memorist.auto_memory.topic import Topic, format_utc_timestamp
+from memorist.auto_memory.write_gate import (
+    collect_typed_evidence,
+    collect_write_evidence,
+    extract_user_text,
+)
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import Message, Origin
+from memorist.errors import InputError, StoreError
+from memorist.events import Event, ExtractionFailed, MemoryRefused
+from memorist.forks.fork import run_on_copy_with_budget, shares_prefix
+from memorist.forks.queue import BackgroundQueue
+from memorist.forks.spec import (
+    FolderAccess,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    Governor,
+    ParentCall,
+    Receipt,
+    discarded_receipt,
+    skipped_receipt,
+)
+from memorist.ports import Clock, FileSystem, Model
+from memorist.safety.secrets import redact
+from memorist.session_memory.notes import render_conversation_brief
+from memorist.store.overlay import OverlayFiles
+
+LABEL = "extraction"
+MAX_HELD_MESSAGES = 5_000
+"""New messages held for a fork. A longer session without an end of turn is extracted from its
+newest part.
+"""
+
+MAX_OUTSIDE_CHARS = 500_000
+"""Characters of earlier outside texts that a later extraction is compared with: about one context
+window.
+"""
+
+
+class ExtractionDependencies(Struct, frozen=True, kw_only=True):
+    """The dependencies of extraction."""
+
+    session: str
+    cursor_path: Path
+    clock: Clock
+    files: FileSystem
+    model: Model | None
+    limits: ForkLimits
+    governor: Governor
+    tell: Callable[[Event], None]
+    record: Callable[[Receipt], None]
+    """Records a receipt and emits its event."""
+    wait_until_scanned: Callable[[], Awaitable[object]]
+    """Waits until the memory folder has been scanned."""
+
+
+class MemoryExtraction:
+    """Extracts the memories of one session as its messages arrive."""
+
+    def __init__(self, memory: AutoMemory, dependencies: ExtractionDependencies) -> None:
+        self._memory = memory
+        self._dependencies = dependencies
+        self._new_messages: list[Message] = []
+        self._statements: list[Statement] = []
+        self._deferred_statements: list[tuple[Statement, Message]] = []
+        """Statements to be applied once the folder has been scanned."""
+        self._topic_cache: dict[str, tuple[str, Topic]] = {}
+        """Topics by path, each with the mark by which an unchanged file is recognised."""
+        self._outside_texts: tuple[str, ...] = ()
+        """Outside texts of messages already examined: a later fork still sees them and may obey
+        them.
+        """
+        self._cursor = self._load_cursor()
+        self._queue = BackgroundQueue(dependencies.clock, on_error=self._on_background_error)
+        self._prompts = ExtractionPrompts(
+            load_prompt("auto_memory/extract"), load_prompt("auto_memory/asked")
+        )
+
+    @property
+    def memory(self) -> AutoMemory:
+        """The project's memory."""
+        return self._memory
+
+    def _load_cursor(self) -> ExtractionCursor:
+        try:
+            return msgspec.json.decode(
+                self._dependencies.files.read(self._dependencies.cursor_path), type=ExtractionCursor
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ExtractionCursor()
+
+    def on_message(
+        self, message: Message, *, replayed: bool = False, deferred: bool = False
+    ) -> WriteResult | None:
+        """Follow one message.
+
+        Explicit statements are applied at once, or, when `deferred`, by the next
+        `apply_statements`. `replayed` marks a message that an earlier process already saw.
+        """
+        self._new_messages.append(message)
+        if len(self._new_messages) > MAX_HELD_MESSAGES:
+            del self._new_messages[: MAX_HELD_MESSAGES // 10]
+        if replayed and message.id == self._cursor.message:
+            self._outside_texts = select_newest_texts(
+                collect_write_evidence("", self._new_messages).outside_texts
+            )
+            self._new_messages.clear()
+            self._statements.clear()
+        if replayed or message.origin is not Origin.USER or self._memory.settings.policy == "off":
+            return None
+        wishes = find_statements(message)
+        self._statements += wishes
+        self._deferred_statements += [(wish, message) for wish in wishes]
+        return None if deferred else self.apply_statements()
+
+    @property
+    def has_deferred_statements(self) -> bool:
+        """Whether statements are waiting to be applied."""
+        return bool(self._deferred_statements)
+
+    def apply_statements(self) -> WriteResult | None:
+        """Apply the statements not applied yet, without a model.
+
+        A failing disk is reported and stops nothing.
+        """
+        written = None
+        wishes, self._deferred_statements = self._deferred_statements, []
+        for wish, message in wishes:
+            try:
+                written = self._apply_statement(wish, message)
+            except (StoreError, InputError) as error:
+                with contextlib.suppress(StoreError):
+                    self._dependencies.tell(MemoryRefused("", (str(error),)))
+        return written
+
+    def _apply_statement(self, wish: Statement, message: Message) -> WriteResult | None:
+        topics = self._read_topics()
+        decided = plan_change(
+            wish,
+            topics,
+            session=self._dependencies.session,
+            timestamp=message.timestamp or self._dependencies.clock.now(),
+        )
+        why = ChangeReason(
+            actor="said",
+            what=render_headline(wish.act, wish.text),
+            session=self._dependencies.session,
+            messages=(message.id,),
+            quote=wish.quote,
+        )
+        match decided:
+            case AddMemory(change=change):
+                return self._memory.write(
+                    [change],
+                    why,
+                    collect_typed_evidence(self._dependencies.session, message),
+                    tell=self._dependencies.tell,
+                )
+            case RemoveMemories(changes=changes, sure=True):
+                return self._memory.write(
+                    changes,
+                    why,
+                    collect_typed_evidence(self._dependencies.session, message),
+                    tell=self._dependencies.tell,
+                )
+            case RemoveMemories(changes=changes):
+                return self._memory.propose(
+                    changes,
+                    why,
+                    "the user asked to forget something that may be this",
+                    tell=self._dependencies.tell,
+                )
+            case _:
+                return None
+
+    def _read_topics(self) -> list[Topic]:
+        """Return every memory; each is read once, and again when it changed."""
+        known, self._topic_cache = self._topic_cache, {}
+        for path, mark in self._memory.folder.file_marks().items():
+            with contextlib.suppress(InputError):
+                self._topic_cache[path] = (
+                    known[path]
+                    if known.get(path, ("",))[0] == mark
+                    else (mark, self._memory.folder.read_topic(path))
+                )
+        return [topic for _, topic in self._topic_cache.values()]
+
+    def on_turn_end(self, parent: ParentCall | None) -> None:
+        """Start an extraction in the background after a reply without tool calls; does not wait for
+        it.
+        """
+        if self._is_due():
+            last = self._new_messages[-1].id  # later messages are not in this parent's request
+            self._queue.submit(
+                lambda: self._run_extraction(parent, last, asked=False), on_dropped=self._on_dropped
+            )
+
+    async def extract_now(self, parent: ParentCall | None) -> None:
+        """Extract now and wait for it."""
+        if self._is_due():
+            await self._run_extraction(parent, self._new_messages[-1].id, asked=True)
+
+    def _is_due(self) -> bool:
+        settings = self._memory.settings
+        if (
+            self._dependencies.model is None
+            or settings.policy == "off"
+            or not any(extract_user_text(message) for message in self._new_messages)
+        ):
+            return False
+        if has_written_memory(self._new_messages, self._memory.layout.folder):
+            self._advance_cursor(tuple(self._new_messages))
+            return False
+        self._cursor = replace(self._cursor, turns=self._cursor.turns + 1)
+        return self._cursor.turns >= settings.every_turns
+
+    def _advance_cursor(self, seen: Sequence[Message]) -> None:
+        """Mark these messages as examined."""
+        self._cursor = ExtractionCursor(message=seen[-1].id)
+        with contextlib.suppress(StoreError):  # at worst the next process examines them again
+            self._dependencies.files.write(
+                self._dependencies.cursor_path, msgspec.json.encode(self._cursor)
+            )
+        known = {message.id for message in seen}
+        self._outside_texts = select_newest_texts(
+            (*self._outside_texts, *collect_write_evidence("", seen).outside_texts)
+        )
+        self._new_messages = [message for message in self._new_messages if message.id not in known]
+        self._statements = [wish for wish in self._statements if wish.message_id not in known]
+
+    def _messages_until(self, last: str) -> tuple[Message, ...]:
+        """Return the new messages up to `last`; none when they were examined meanwhile."""
+        end = next(
+            (
+                index
+                for index in range(len(self._new_messages) - 1, -1, -1)
+                if self._new_messages[index].id == last
+            ),
+            -1,
+        )
+        return tuple(self._new_messages[: end + 1])
+
+    async def _run_extraction(self, parent: ParentCall | None, last: str, *, asked: bool) -> None:
+        model = self._dependencies.model
+        messages = self._messages_until(last)
+        if model is None or not messages:
+            return
+        await self._dependencies.wait_until_scanned()
+        overlay = OverlayFiles(self._dependencies.files)
+        means, spec = (
+            self._dependencies,
+            replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked),
+        )
+        receipt = await run_on_copy_with_budget(
+            spec,
+            model=model,
+            files=overlay,
+            clock=means.clock,
+            governor=means.governor,
+            record=means.record,
+        )
+        if receipt.outcome is ForkOutcome.BLOCKED:
+            return  # the cursor stays, so the next run sees these messages
+        if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
+            self._dependencies.record(discarded_receipt(receipt))
+            self._dependencies.tell(ExtractionFailed(receipt.said, receipt.outcome.value))
+            return
+        try:
+            written = self._write_fork_changes(overlay, messages)
+        except (StoreError, InputError) as error:
+            self._dependencies.record(
+                replace(receipt, outcome=ForkOutcome.FAILED, files=(), said=str(error))
+            )
+            self._dependencies.tell(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
+            return
+        self._dependencies.record(_correct_receipt(receipt, written))
+        self._advance_cursor(messages)
+
+    def _write_fork_changes(
+        self, overlay: OverlayFiles, messages: Sequence[Message]
+    ) -> WriteResult:
+        folder = self._dependencies.files.resolve(self._memory.layout.folder)
+        changes = []
+        for path, (before, after) in sorted(overlay.changes().items()):
+            name = path.relative_to(folder).as_posix()
+            if not is_index_file(name):
+                changes.append(MemoryChange(path=name, before=before, after=after))
+        if not changes:
+            return WriteResult()
+        held = collect_write_evidence(self._dependencies.session, messages)
+        held = replace(held, outside_texts=(*self._outside_texts, *held.outside_texts))
+        what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
+        why = ChangeReason(
+            actor="extraction",
+            what=render_headline("extract", what),
+            session=self._dependencies.session,
+            messages=tuple(id for id, _ in held.user_messages)[-5:],
+        )
+        return self._memory.write(changes, why, held, tell=self._dependencies.tell)
+
+    def _build_fork_spec(
+        self, model: Model, parent: ParentCall | None, messages: Sequence[Message]
+    ) -> ForkSpec:
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        folder = self._memory.layout.folder
+        task = ExtractionTask(
+            folder=folder,
+            count=count_dialogue_messages(messages),
+            today=format_utc_timestamp(self._dependencies.clock.now())[:10],
+            user_requests=tuple(wish.quote for wish in self._statements),
+        )
+        newest = [
+            (str(message.role), message.text)
+            for message in messages
+            if message.origin in (Origin.USER, Origin.MODEL) and message.text
+        ]
+        return ForkSpec(
+            label=LABEL,
+            why="a turn ended",
+            parent=parent if shares else None,
+            history_summary=None if shares else redact(render_conversation_brief({}, newest)).text,
+            instruction=render_extraction_prompt(
+                task, self._memory.visible_headers(), self._prompts, self._memory.settings
+            ),
+            permission=FolderAccess(
+                folder=folder, read_anywhere=self._memory.settings.reads_anywhere
+            ),
+            limits=replace(self._dependencies.limits, turns=self._memory.settings.turns),
+            one_round=True,
+        )
+
+    def _on_dropped(self, outcome: ForkOutcome) -> None:
+        model = self._dependencies.model
+        if model is not None:
+            self._dependencies.record(
+                skipped_receipt(
+                    LABEL,
+                    "a turn ended",
+                    model=model.name,
+                    now=self._dependencies.clock.now(),
+                    outcome=outcome,
+                )
+            )
+
+    def _on_background_error(self, error: BaseException) -> None:
+        """Report an error of a background extraction; the host goes on."""
+        with contextlib.suppress(StoreError):
+            self._dependencies.tell(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
+
+    async def drain(self) -> None:
+        """Wait for a running extraction, up to the configured time; then cancel it."""
+        await self._queue.drain(self._memory.settings.drain_seconds)
+
+
+def select_newest_texts(texts: Sequence[str]) -> tuple[str, ...]:
+    """Select the newest texts that fit into `MAX_OUTSIDE_CHARS`, for later comparisons."""
+    kept, size = [], 0
+    for text in reversed(texts):
+        size += len(text)
+        if size > MAX_OUTSIDE_CHARS:
+            break
+        kept.append(text)
+    return tuple(reversed(kept))
+
+
+def _correct_receipt(receipt: Receipt, written: WriteResult) -> Receipt:
+    """Correct the receipt to what was really written: files that passed the gate (FK-8)."""
+    files = tuple(
+        file
+        for file in receipt.files
+        if any(file.path.endswith("/" + path) for path in written.paths)
+    )
+    said = [receipt.said]
+    if written.proposals:
+        said.append(f"({len(written.proposals)} of its changes wait in the inbox.)")
+    said += [
+        f"({refused.path} was refused: {'; '.join(refused.reasons)})" for refused in written.refused
+    ]
+    outcome = ForkOutcome.CHANGED if files else ForkOutcome.UNCHANGED
+    return replace(receipt, files=files, outcome=outcome, said="\n".join(filter(None, said)))

@@ -1,0 +1,268 @@
+"""When a model extracts memories, from which messages, and with which prompt (AM-5 to AM-7). Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import MemoryChange
+from memorist.auto_memory.dates import make_dates_absolute
+from memorist.auto_memory.index import MemoryHeader, render_manifest
+from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.similarity import derive_title, find_probe_word, is_same_rule
+from memorist.auto_memory.topic import (
+    KIND_GUIDANCE,
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    encode_topic_text,
+    make_file_name,
+)
+from memorist.auto_memory.write_gate import normalize_for_comparison, split_script_words
+from memorist.core.markdown import render_template
+from memorist.core.messages import Message, Origin, ToolUse
+from memorist.forks.tool_calls import (
+    ApplyPatchCall,
+    EditFileCall,
+    InsertTextCall,
+    WriteFileCall,
+    parse_tool_call,
+)
+from memorist.safety.secrets import redact
+from memorist.settings import AutoMemorySettings
+
+ANTHROPIC_MEMORY_TOOL = "memory"
+"""Anthropic's memory tool (claude-code.md section 13.3)."""
+MEMORIST_TOOL_NAME = re.compile(r"(?:^|_)memorist_+memory_(?:write|forget)$")
+"""The tools of memorist's MCP server as clients name them, such as `mcp__memorist__memory_write`.
+"""
+_CHANGING_COMMANDS = frozenset({"create", "str_replace", "insert", "delete", "rename"})
+
+
+class ExtractionCursor(Struct, frozen=True, kw_only=True):
+    """How far a session's memories have been extracted; stored beside its transcript."""
+
+    message: str = ""
+    """Id of the last message that was examined; empty for none."""
+    turns: int = 0
+    """Turns since the last extraction."""
+
+
+class ExtractionPrompts(Struct, frozen=True):
+    """The prompt templates of extraction."""
+
+    extract: str
+    user_requests: str
+
+
+def is_memory_change(use: ToolUse, folder: Path) -> bool:
+    """Whether a tool call of the host's agent changes memory.
+
+    It may do so with a file tool, with Anthropic's memory tool, or through memorist's MCP server.
+    """
+    if use.name == ANTHROPIC_MEMORY_TOOL:
+        return use.input.get("command") in _CHANGING_COMMANDS
+    if MEMORIST_TOOL_NAME.search(f"{use.namespace}__{use.name}" if use.namespace else use.name):
+        return True
+    match parse_tool_call(use):
+        case EditFileCall(path=path) | WriteFileCall(path=path) | InsertTextCall(path=path):
+            return _is_inside_folder(path, folder)
+        case ApplyPatchCall(files=files):
+            return any(_is_inside_folder(file.path, folder) for file in files)
+        case _:
+            return False
+
+
+def _is_inside_folder(path: str, folder: Path) -> bool:
+    return (
+        PurePosixPath(path).is_relative_to(folder)
+        or f"/{folder.parent.name}/{folder.name}/" in path
+    )
+
+
+def has_written_memory(messages: Sequence[Message], folder: Path) -> bool:
+    """Whether the host's agent wrote memory itself in these messages.
+
+    Extraction is skipped then (claude-code.md section 8.3).
+    """
+    return any(is_memory_change(use, folder) for message in messages for use in message.tool_uses)
+
+
+def count_dialogue_messages(messages: Sequence[Message]) -> int:
+    """Count the messages that a model sees: the user's and the model's."""
+    return sum(message.origin in (Origin.USER, Origin.MODEL) for message in messages)
+
+
+class ExtractionTask(Struct, frozen=True, kw_only=True):
+    """The input of one extraction."""
+
+    folder: Path
+    count: int
+    """New messages, the user's and the model's."""
+    today: str
+    """ISO 8601 date."""
+    user_requests: tuple[str, ...] = ()
+    """Quotes in which the user explicitly asked to remember or forget something."""
+
+
+def render_extraction_prompt(
+    task: ExtractionTask,
+    headers: Sequence[MemoryHeader],
+    prompts: ExtractionPrompts,
+    settings: AutoMemorySettings,
+) -> str:
+    """Render the fork's instruction."""
+    kinds = "\n".join(
+        f"- {kind}: {shape.purpose}. Save one when {shape.when}. Text: {shape.shape}."
+        for kind, shape in KIND_GUIDANCE.items()
+    )
+    words = "; ".join(f"“{quote}”" for quote in task.user_requests)
+    values = {
+        "count": str(task.count),
+        "folder": str(task.folder),
+        "today": task.today,
+        "manifest": render_manifest(headers, limit=settings.scan_files) or "(none yet)",
+        "kinds": kinds,
+        "asked": render_template(prompts.user_requests, {"words": words}, strict=True).strip()
+        if task.user_requests
+        else "",
+    }
+    return render_template(prompts.extract, values, strict=True).strip() + "\n"
+
+
+# Plan memory changes for explicit statements of the user (AM-8). Pure.
+
+
+MAX_FORGET_MATCHES = 5
+"""Memories that one "forget" may match at most; with more its meaning is unclear."""
+_REQUEST_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the that this it about of to for i you we my your our is are be was as on in at "
+        "and or please me"
+        " what everything anything all said told asked know knew learned remembered rule rules "
+        "memory memories note notes thing things",
+    )
+)
+"""Words that do not identify a memory."""
+
+
+class AlreadyStored(Struct, frozen=True):
+    """A statement that memory already contains."""
+
+    statement: Statement
+    path: str
+
+
+class AddMemory(Struct, frozen=True):
+    """A new memory for a statement."""
+
+    statement: Statement
+    change: MemoryChange
+
+
+class RemoveMemories(Struct, frozen=True):
+    """The memories that a "forget" refers to.
+
+    `sure` when exactly one memory contains every word of the statement.
+    """
+
+    statement: Statement
+    changes: tuple[MemoryChange, ...]
+    sure: bool
+
+
+PlannedChange = AlreadyStored | AddMemory | RemoveMemories
+
+
+def plan_change(
+    statement: Statement, topics: Sequence[Topic], *, session: str, timestamp: float | None
+) -> PlannedChange:
+    """Plan what to do about one statement, given the existing memories.
+
+    `timestamp` is the time of the message in seconds since the epoch.
+    """
+    if statement.act == "forget":
+        return plan_removal(statement, topics)
+    text = (
+        make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
+    )
+    letters = find_probe_word(text)
+    sayings = (
+        (topic.path, saying) for topic in topics for saying in (topic.body, topic.description)
+    )
+    known = next(
+        (
+            path
+            for path, saying in sayings
+            if letters in saying.casefold() and is_same_rule(saying, text)
+        ),
+        None,
+    )
+    if known is not None:
+        return AlreadyStored(statement, known)
+    # The name is made from the text, and the gate redacts secrets in texts, not in names.
+    slug, description = derive_title(replace(statement, text=redact(statement.text).text))
+    path = _find_free_name(make_file_name(slug), {topic.path.casefold() for topic in topics})
+    provenance = Provenance(
+        session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
+    )
+    topic = create_topic(
+        path,
+        kind=MemoryKind(statement.kind),
+        name=path.removesuffix(".md"),
+        description=description,
+        body=text,
+        provenance=provenance,
+    )
+    return AddMemory(
+        statement, MemoryChange(path=path, before=None, after=encode_topic_text(topic.text()))
+    )
+
+
+def _find_free_name(plain_name: str, taken: set[str]) -> str:
+    path, number = plain_name, 1
+    while path.casefold() in taken:
+        number += 1
+        path = f"{plain_name.removesuffix('.md')}-{number}.md"
+    return path
+
+
+def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemories:
+    """Find the memories that contain every word of the statement.
+
+    Where there are none, those that contain most of the words, for the user to decide.
+    """
+    wanted = _significant_stems(statement.text)
+    if not wanted:
+        return RemoveMemories(statement, (), sure=False)
+    shares = [
+        (
+            len(wanted & _significant_stems(f"{topic.name} {topic.description} {topic.body}"))
+            / len(wanted),
+            topic,
+        )
+        for topic in topics
+    ]
+    whole = [topic for share, topic in shares if share == 1.0]
+    near = whole or [topic for share, topic in shares if share >= 0.6]
+    changes = tuple(
+        MemoryChange(path=topic.path, before=encode_topic_text(topic.text()), after=None)
+        for topic in near[:MAX_FORGET_MATCHES]
+    )
+    return RemoveMemories(statement, changes, sure=len(whole) == 1)
+
+
+def _significant_stems(text: str) -> frozenset[str]:
+    """Return the content words, cut to six letters so that `tests` matches `testing`."""
+    return frozenset(
+        word[:6]
+        for word in split_script_words(normalize_for_comparison(text))
+        if word not in _REQUEST_STOP_WORDS
+    )

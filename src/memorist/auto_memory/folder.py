@@ -1,0 +1,714 @@
+"""The memory folder on disk.
+
+Every change goes through `apply_changes`: checked, written, indexed, and recorded in the history
+(AM-10, SF-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import (
+    ChangeReason,
+    MemoryChange,
+    PendingChange,
+    describe_external_changes,
+    find_path_problem,
+)
+from memorist.auto_memory.history import FolderHistory, compute_blob_id
+from memorist.auto_memory.history_rewrite import HistoryRewrite
+from memorist.auto_memory.index import (
+    HEAD_BYTES,
+    INDEX_NAME,
+    MAX_FILE_BYTES,
+    TEAM_INDEX_PATH,
+    TEAM_PREFIX,
+    USER_TRUST,
+    IndexLimits,
+    MemoryHeader,
+    MemoryIndex,
+    MemoryUsage,
+    TeamMemory,
+    build_index,
+    build_memory_header,
+    compute_content_seal,
+    describe_excess_size,
+    find_suspicions,
+    has_unreadable_name,
+    is_memory_file,
+    is_shared,
+    is_single_line,
+    read_memory_header,
+    select_headers,
+)
+from memorist.auto_memory.topic import Topic, Trust, encode_topic_text, parse_topic
+from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.ports import Clock, FileInfo, FileSystem
+from memorist.settings import AutoMemorySettings
+from memorist.store.files import (
+    hold_lock,
+    is_write_forbidden,
+    read_if_exists,
+    remove_if_exists,
+    replace_content,
+)
+from memorist.store.layout import MemoryLayout
+
+# State of a memory folder's last scan and its differences, so that a second scan costs only what
+# changed.
+
+
+RULES_VERSION = 1
+"""Version of the rules by which files are judged; a scan made under another version is discarded.
+"""
+
+
+class ScannedFile(Struct, frozen=True):
+    """One file as the last scan saw it."""
+
+    size: int
+    modified_ns: int
+    blob: str
+    """The history's blob id of its bytes; empty for a file that is too large."""
+    head: MemoryHeader | None = None
+    """None for the index, and for a file whose name cannot stand in a list."""
+    foreign: bool = False
+    """Another program made the file and nothing that passed the gate has changed it since: its
+    claim of origin is not believed.
+    """
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether its content was judged, so that it need not be judged again."""
+        return self.head is not None and self.blob != ""
+
+
+ABSENT_FILE = ScannedFile(0, 0, "")
+"""The scan entry of a file that does not exist."""
+
+
+class FolderScan(Struct, frozen=True):
+    """All files of the folder, and the settings that decided how much of each was read."""
+
+    lines: int = 0
+    rules: int = RULES_VERSION
+    files: dict[str, ScannedFile] = {}
+    whole: bool = True
+    """Whether all files were scanned; False after an incremental scan that stopped early."""
+
+
+def scan_file(
+    path: str, facts: FileInfo, data: bytes, *, blob: str, lines: int, foreign: bool = False
+) -> ScannedFile:
+    """Build a file's scan entry from its facts and bytes (its first bytes where it is too large)."""
+    if not is_memory_file(path) or has_unreadable_name(path):
+        return ScannedFile(facts.size, facts.modified_ns, blob)
+    modified = facts.modified_ns / 1e9
+    topic = parse_topic(path, data)
+    if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
+        head = build_memory_header(
+            topic, modified=modified, size=facts.size
+        )  # the whole file was read
+    else:
+        head = read_memory_header(
+            path, data[:HEAD_BYTES], lines=lines, modified=modified, size=facts.size
+        )
+    if foreign:
+        head = replace(head, trust=Trust.UNKNOWN)
+    found = find_suspicions(topic, Trust.UNKNOWN if foreign else None)
+    if found:
+        head = replace(head, doubts=found, seal=compute_content_seal(topic))
+    return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign)
+
+
+def rescan_file(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
+    """Update the entry of a file whose bytes were judged before: copies and touched files cost
+    nothing more.
+    """
+    head = previous.head and replace(
+        previous.head, modified=facts.modified_ns / 1e9, size=facts.size
+    )
+    return replace(previous, size=facts.size, modified_ns=facts.modified_ns, head=head)
+
+
+def raises_trust(before: ScannedFile, after: ScannedFile) -> bool:
+    """Whether a file newly claims to be the user's word; only what passes the gate may do so."""
+    return (
+        before.head is not None
+        and after.head is not None
+        and before.head.trust not in USER_TRUST
+        and after.head.trust in USER_TRUST
+    )
+
+
+def find_trusted_paths(scan: FolderScan, *gated_paths: str) -> frozenset[str]:
+    """Return the paths whose claim of origin is believed when they change.
+
+    These are the paths of the last scan that are not foreign, and those that passed the gate.
+    """
+    return frozenset(gated_paths) | {path for path, each in scan.files.items() if not each.foreign}
+
+
+class ScanDifference(Struct, frozen=True):
+    """Paths whose facts differ from the last scan, and paths that are gone."""
+
+    changed: tuple[str, ...]
+    gone: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.changed or self.gone)
+
+
+def compare_scan(
+    known: Mapping[str, ScannedFile], entries: Sequence[tuple[str, FileInfo]]
+) -> ScanDifference:
+    """Determine which files must be read again.
+
+    Links are not memories: their targets are not the folder's.
+    """
+    names = set()
+    changed = []
+    for path, facts in entries:
+        if not path.endswith(".md") or not facts.is_file or not is_single_line(path):
+            continue
+        names.add(path)
+        seen = known.get(path)
+        if seen is None or seen.size != facts.size or seen.modified_ns != facts.modified_ns:
+            changed.append(path)
+    return ScanDifference(tuple(changed), tuple(sorted(known.keys() - names)))
+
+
+# Scan of a memory folder: changes are detected, judged, recorded in the history and shown in the
+# index (AM-6, AM-10).
+
+
+SCAN_BATCH = 1_000
+"""Files scanned per batch where many are new: half a second under the lock, for which others wait
+up to ten.
+"""
+
+UsageSource = Callable[[], Mapping[str, MemoryUsage]]
+"""Returns each memory's usage, by path."""
+
+
+class ScannedFolder:
+    """A memory folder as it is read. Used from one thread; another one needs `clone_for_thread`."""
+
+    def __init__(
+        self,
+        layout: MemoryLayout,
+        *,
+        files: FileSystem,
+        clock: Clock,
+        settings: AutoMemorySettings,
+        usage_source: UsageSource = dict,
+    ) -> None:
+        self.layout = layout
+        self._files = files
+        self._clock = clock
+        self._settings = settings
+        self._usage_source = usage_source
+        self.history = FolderHistory(layout.history)
+        self._scan: FolderScan | None = None
+        self._judged_files: dict[str, ScannedFile] = {}
+        """Files that were read and judged before the lock was taken."""
+        self._scanned_once: bool | None = None
+        """Within `scan_once`: whether the folder was scanned. None outside of it."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a memory folder."""
+        facts = self._files.facts(self.layout.folder)
+        return facts is not None and (facts.is_folder or facts.is_link)
+
+    def clone_for_thread(self) -> Self:
+        """Open the same folder for another thread; the two share only what is on disk."""
+        uses = self.read_usage()
+        return type(self)(
+            self.layout,
+            files=self._files,
+            clock=self._clock,
+            settings=self._settings,
+            usage_source=lambda: uses,
+        )
+
+    def headers(self) -> list[MemoryHeader]:
+        """Return each memory's header, sorted by path.
+
+        Changes by other programs are recorded first. Raises StoreError.
+        """
+        self.refresh()
+        scan = self._scan or FolderScan()
+        return [seen.head for _, seen in sorted(scan.files.items()) if seen.head is not None]
+
+    def file_marks(self) -> dict[str, str]:
+        """Return, by path, a mark that changes when the memory's file does."""
+        self.refresh()
+        files = self._loaded_scan().files
+        return {
+            path: seen.blob or f"{seen.size}-{seen.modified_ns}"
+            for path, seen in sorted(files.items())
+            if seen.head is not None
+        }
+
+    def refresh(self) -> ScanDifference:
+        """Scan for changes: stats every file and reads those that changed."""
+        if self._scanned_once:
+            return ScanDifference((), ())
+        found = self.find_unscanned()
+        if found:
+            with self._locked():
+                found = self.find_unscanned()
+                if found or self._read_pending() is not None:
+                    self._apply_difference(self._loaded_scan(), found)
+        if self._scanned_once is not None:
+            self._scanned_once = True
+        return found
+
+    @contextmanager
+    def scan_once(self) -> Iterator[None]:
+        """Scan the folder only once within this context, however often it is queried."""
+        self._scanned_once = False
+        try:
+            yield
+        finally:
+            self._scanned_once = None
+
+    def find_unscanned(self) -> ScanDifference:
+        """Compare the folder with the last scan."""
+        return compare_scan(self._loaded_scan().files, self.list_entries())
+
+    def refresh_in_batches(self, should_stop: Callable[[], bool]) -> bool:
+        """Do the same as `refresh` for many new files, in batches.
+
+        Files are judged before the lock is taken, which is held for `SCAN_BATCH` of them at a time.
+        Returns False when stopped; finished batches stand.
+        """
+        while found := self.find_unscanned():
+            own = self._find_trusted_paths(self._loaded_scan())
+            step = found.changed[:SCAN_BATCH]
+            for path in step:
+                if should_stop():
+                    return False
+                read = self._scan_path(path, foreign=path not in own)
+                if read is not None:
+                    self._judged_files[path] = read[0]
+            with self._locked():
+                found = self.find_unscanned()
+                rest = frozenset(found.changed).difference(step)
+                self._apply_difference(
+                    self._loaded_scan(),
+                    ScanDifference(
+                        tuple(path for path in found.changed if path not in rest), found.gone
+                    ),
+                    rest,
+                )
+            self._judged_files.clear()
+            if not rest:
+                break
+        return True
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the folder's lock; reload the scan and repair what a killed process left."""
+        with hold_lock(self.layout.lock):
+            if self.history.repair():
+                remove_if_exists(
+                    self._files, self.layout.scan_state
+                )  # a new history needs every file
+            self._scan = None
+            done = False
+            try:
+                yield
+                done = True
+            finally:
+                if not done:
+                    self._scan = None  # may be ahead of what was recorded: reload from disk
+
+    def is_foreign(self, path: str) -> bool:
+        """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
+        return self._loaded_scan().files.get(path, ABSENT_FILE).foreign
+
+    def list_entries(self) -> list[tuple[str, FileInfo]]:
+        """Return path and facts of everything in the folder except hidden files."""
+        try:
+            return list(self._files.scan(self.layout.folder))
+        except FileNotFoundError:
+            return []
+
+    def _loaded_scan(self) -> FolderScan:
+        if self._scan is None:
+            self._scan = self._load_scan()
+        return self._scan
+
+    def _load_scan(self) -> FolderScan:
+        try:
+            found = msgspec.json.decode(self._files.read(self.layout.scan_state), type=FolderScan)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return FolderScan(self._settings.scan_lines)
+        return (
+            found
+            if (found.lines, found.rules) == (self._settings.scan_lines, RULES_VERSION)
+            else FolderScan(self._settings.scan_lines)
+        )
+
+    def _apply_difference(
+        self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
+    ) -> None:
+        """Read what changed, record it in the history, and update the index. Requires the lock.
+
+        `rest` are files left to a later batch; the index is updated with the last batch only.
+        """
+        files = dict(known.files)
+        for path in found.gone:
+            files.pop(path, None)
+        data: dict[str, bytes] = {}
+        pending = self._read_pending()
+        passing = () if pending is None else tuple(pending.after)
+        own = self._find_trusted_paths(known, *passing)
+        for path in found.changed:
+            read = self._scan_path(path, foreign=path not in own)
+            if (
+                read is not None
+                and raises_trust(files.get(path, ABSENT_FILE), read[0])
+                and path not in passing
+            ):
+                read = self._scan_path(path, foreign=True)
+            files.pop(path, None)
+            if read is not None:
+                files[path], data[path] = read
+        # The history first, then the scan file: after a kill in between, the next scan sees the
+        # same
+        # difference again and finds nothing new to record.
+        self._scan = FolderScan(known.lines, files=files, whole=not rest)
+        self._record_changes(data, rest)
+        self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+
+    def _find_trusted_paths(self, known: FolderScan, *passing: str) -> frozenset[str]:
+        """Return the paths whose claim of origin is believed; after a partial scan, the history is
+        used too.
+        """
+        return find_trusted_paths(
+            known, *passing, *(() if known.files and known.whole else self._list_gated_paths())
+        )
+
+    def _list_gated_paths(self) -> list[str]:
+        """Return, from the history, the paths that passed the gate at least once."""
+        return [
+            path
+            for recorded in self.history.log()
+            if recorded.why.actor != "other"
+            for path in recorded.paths
+        ]
+
+    def _scan_path(self, path: str, *, foreign: bool = False) -> tuple[ScannedFile, bytes] | None:
+        place = self.layout.folder / path
+        facts = self._files.facts(place)
+        if facts is None or not facts.is_file:
+            return None
+        whole = facts.size <= MAX_FILE_BYTES
+        try:
+            data = self._files.read(place, limit=MAX_FILE_BYTES + 1 if whole else HEAD_BYTES)
+        except FileNotFoundError:
+            return None
+        blob = compute_blob_id(data) if whole else ""
+        for before in (self._judged_files.get(path), self._loaded_scan().files.get(path)):
+            if (
+                before is not None
+                and before.is_judged
+                and (before.blob, before.foreign) == (blob, foreign)
+            ):
+                return rescan_file(before, facts), data
+        return scan_file(
+            path, facts, data, blob=blob, lines=self._settings.scan_lines, foreign=foreign
+        ), data
+
+    def _record_changes(self, data: Mapping[str, bytes], rest: Collection[str]) -> None:
+        """Record what differs from the history's newest state.
+
+        The reason is that of the pending change where one explains it, else a change by another
+        program.
+        """
+        scan = self._loaded_scan()
+        known = self.history.list_files()
+        blobs = {path: seen.blob for path, seen in scan.files.items() if seen.blob}
+        changes: dict[str, bytes | None] = {
+            path: None for path in known if path not in blobs and path not in rest
+        }
+        for path, blob in blobs.items():
+            if known.get(path) != blob:
+                changes[path] = (
+                    data[path]
+                    if path in data
+                    else read_if_exists(self._files, self.layout.folder / path)
+                )
+        pending = self._read_pending()
+        mine = {
+            path
+            for path in changes
+            if pending is not None and pending.after.get(path) == blobs.get(path, "")
+        }
+        if pending is not None and mine:
+            self.history.record(
+                {path: changes.pop(path) for path in mine},
+                pending.why,
+                self._clock.now(),
+                undoes=pending.undoes,
+            )
+        why = (
+            describe_external_changes(changes, known)
+            if changes
+            else ChangeReason(actor="memorist", what="index")
+        )
+        if not rest:
+            changes |= self._rebuild_indexes_if_writable()
+        if changes:
+            self.history.record(changes, why, self._clock.now())
+        if pending is not None:
+            remove_if_exists(self._files, self.layout.pending_change)
+
+    def _read_pending(self) -> PendingChange | None:
+        try:
+            return msgspec.json.decode(
+                self._files.read(self.layout.pending_change), type=PendingChange
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def _rebuild_indexes_if_writable(self) -> dict[str, bytes]:
+        """Rebuild the indexes; in a read-only folder they are built only where they are shown."""
+        try:
+            return self._rebuild_indexes()
+        except StoreError as error:
+            if is_write_forbidden(error):
+                return {}
+            raise
+
+    def _rebuild_indexes(self) -> dict[str, bytes]:
+        """Rebuild the indexes that changed; returns their bytes for the history."""
+        made: dict[str, bytes] = {}
+        for below in ("", TEAM_PREFIX) if self._has_team_folder() else ("",):
+            present = self.read_index_text(below)
+            text = self.build_index(present, below).text
+            if text != present:
+                made[below + INDEX_NAME] = encode_topic_text(text)
+                self._files.write(self.layout.folder / below / INDEX_NAME, encode_topic_text(text))
+                self._update_scan_entry(below + INDEX_NAME)
+        return made
+
+    def _has_team_folder(self) -> bool:
+        """Whether there is a team folder; a link in its place is not one."""
+        facts = self._files.facts(self.layout.folder / TEAM_PREFIX)
+        return facts is not None and facts.is_folder
+
+    def build_index(self, present_text: str | None = None, prefix: str = "") -> MemoryIndex:
+        """Build the index, with its report of lines, bytes and what does not fit.
+
+        `prefix` is `team/` for the team's index.
+        """
+        scan = self._loaded_scan()
+        heads = select_headers(
+            (seen.head for seen in scan.files.values() if seen.head is not None), prefix
+        )
+        limits = IndexLimits(
+            max_lines=self._settings.index_lines,
+            max_bytes=self._settings.index_bytes,
+            pointer_chars=self._settings.index_line,
+        )
+        text = self.read_index_text(prefix) if present_text is None else present_text
+        uses = {
+            path.removeprefix(prefix): each
+            for path, each in self.read_usage().items()
+            if path.startswith(prefix)
+        }
+        return build_index(heads, text, usage=uses, now=self._clock.now(), limits=limits)
+
+    def read_usage(self) -> Mapping[str, MemoryUsage]:
+        """Return each memory's usage; empty when the database fails, as the index works without it."""
+        try:
+            return self._usage_source()
+        except StoreError:
+            return {}
+
+    def read_index_text(self, prefix: str = "") -> str:
+        """Return the index on disk; empty when there is none."""
+        return (
+            read_if_exists(
+                self._files, self.layout.folder / prefix / INDEX_NAME, limit=MAX_FILE_BYTES
+            )
+            or b""
+        ).decode("utf-8", "surrogateescape")
+
+    def _update_scan_entry(self, path: str) -> None:
+        """Take a file written by us into the scan, so that the next scan does not read it again."""
+        read = self._scan_path(path)
+        files = dict(self._loaded_scan().files)
+        if read is None:
+            files.pop(path, None)
+        else:
+            files[path] = read[0]
+        self._scan = FolderScan(
+            self._loaded_scan().lines, files=files, whole=self._loaded_scan().whole
+        )
+
+    def close(self) -> None:
+        """Close the history's files."""
+        self.history.close()
+
+
+# Name prefixes of derived files beside the history.
+_DERIVED_PREFIXES = ("recall.sqlite", "history.damaged")
+
+
+class MemoryFolder(ScannedFolder):
+    """One project's memory folder. Nothing is created on disk before the first memory is written."""
+
+    def __init__(
+        self,
+        layout: MemoryLayout,
+        *,
+        files: FileSystem,
+        clock: Clock,
+        settings: AutoMemorySettings,
+        usage_source: UsageSource = dict,
+        check_owner: Callable[[], None] | None = None,
+    ) -> None:
+        super().__init__(
+            layout, files=files, clock=clock, settings=settings, usage_source=usage_source
+        )
+        self._check_owner = check_owner
+        """Called before the first write: raises InputError where the memory belongs to another
+        project.
+        """
+
+    def read_topic(self, path: str) -> Topic:
+        """Read one memory. Raises InputError when there is none at this path, or it is too large."""
+        problem = find_path_problem(path)
+        if problem:
+            raise InputError(f"{path!r} names no memory. {problem}")
+        facts = self._files.facts(self.layout.folder / path)
+        if facts is None or not facts.is_file or not self._is_inside(path):
+            raise InputError(f"there is no memory {path}; `memorist memory list` shows all")
+        if size := describe_excess_size(facts.size):
+            raise InputError(f"{path} has {size}; split it")
+        return parse_topic(path, read_if_exists(self._files, self.layout.folder / path) or b"")
+
+    def read_team_memories(self) -> tuple[TeamMemory, ...]:
+        """Read the team's memories; none where there is no team folder. Raises StoreError."""
+        if self._files.facts(self.layout.folder / TEAM_PREFIX) is None:
+            return ()
+        paths = (
+            head.path
+            for head in self.headers()
+            if is_shared(head.path) and head.size <= MAX_FILE_BYTES
+        )
+        return tuple(TeamMemory(path, self.read_topic(path).body) for path in paths)
+
+    def _is_inside(self, path: str) -> bool:
+        real = self._files.resolve(self.layout.folder)
+        return self._files.resolve(self.layout.folder / path) == real / path
+
+    def apply_changes(
+        self, changes: Sequence[MemoryChange], reason: ChangeReason, *, undoes: str = ""
+    ) -> str:
+        """Write the changes, update the index, and record everything as one change of the history.
+
+        Returns the change's id, empty when nothing changed. Raises WriteConflict when a file is not
+        as its change expects, InputError for a path that cannot be a memory's, StoreError when the
+        disk fails. Then either nothing was written, or the next scan records what was written with
+        the same reason.
+        """
+        if self._check_owner is not None and any(
+            change.before != change.after for change in changes
+        ):
+            self._check_owner()
+            self._check_owner = None
+        with self._locked():
+            found = self.find_unscanned()
+            if found:
+                self._apply_difference(self._loaded_scan(), found)
+            real = [change for change in changes if change.before != change.after]
+            if not real:
+                return ""
+            self._check_changes(real)
+            after = {
+                change.path: "" if change.after is None else compute_blob_id(change.after)
+                for change in real
+            }
+            # Order matters: the pending file lets the next scan give the reason for whatever was
+            # written when the process is killed before the history has the change.
+            self._files.write(
+                self.layout.pending_change,
+                msgspec.json.encode(PendingChange(why=reason, after=after, undoes=undoes)),
+            )
+            for change in real:
+                replace_content(
+                    self._files, self.layout.folder / change.path, change.before, change.after
+                )
+                self._update_scan_entry(change.path)
+            written = {change.path: change.after for change in real} | self._rebuild_indexes()
+            id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
+            remove_if_exists(self._files, self.layout.pending_change)
+            self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+            return id
+
+    def _check_changes(self, changes: Sequence[MemoryChange]) -> None:
+        """Check every path and every current content before the first write."""
+        taken = frozenset(path for path in self._loaded_scan().files if path != INDEX_NAME)
+        for change in changes:
+            problem = find_path_problem(change.path, taken)
+            if problem:
+                raise InputError(f"{change.path!r} cannot be a memory. {problem}")
+            if not self._is_inside(change.path):
+                raise InputError(
+                    f"{change.path} leads out of the memory folder through a link; remove the link"
+                )
+            if size := describe_excess_size(len(change.after or b"")):
+                raise InputError(f"{change.path} would have {size}; split it")
+            if read_if_exists(self._files, self.layout.folder / change.path) != change.before:
+                raise WriteConflict(
+                    f"{change.path} changed since it was read; read it again and repeat the change."
+                )
+
+    def purge(self, paths: Sequence[str]) -> int:
+        """Remove every copy of these files: folder, index, history and derived files.
+
+        Returns the number of changes that contained them. The history is rewritten beside the old
+        one, which other processes may go on writing to; only what they added meanwhile is copied
+        under the lock.
+        """
+        # Lock order: the purge lock outside, the folder's lock inside.
+        with hold_lock(self.layout.purge_lock):
+            with self._locked():
+                rewrite = HistoryRewrite(self.history, paths, derived=(INDEX_NAME, TEAM_INDEX_PATH))
+            rewrite.catch_up()
+            with self._locked():
+                for path in paths:
+                    remove_if_exists(self._files, self.layout.folder / path)
+                rewrite.catch_up()
+                rewrite.replace_history()
+                # A history moved aside as damaged may contain them too.
+                made = [
+                    path
+                    for path in self._files.walk(self.layout.state)
+                    if path.relative_to(self.layout.state).parts[0].startswith(_DERIVED_PREFIXES)
+                ]
+                known = self._loaded_scan()
+                for derived in (self.layout.scan_state, self.layout.pending_change, *made):
+                    remove_if_exists(self._files, derived)
+                left = {
+                    path: seen
+                    for path, seen in known.files.items()
+                    if path not in (*paths, INDEX_NAME, TEAM_INDEX_PATH)
+                }
+                self._apply_difference(
+                    replace(known, files=left), compare_scan(left, self.list_entries())
+                )
+        return rewrite.touched_changes

@@ -1,1 +1,0 @@
-"""The memory folder on disk: scanned, written, indexed, recorded."""

@@ -1,1 +1,0 @@
-"""A history rewritten without some files."""

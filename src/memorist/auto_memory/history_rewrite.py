@@ -1,0 +1,182 @@
+"""Rewrite a history without some files, beside the old one: the long part runs while others write,
+and the switch is quick.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from memorist.auto_memory.changes import ChangeReason, render_commit_message
+from memorist.auto_memory.history import (
+    BRANCH,
+    FOLDER_MODE,
+    KINDS,
+    TREE_ENTRY,
+    FolderHistory,
+    build_commit,
+    compute_object_id,
+    object_name,
+    pack,
+    repo,
+)
+from memorist.store.files import make_folders, replace_folder, staging_folder, store_error
+
+if TYPE_CHECKING:
+    from dulwich.objects import Commit, ObjectID
+    from dulwich.pack import UnpackedObject
+
+BATCH = 200
+"""Changes written as one pack: with trees of 2,000 files each, 14 MB are held in memory."""
+_EMPTY_TREE = compute_object_id(KINDS["tree"], b"")
+
+
+class HistoryRewrite:
+    """A copy of a history without some files.
+
+    One at a time; leftovers of a killed one are discarded.
+
+    The old history stays in place, and may grow, until `replace_history`. Every method raises
+    StoreError.
+    """
+
+    def __init__(
+        self, history: FolderHistory, paths: Collection[str], *, derived: Collection[str] = ()
+    ) -> None:
+        self._history = history
+        self._purged_paths = frozenset(paths)
+        self._dropped_names = frozenset(
+            path.encode("utf-8", "surrogateescape") for path in (*paths, *derived)
+        )
+        """`derived` files name the purged ones, and are dropped from the history as well."""
+        self._build_path = history.path.with_name(f".{history.path.name}-building")
+        self._reset()
+
+    def _reset(self) -> None:
+        try:
+            if self._build_path.exists():
+                shutil.rmtree(self._build_path)
+        except OSError as error:
+            raise store_error("delete", self._build_path, error) from error
+        self.touched_changes = 0
+        """Number of changes that touched the purged files."""
+        self._last = ""
+        self._head: ObjectID | None = None
+        self._tree = _EMPTY_TREE
+        self._ids: dict[str, str] = {}
+        self._trees: dict[tuple[ObjectID, bytes], ObjectID] = {}
+        self._copied_blobs: set[bytes] = set()
+
+    def catch_up(self) -> None:
+        """Copy what the old history has beyond the last copied change.
+
+        Starts over where the old history was replaced meanwhile.
+        """
+        new: list[Commit] = []
+        for commit in self._history.walk_commits():
+            if commit.id.decode() == self._last:
+                break
+            new.append(commit)
+        else:
+            if self._last:
+                self._reset()
+        new.reverse()
+        for start in range(0, len(new), BATCH):
+            self._write_batch(new[start : start + BATCH])
+
+    def replace_history(self) -> None:
+        """Replace the old history, of which no copy remains. Requires the folder's lock."""
+        self._history.close()
+        try:
+            if self._build_path.exists():
+                self._build_path.rename(staging_folder(self._history.path))
+        except OSError as error:
+            raise store_error("replace", self._history.path, error) from error
+        replace_folder(self._history.path)
+
+    def _write_batch(self, commits: Sequence[Commit]) -> None:
+        objects: dict[ObjectID, UnpackedObject] = {}
+        with self._history.translate_errors("rewrite"):
+            for commit in commits:
+                self._copy_commit(commit, objects)
+            self._last = commits[-1].id.decode()
+            if not objects or self._head is None:
+                return
+            if self._build_path.exists():
+                repository = repo.Repo(str(self._build_path))
+            else:
+                make_folders(self._build_path)
+                repository = repo.Repo.init_bare(str(self._build_path))
+            try:
+                repository.object_store.add_pack_data(len(objects), iter(objects.values()))
+                repository.refs[BRANCH] = self._head
+            finally:
+                repository.close()
+
+    def _copy_commit(self, commit: Commit, objects: dict[ObjectID, UnpackedObject]) -> None:
+        recorded = self._history.read_change(commit)
+        gone = bool(self._purged_paths.intersection(recorded.paths))
+        self.touched_changes += gone
+        tree = self._filter_tree(commit.tree, b"", objects)
+        if tree == self._tree:
+            return
+        # The commit message quotes the purged memory as well.
+        why = (
+            ChangeReason(actor=recorded.why.actor, what="(forgotten for good)")
+            if gone
+            else recorded.why
+        )
+        paths = [
+            path
+            for path in recorded.paths
+            if path.encode("utf-8", "surrogateescape") not in self._dropped_names
+        ]
+        made = build_commit(
+            tree,
+            self._head,
+            render_commit_message(why, self._ids.get(recorded.undoes, ""), paths),
+            recorded.at,
+        )
+        self._add_object(KINDS["commit"], made.as_raw_string(), objects)
+        self._ids[recorded.id] = made.id.decode()
+        self._tree, self._head = tree, made.id
+
+    def _add_object(
+        self, kind: int, data: bytes, objects: dict[ObjectID, UnpackedObject]
+    ) -> ObjectID:
+        """Add an object to the next pack; the library's own objects would parse every tree."""
+        sha = compute_object_id(kind, data)
+        objects[sha] = pack.UnpackedObject(
+            kind, sha=bytes.fromhex(sha.decode()), decomp_chunks=[data], decomp_len=len(data)
+        )
+        return sha
+
+    def _filter_tree(
+        self, tree: ObjectID, above: bytes, objects: dict[ObjectID, UnpackedObject]
+    ) -> ObjectID:
+        """Return the tree without dropped files; it and its blobs are added to the objects, each
+        once.
+        """
+        known = self._trees.get((tree, above))
+        if known is not None:
+            return known
+        rows = []
+        for mode, name, sha in TREE_ENTRY.findall(self._history.read_raw_object(tree)):
+            if mode == FOLDER_MODE:
+                below = self._filter_tree(
+                    object_name(sha.hex().encode()), above + name + b"/", objects
+                )
+                if below != _EMPTY_TREE:
+                    rows.append(b"%s %s\0%s" % (mode, name, bytes.fromhex(below.decode())))
+            elif above + name not in self._dropped_names:
+                if sha not in self._copied_blobs:
+                    self._copied_blobs.add(sha)
+                    self._add_object(
+                        KINDS["blob"],
+                        self._history.read_raw_object(object_name(sha.hex().encode())),
+                        objects,
+                    )
+                rows.append(b"%s %s\0%s" % (mode, name, sha))
+        made = self._trees[tree, above] = self._add_object(KINDS["tree"], b"".join(rows), objects)
+        return made

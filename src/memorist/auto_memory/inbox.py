@@ -1,0 +1,205 @@
+"""The inbox: changes waiting for the user, one file each, beside the memory folder so that no agent
+reads them as memory (AM-10).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.history import compute_blob_id
+from memorist.auto_memory.topic import Trust, parse_topic
+from memorist.errors import InputError
+from memorist.ports import FileSystem
+from memorist.store.files import hold_lock, remove_if_exists
+from memorist.store.layout import MemoryLayout
+
+MAX_PROPOSALS = 500
+"""Waiting proposals at most; beyond them the oldest are removed. A flood must not fill the disk,
+and nobody reads 500.
+"""
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """A waiting change. `before` and `after` are the file's text, None where it does not exist."""
+
+    id: str
+    at: float
+    """Seconds since the epoch, UTC."""
+    path: str
+    before: str | None
+    after: str | None
+    trust: Trust
+    reasons: tuple[str, ...]
+    why: ChangeReason
+    made_from: str = ""
+    """Blob id of the bytes that the change was made from, since they need not be text; empty where
+    there were none.
+    """
+
+    def to_change(self, present_bytes: bytes | None) -> MemoryChange:
+        """Return the change as it would be written over the file's present bytes."""
+        same = present_bytes is not None and compute_blob_id(present_bytes) == self.made_from
+        before = (
+            present_bytes
+            if same
+            else None
+            if self.before is None
+            else self.before.encode("utf-8", "surrogateescape")
+        )
+        return MemoryChange(
+            path=self.path,
+            before=before,
+            after=None if self.after is None else self.after.encode("utf-8", "surrogateescape"),
+        )
+
+
+def _decode_text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def create_proposal(
+    change: MemoryChange,
+    *,
+    trust: Trust,
+    reasons: Sequence[str],
+    change_reason: ChangeReason,
+    timestamp: float,
+) -> Proposal:
+    """Create a proposal. The same change has the same id, so that it waits only once."""
+    body = b"\0".join(
+        (
+            change.path.encode("utf-8", "replace"),
+            b"-" if change.after is None else b"+" + _without_volatile_lines(change.after),
+        )
+    )
+    id = hashlib.sha256(body).hexdigest()[:8]
+    return Proposal(
+        id=id,
+        at=timestamp,
+        path=change.path,
+        before=_decode_text(change.before),
+        after=_decode_text(change.after),
+        trust=trust,
+        reasons=tuple(reasons),
+        why=change_reason,
+        made_from="" if change.before is None else compute_blob_id(change.before),
+    )
+
+
+def _without_volatile_lines(data: bytes) -> bytes:
+    """Drop lines that differ at every attempt: times, session and message ids under memorist's key."""
+    kept = [
+        line
+        for line in data.splitlines()
+        if not line.strip().startswith((b"created:", b"verified:", b"session:", b"- "))
+    ]
+    return b"\n".join(kept)
+
+
+def is_already_applied(change: MemoryChange, present_bytes: bytes | None) -> bool:
+    """Whether the file already has the proposed content.
+
+    So it is when the process was killed after accepting, before the proposal was removed.
+    """
+    if change.after is None or present_bytes is None:
+        return change.after is present_bytes
+    return (
+        parse_topic(change.path, present_bytes).body == parse_topic(change.path, change.after).body
+        and change.before != present_bytes
+    )
+
+
+class Inbox:
+    """The proposals of one memory folder."""
+
+    def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:
+        self._layout = layout
+        self._files = files
+
+    def add(self, proposals: Sequence[Proposal]) -> None:
+        """Add proposals; one that already waits stays as it is.
+
+        The limit never evicts a proposal of the same call. Raises StoreError.
+        """
+        if not proposals:
+            return
+        with hold_lock(self._layout.lock):
+            for each in proposals:
+                self._files.create(
+                    self._layout.inbox / f"{each.id}.json", msgspec.json.encode(each)
+                )
+            new = {each.id for each in proposals}
+            waiting = self.list_proposals()
+            old = [each for each in waiting if each.id not in new]
+            for each in old[: max(0, len(waiting) - MAX_PROPOSALS)]:
+                self.remove(each)
+
+    def list_proposals(self) -> list[Proposal]:
+        """Return all proposals, oldest first; unreadable files are skipped."""
+        found = []
+        try:
+            paths = self._files.walk(self._layout.inbox)
+        except FileNotFoundError:
+            return []
+        for path in paths:
+            try:
+                found.append(msgspec.json.decode(self._files.read(path), type=Proposal))
+            except (FileNotFoundError, msgspec.DecodeError):
+                continue
+        return sorted(found, key=lambda each: (each.at, each.id))
+
+    def find_proposal(self, id_prefix: str) -> Proposal:
+        """Return the proposal whose id has this prefix.
+
+        Raises InputError for none or more than one.
+        """
+        found = [
+            each for each in self.list_proposals() if id_prefix and each.id.startswith(id_prefix)
+        ]
+        if len(found) != 1:
+            raise InputError(
+                f"{len(found)} proposals begin with {id_prefix!r}; `memorist memory inbox` "
+                f"lists them"
+            )
+        return found[0]
+
+    def remove(self, proposal: Proposal) -> None:
+        """Remove a proposal."""
+        remove_if_exists(self._files, self._layout.inbox / f"{proposal.id}.json")
+
+
+MAX_SEALS = 5_000
+"""Content seals that are kept, the newest."""
+
+
+class ReviewedSeals:
+    """Content seals of the memories that the user accepted: they need no second review."""
+
+    def __init__(self, layout: MemoryLayout, files: FileSystem) -> None:
+        self._path = layout.reviewed_digests
+        self._files = files
+
+    def list_seals(self) -> tuple[str, ...]:
+        """Return every seal, oldest first; none where the file is damaged."""
+        try:
+            return msgspec.json.decode(self._files.read(self._path), type=tuple[str, ...])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ()
+
+    def add(self, seal: str) -> None:
+        """Add a seal. Raises StoreError."""
+        known = [each for each in self.list_seals() if each != seal][-MAX_SEALS + 1 :]
+        self._files.write(self._path, msgspec.json.encode([*known, seal]))
+
+    def remove(self, seals: set[str]) -> None:
+        """Remove these seals. Raises StoreError."""
+        known = self.list_seals()
+        if seals.intersection(known):
+            self._files.write(
+                self._path, msgspec.json.encode([each for each in known if each not in seals])
+            )

@@ -1,1 +1,0 @@
-"""The inbox: proposals that wait for the user's word."""

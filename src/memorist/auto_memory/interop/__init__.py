@@ -1,0 +1,1 @@
+"""Memories of other agents: their files read and written."""

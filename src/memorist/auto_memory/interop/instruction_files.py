@@ -1,0 +1,119 @@
+"""Plain instruction files (`AGENTS.md`, `CLAUDE.md` and the like): list entries, in memorist's own
+section where it wrote them.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memorist.auto_memory.interop.dialect import (
+    Dialect,
+    DialectExport,
+    DialectImport,
+    ExportLoss,
+    IgnoredEntry,
+    append_entries,
+    collapse_whitespace,
+    create_list_topics,
+    decode_text,
+    describe_loss,
+    find_losses,
+    find_section_span,
+    parse_bullets,
+    render_bullet,
+    split_headed_sections,
+    split_superseded,
+)
+from memorist.auto_memory.topic import MemoryKind, Topic, encode_topic_text
+
+INSTRUCTION_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
+INSTRUCTION_FILE = "AGENTS.md"
+INSTRUCTION_HEADING = "## Memories"
+_INSTRUCTION_TRAITS = frozenset({"lines", "links"})
+
+
+def recognise_instructions(files: Mapping[str, bytes]) -> bool:
+    """Whether there is a file with one of the known names."""
+    return any(path.rsplit("/", 1)[-1] in INSTRUCTION_FILE_NAMES for path in files)
+
+
+def read_instructions(files: Mapping[str, bytes]) -> DialectImport:
+    """Read the entries of the section `Memories`, or every list entry where there is no such
+    section.
+
+    They say how to work: kind `feedback`.
+    """
+    topics: list[Topic] = []
+    left: list[IgnoredEntry] = []
+    taken: dict[str, int] = {}
+    for path, data in sorted(files.items()):
+        text = decode_text(data)
+        start, end = find_section_span(text, INSTRUCTION_HEADING)
+        if start >= 0:
+            found, others = create_list_topics(
+                text[start:end].split("\n")[1:],
+                f"{path}: {INSTRUCTION_HEADING}",
+                MemoryKind.FEEDBACK,
+                taken,
+            )
+            topics, left = topics + found, left + others
+            left += (
+                [IgnoredEntry(path, "instructions outside the section of memories")]
+                if (text[:start] + text[end:]).strip()
+                else []
+            )
+            continue
+        for part in split_headed_sections(text):
+            found, others = create_list_topics(
+                part.lines, f"{path}: {part.title or 'its beginning'}", MemoryKind.FEEDBACK, taken
+            )
+            topics, left = topics + found, left + others
+    return DialectImport(topics=tuple(topics), ignored=tuple(left))
+
+
+def write_instructions(
+    topics: Sequence[Topic], existing_files: Mapping[str, bytes]
+) -> DialectExport:
+    """Add the memories that the section does not contain yet; all else in the file stays."""
+    active, missing = split_superseded(topics)
+    text = existing_files.get(INSTRUCTION_FILE, b"").decode("utf-8", "surrogateescape")
+    start, end = find_section_span(text, INSTRUCTION_HEADING)
+    there = (
+        parse_bullets(text[start:end].replace("\r\n", "\n").split("\n")[1:])[0]
+        if start >= 0
+        else []
+    )
+    known = {collapse_whitespace(each) for each in there}
+    told: list[ExportLoss] = [*missing]
+    added: list[str] = []
+    for topic in active:
+        kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
+        told += describe_loss(
+            topic,
+            (*kind, *(each for each in find_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")),
+        )
+        if collapse_whitespace(topic.body) not in known:
+            known.add(collapse_whitespace(topic.body))
+            added.append(render_bullet(topic.body))
+    return DialectExport(
+        files={
+            INSTRUCTION_FILE: encode_topic_text(append_entries(text, INSTRUCTION_HEADING, added))
+        }
+        if text or added
+        else {},
+        losses=tuple(told),
+    )
+
+
+INSTRUCTIONS = Dialect(
+    name="instructions",
+    title="Instruction file",
+    supported_traits=_INSTRUCTION_TRAITS,
+    inspected_paths=(INSTRUCTION_FILE,),
+    single_file=INSTRUCTION_FILE,
+    recognise=recognise_instructions,
+    read=read_instructions,
+    write=write_instructions,
+)

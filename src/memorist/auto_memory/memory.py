@@ -1,0 +1,496 @@
+"""Auto memory of one project: writes through the gate, the inbox, undo, and purging."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.folder import MemoryFolder, UsageSource
+from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.inbox import (
+    Inbox,
+    Proposal,
+    ReviewedSeals,
+    create_proposal,
+    is_already_applied,
+)
+from memorist.auto_memory.index import (
+    MAX_FILE_BYTES,
+    TEAM_PREFIX,
+    MemoryHeader,
+    MemoryIndex,
+    MemoryUsage,
+    compute_content_seal,
+    filter_visible_index,
+    find_suspicions,
+    is_index_file,
+    merge_indexes,
+)
+from memorist.auto_memory.location import record_project
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    encode_topic_text,
+    format_utc_timestamp,
+    make_file_name,
+    parse_topic,
+)
+from memorist.auto_memory.write_gate import (
+    MODEL_ACTORS,
+    AcceptedChange,
+    GateContext,
+    NeedsReview,
+    RefusedChange,
+    WriteEvidence,
+    find_unsafe_reasons,
+    judge_change,
+)
+from memorist.errors import InputError, NothingToDo, WriteConflict
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
+from memorist.ports import Clock, FileSystem
+from memorist.safety.secrets import redact
+from memorist.settings import AutoMemorySettings
+from memorist.store.files import read_if_exists
+from memorist.store.layout import MemoryLayout
+from memorist.store.sessions import total_uses
+
+LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
+"""Origins that lend no better trust: a memory copied from one of these counts as from outside."""
+MAX_LENDING_MEMORIES = 500
+"""Newest memories of low origin that a new one is compared with."""
+NO_EVIDENCE = WriteEvidence()
+"""No session stands behind a change."""
+
+
+class WriteResult(Struct, frozen=True, kw_only=True):
+    """The result of some changes."""
+
+    change_id: str = ""
+    """Id of the change in the history; empty when nothing was written."""
+    paths: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    refused: tuple[RefusedChange, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was removed from the written files."""
+
+
+class AutoMemory:
+    """The memory of one project. All writes of this process go through here."""
+
+    def __init__(
+        self,
+        layout: MemoryLayout,
+        *,
+        files: FileSystem,
+        clock: Clock,
+        settings: AutoMemorySettings,
+        usage_source: UsageSource = dict,
+        check_owner: Callable[[], None] | None = None,
+    ) -> None:
+        self.layout = layout
+        self.settings = settings
+        self.folder = MemoryFolder(
+            layout,
+            files=files,
+            clock=clock,
+            settings=settings,
+            usage_source=usage_source,
+            check_owner=check_owner,
+        )
+        self.inbox = Inbox(layout, files)
+        self._seals = ReviewedSeals(layout, files)
+        self._files = files
+        self._clock = clock
+
+    def headers(self) -> list[MemoryHeader]:
+        """Return the header of each memory, sorted by path. Raises StoreError."""
+        return self.folder.headers()
+
+    def visible_headers(self) -> list[MemoryHeader]:
+        """Return the headers that a model may see, by the last scan's judgement and the user's
+        reviews.
+        """
+        reviewed = self.reviewed_seals()
+        return [head for head in self.headers() if not head.doubts or head.seal in reviewed]
+
+    def visible_index(self) -> MemoryIndex:
+        """Return the index as a model sees it, without withheld memories and lines that read like
+        orders.
+        """
+        fit = {head.path for head in self.visible_headers()}
+        return filter_visible_index(
+            merge_indexes(self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)),
+            fit,
+        )
+
+    def write(
+        self,
+        changes: Sequence[MemoryChange],
+        reason: ChangeReason,
+        evidence: WriteEvidence | None = None,
+        *,
+        tell: Callable[[Event], None] | None = None,
+    ) -> WriteResult:
+        """Judge the changes; write what passes and put what is doubtful into the inbox.
+
+        Under the policy `review` everything not written by the user waits; under `off` it is
+        discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
+        cannot be a memory's, StoreError.
+        """
+        by_person = reason.actor in ("user", "inbox", "undo")
+        if self.settings.policy == "off" and not by_person:
+            return WriteResult(
+                refused=tuple(
+                    RefusedChange(change.path, ("the policy is off: nothing is written",))
+                    for change in changes
+                )
+            )
+        case = self.gate_context(
+            reason.actor,
+            evidence or WriteEvidence(session=reason.session),
+            {change.path for change in changes},
+        )
+        verdicts = [judge_change(change, case) for change in changes]
+        waits = [verdict for verdict in verdicts if isinstance(verdict, NeedsReview)]
+        accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedChange)]
+        if self.settings.policy == "review" and not by_person:
+            waits += [
+                NeedsReview(each.change, each.trust, ("the policy is review", *each.remarks))
+                for each in accepted
+            ]
+            accepted = []
+        if reason.actor in ("user", "inbox"):
+            self._seal_suspicious(each.change for each in accepted)
+        id = (
+            self.folder.apply_changes([each.change for each in accepted], reason)
+            if accepted
+            else ""
+        )
+        written = WriteResult(
+            change_id=id,
+            paths=tuple(each.change.path for each in accepted) if id else (),
+            proposals=self._add_proposals(waits, reason),
+            refused=tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange)),
+            remarks=tuple(dict.fromkeys(remark for each in accepted for remark in each.remarks)),
+        )
+        self._report_result(written, reason, tell)
+        return written
+
+    def gate_context(
+        self,
+        actor: Actor,
+        evidence: WriteEvidence = NO_EVIDENCE,
+        changed_paths: Collection[str] = (),
+    ) -> GateContext:
+        """Return the context in which the gate would judge a change of this actor now.
+
+        `changed_paths` are the paths to be written; they are not counted as outside texts.
+        """
+        given = GateContext(
+            actor=actor,
+            evidence=evidence,
+            now=format_utc_timestamp(self._clock.now()),
+            reviewed_seals=self.reviewed_seals(),
+            team_memories=self.folder.read_team_memories(),
+        )
+        if actor not in MODEL_ACTORS:
+            return given
+        heads = self.headers()
+        told = [
+            self.folder.read_topic(head.path).body
+            for head in heads
+            if head.trust in LOW_TRUST
+            and head.size <= MAX_FILE_BYTES
+            and head.path not in changed_paths
+        ]
+        evidence = msgspec.structs.replace(evidence, outside_texts=(*evidence.outside_texts, *told))
+        return msgspec.structs.replace(
+            given, evidence=evidence, existing_paths=tuple(head.path for head in heads)
+        )
+
+    def _seal_suspicious(self, changes: Iterable[MemoryChange]) -> None:
+        """Seal what the user wrote or accepted, so that it is shown even where it reads like an
+        order.
+        """
+        for change in changes:
+            topic = parse_topic(change.path, change.after or b"")
+            if find_suspicions(topic):
+                self._seals.add(compute_content_seal(topic))
+
+    def propose(
+        self,
+        changes: Sequence[MemoryChange],
+        change_reason: ChangeReason,
+        reason: str,
+        *,
+        tell: Callable[[Event], None] | None = None,
+    ) -> WriteResult:
+        """Put changes into the inbox for the user's decision, whatever the policy."""
+        waits = [
+            NeedsReview(
+                change, parse_topic(change.path, change.before or b"").provenance.trust, (reason,)
+            )
+            for change in changes
+        ]
+        written = WriteResult(proposals=self._add_proposals(waits, change_reason))
+        self._report_result(written, change_reason, tell)
+        return written
+
+    def _add_proposals(
+        self, verdicts: Sequence[NeedsReview], why: ChangeReason
+    ) -> tuple[Proposal, ...]:
+        now = self._clock.now()
+        made = tuple(
+            create_proposal(
+                each.change,
+                trust=each.trust,
+                reasons=each.reasons,
+                change_reason=why,
+                timestamp=now,
+            )
+            for each in verdicts
+        )
+        self.inbox.add(made)
+        return made
+
+    def _report_result(
+        self, written: WriteResult, why: ChangeReason, tell: Callable[[Event], None] | None
+    ) -> None:
+        if tell is None:
+            return
+        if written.change_id:
+            tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
+        for waiting in written.proposals:
+            tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons))
+        for refused in written.refused:
+            tell(MemoryRefused(refused.path, refused.reasons))
+
+    def read_with_suspicions(self, path: str) -> tuple[Topic, tuple[str, ...]]:
+        """Return a memory and the reasons why a model may not see it (empty when it may).
+
+        Raises InputError, StoreError.
+        """
+        topic = self.folder.read_topic(path)
+        return topic, find_unsafe_reasons(
+            topic, self.reviewed_seals(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
+        )
+
+    def find_free_path(self, name: str) -> str:
+        """Find an unused path for a new memory of this name, numbered where the plain one exists."""
+        taken = {head.path.casefold() for head in self.headers()}
+        plain = make_file_name(redact(name).text)
+        path, number = plain, 1
+        while path.casefold() in taken:
+            number += 1
+            path = f"{plain.removesuffix('.md')}-{number}.md"
+        return path
+
+    def add(self, text: str, *, kind: MemoryKind, name: str, description: str) -> WriteResult:
+        """Add a memory written by the user."""
+        path = self.find_free_path(name)
+        made = create_topic(
+            path,
+            kind=kind,
+            name=path.removesuffix(".md"),
+            description=description,
+            body=text,
+            provenance=Provenance(quote=text[:300], trust=Trust.REVIEWED),
+        )
+        why = ChangeReason(actor="user", what=render_headline("add", description), quote=text[:300])
+        return self.write(
+            [MemoryChange(path=path, before=None, after=encode_topic_text(made.text()))], why
+        )
+
+    def edit(self, path: str, text: str) -> WriteResult:
+        """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
+        before = encode_topic_text(self.folder.read_topic(path).text())
+        return self.write(
+            [MemoryChange(path=path, before=before, after=encode_topic_text(text))],
+            ChangeReason(actor="user", what=f"edit: {path}"),
+        )
+
+    def forget(self, paths: Sequence[str], reason: ChangeReason) -> WriteResult:
+        """Delete memories; the history keeps them, and `undo` restores them."""
+        changes = [
+            MemoryChange(
+                path=path, before=encode_topic_text(self.folder.read_topic(path).text()), after=None
+            )
+            for path in paths
+        ]
+        return self.write(changes, reason)
+
+    def purge(self, paths: Sequence[str]) -> int:
+        """Remove every copy of these memories: folder, history, inbox and derived files.
+
+        Returns the number of changes that contained them. A path that the folder no longer has is
+        looked up in the history. Raises InputError when neither has it.
+        """
+        known = {head.path for head in self.headers()}.union(
+            *(recorded.paths for recorded in self.folder.history.iter_changes())
+        )
+        gone = [path for path in paths if path not in known]
+        if gone:
+            raise InputError(
+                f"neither the folder nor its history has {gone[0]}; `memorist memory list` and "
+                f"`log` show what there is"
+            )
+        texts = [text for path in paths for text in self._read_all_versions(path)]
+        self._seals.remove(
+            {compute_content_seal(parse_topic("x.md", encode_topic_text(text))) for text in texts}
+        )
+        for waiting in self.inbox.list_proposals():
+            if waiting.path in paths:
+                self.inbox.remove(waiting)
+        return self.folder.purge(paths)
+
+    def _read_all_versions(self, path: str) -> list[str]:
+        found = [
+            self.folder.history.read_file(path, recorded.id)
+            for recorded in self.folder.history.log(path)
+        ]
+        return [data.decode("utf-8", "surrogateescape") for data in found if data is not None]
+
+    def undo(self, id_prefix: str = "", *, dry_run: bool = False) -> RecordedChange:
+        """Undo the newest change that is not undone yet, or the one whose id has this prefix;
+        returns it.
+
+        Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
+        """
+        recorded = self.find_undoable_change(id_prefix)
+        if dry_run:
+            return recorded
+        history = self.folder.history
+        before = history.find_parent_id(recorded.id)
+        changes = []
+        for path in recorded.paths:
+            if is_index_file(path):
+                continue
+            now, then = self._read_present(path), history.read_file(path, recorded.id)
+            if now != then:
+                raise WriteConflict(
+                    f"{path} was changed again since; undo the later change first, or edit the file"
+                )
+            changes.append(
+                MemoryChange(
+                    path=path, before=now, after=history.read_file(path, before) if before else None
+                )
+            )
+        why = ChangeReason(actor="undo", what=render_headline("undo", recorded.why.what))
+        self.folder.apply_changes(changes, why, undoes=recorded.id)
+        return recorded
+
+    def find_undoable_change(self, id_prefix: str = "") -> RecordedChange:
+        """Return the change that `undo` would revert."""
+        self.folder.refresh()
+        if id_prefix:
+            return self.folder.history.find_change(id_prefix)
+        undone: set[str] = set()
+        for each in self.folder.history.iter_changes():
+            if each.undoes and each.id not in undone:
+                undone.add(each.undoes)
+            elif (
+                not each.undoes
+                and each.id not in undone
+                and not all(map(is_index_file, each.paths))
+            ):
+                return each
+        raise NothingToDo("there is no change of memory to take back")
+
+    def _read_present(self, path: str) -> bytes | None:
+        return read_if_exists(self._files, self.layout.folder / path)
+
+    def accept(self, id_prefix: str, text: str | None = None) -> WriteResult:
+        """Write a proposal, as it is or with another text, and remove it from the inbox.
+
+        Where the memory already is as proposed, nothing is written. Raises WriteConflict when the
+        file changed since it was proposed.
+        """
+        given = self.inbox.find_proposal(id_prefix)
+        now = self._read_present(given.path)
+        change = given.to_change(now)
+        if text is not None:
+            change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
+        if is_already_applied(change, now):
+            self.inbox.remove(given)
+            return WriteResult()
+        if now != change.before and change.before is not None:
+            raise WriteConflict(
+                f"{change.path} changed since this was proposed; reject {given.id}, or take "
+                f"over what you want of it with "
+                f"`memorist memory edit {change.path}`"
+            )
+        if now is not None and change.before is None:
+            change = msgspec.structs.replace(
+                change, path=self.find_free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md"))
+            )
+        why = msgspec.structs.replace(
+            given.why, actor="inbox", what=render_headline("accepted", given.why.what)
+        )
+        written = self.write([change], why)
+        self.inbox.remove(given)
+        return written
+
+    def reject(self, id_prefix: str) -> Proposal:
+        """Discard a proposal."""
+        given = self.inbox.find_proposal(id_prefix)
+        self.inbox.remove(given)
+        return given
+
+    def reviewed_seals(self) -> tuple[str, ...]:
+        """Return the content seals of the memories that the user accepted."""
+        return self._seals.list_seals()
+
+    def clone_for_thread(self) -> Self:
+        """Open the same folder for another thread; see `ScannedFolder.clone_for_thread`."""
+        uses = self.folder.read_usage()
+        return type(self)(
+            self.layout,
+            files=self._files,
+            clock=self._clock,
+            settings=self.settings,
+            usage_source=lambda: uses,
+        )
+
+    def close(self) -> None:
+        """Close the history's files."""
+        self.folder.close()
+
+
+# Open a project's memory together with the usage ledger of recall.
+
+
+def open_memory(
+    layout: MemoryLayout,
+    project: str,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    settings: AutoMemorySettings,
+    database: Callable[[], sqlite3.Connection],
+) -> AutoMemory:
+    """Open the memory at `layout`, which belongs to `project`; the database is opened when usage is
+    first read.
+    """
+
+    def used() -> dict[str, MemoryUsage]:
+        return {
+            path: MemoryUsage(total.used, total.last)
+            for path, total in total_uses(database(), str(layout.folder)).items()
+        }
+
+    return AutoMemory(
+        layout,
+        files=files,
+        clock=clock,
+        settings=settings,
+        usage_source=used,
+        check_owner=lambda: record_project(files, layout, project),
+    )

@@ -1,1 +1,0 @@
-"""A project's memory, opened."""

@@ -1,1 +1,0 @@
-"""Where a project's memory is, looked up on disk."""

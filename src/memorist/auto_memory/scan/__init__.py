@@ -1,1 +1,0 @@
-"""What is in a memory folder, kept in step with the disk."""

@@ -1,0 +1,1 @@
+"""What a user states, found without a model."""

@@ -1,0 +1,156 @@
+"""Statement patterns: a regular expression with the act it stands for. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+
+StatementAct = Literal["remember", "forget", "rule", "correction"]
+"""What the user wants: remember this, forget that, work so from now on, work otherwise from now on.
+"""
+
+
+@cache
+def _compile(text: str) -> re.Pattern[str]:
+    """Compile a pattern on first use: compiling all of them at import would slow down every start."""
+    return re.compile(text, re.IGNORECASE)
+
+
+class StatementPattern(Struct, frozen=True):
+    """One pattern.
+
+    It is matched at the start of a sentence, after its lead-in; group `text` is the statement.
+    """
+
+    act: StatementAct
+    pattern: str
+    """The regular expression, matched without case."""
+    rejects_task_words: bool = False
+    """The phrase is also used of single tasks, so words that bind it to one task rule it out."""
+    exception_pattern: str = ""
+    """Matched against the statement's text; a match rules it out. Empty for none."""
+    preceding_pattern: str = ""
+    """The preceding sentence has to match this from its start. Empty for none."""
+    takes_next_sentence: bool = False
+    """Whether the sentence after it belongs to it."""
+
+    def match(self, sentence: str) -> re.Match[str] | None:
+        """Match a sentence against the pattern."""
+        return _compile(self.pattern).match(sentence)
+
+    def is_exception(self, statement_text: str) -> bool:
+        """Whether the statement's text is an exception to the pattern."""
+        return (
+            bool(self.exception_pattern)
+            and _compile(self.exception_pattern).match(statement_text) is not None
+        )
+
+    def can_follow(self, before: str) -> bool:
+        """Whether the pattern may match after this sentence."""
+        return (
+            not self.preceding_pattern or _compile(self.preceding_pattern).match(before) is not None
+        )
+
+
+def define_pattern(
+    act: StatementAct,
+    pattern: str,
+    *,
+    rejects_task_words: bool = False,
+    unless: str = "",
+    after: str = "",
+    takes_next_sentence: bool = False,
+) -> StatementPattern:
+    """Define a pattern; all expressions ignore case."""
+    return StatementPattern(act, pattern, rejects_task_words, unless, after, takes_next_sentence)
+
+
+# Building blocks of the patterns: verbs that give an order, and phrases around them. Pure.
+
+
+_VERBS = """
+    add address adhere allow annotate answer apply archive ask assert assign assume attach avoid back batch begin branch break bring build bump call
+    capture cast catch change check choose cite clean clear close collect combine comment commit communicate compare compile compress configure
+    confirm consider consult convert copy count cover create cut debug declare default defer define delete deploy describe design disable discuss
+    display divide document download draft drop duplicate echo edit embed enable end enforce ensure escape estimate execute explain expose export
+    extend extract fail favor favour fetch fill filter find finish fix flag focus follow force format generate get give go group guard guess handle
+    highlight hard-code hardcode hide ignore implement import include increment indent infer inform inject inline insert inspect install introduce
+    invent isolate join keep label lead leave let limit link lint list load lock log look lower maintain make mark match measure mention merge
+    migrate minimise minimize mock modify mount move name nest note notify number offer omit open optimise optimize order organise organize output
+    overwrite package parse pass paste pause perform pick pin place plan point post prefer prefix prepare present preserve print prioritise
+    prioritize produce propose provide publish pull push put query quote raise re-run read rebase recommend record redirect reduce refactor refer
+    reformat refresh regenerate release reload rely remind remove rename reorder repeat rephrase replace reply report request require rerun reset
+    resolve respect respond restart restore restrict retain retry return reuse revert review rewrite roll run save say scan schedule scope search
+    see send separate set ship shorten show sign simplify skip sort speak specify split squash stage stash start state stay stick stop store
+    stub structure submit suffix suggest summarise summarize suppress switch sync tag take talk target tell terminate test think throw touch track
+    translate treat trim trust try turn type uninstall update upgrade upload use validate verify version wait warn watch work wrap write
+"""
+
+VERB = "(?:" + "|".join(sorted(set(_VERBS.split()), key=len, reverse=True)) + ")"
+"""The base form of a verb that orders something."""
+
+NEGATION = r"(?:don['’]?t|do not|dont)"
+SOFTENERS = (
+    r"(?:(?:please|pls|kindly|also|just|only|do|really|then|simply|first|instead|either|"
+    r"ever|at least)\s+)*"
+)
+_NOT_AN_ORDER = (
+    r"(?! (?:worry|hesitate|mind|bother|know|see|understand|have|get|like|want|need|believe|"
+    r"care|give up|say never"
+    r"|look forward|be afraid)\b)"
+)
+ORDER = (
+    rf"(?:{SOFTENERS}(?:{NEGATION}{_NOT_AN_ORDER}|always|never|no more|avoid|be|{VERB})\b(?!['’]s))"
+)
+"""The beginning of an order."""
+
+PROJECT_NOUN = (
+    r"(?:repo|repos|repository|repositories|project|projects|codebase|code base|monorepo|team|"
+    r"company|org|organisation"
+    r"|organization|workspace)"
+)
+
+FROM_NOW_ON = (
+    r"(?:from (?:now|here|this point|today) on(?:wards?|ward)?(?: out)?|from here on(?: out)?|"
+    r"going forward|moving forward"
+    r"|in (?:the )?future"
+    r"|henceforth|for (?:all )?(?:the )?future (?:sessions|work|tasks|changes|conversations|"
+    r"projects|chats|runs|commits)"
+    r"|in (?:all )?(?:our )?future (?:sessions|work|tasks|changes|conversations|chats)|for "
+    r"next time|as a (?:general )?rule"
+    r"|as a rule of thumb)"
+)
+"""Says that what follows holds from now on."""
+
+_LEAD_IN = lazy_pattern(
+    r"(?:(?:ok|okay|k|yes|yeah|yep|yup|sure|good|great|great work|good work|nice|nice work|"
+    r"cool|perfect|thanks|thank you|thx"
+    r"|alright|right|exactly"
+    r"|and|also|but|so|well|btw|by the way|fyi|hey|hi|hello|please|pls|oh|now|then|one more "
+    r"thing|one thing|another thing"
+    r"|last thing|finally|remark"
+    r"|next|sorry|look|listen|important|rule|reminder|actually|got it|looks good|lgtm)"
+    r"(?:\s*[,.:;!–—-]+\s*|\s+))+",
+    re.IGNORECASE,
+)
+_LEAD_IN_CHINESE = lazy_pattern(
+    r"(?:好的?|可以|行|嗯|对了|另外|还有|顺便|顺便说一下|谢谢|那|请|麻烦|麻烦你|你|最后|然后)[，,。！!、：:\s]*(?=\S)"
+)
+
+
+def find_lead_in_end(text: str) -> int:
+    """Return where a sentence begins after greetings, thanks and connecting words."""
+    at = 0
+    match = _LEAD_IN.match(text)
+    if match:
+        at = match.end()
+    chinese = _LEAD_IN_CHINESE.match(text, at)
+    while chinese:
+        at = chinese.end()
+        chinese = _LEAD_IN_CHINESE.match(text, at)
+    return at

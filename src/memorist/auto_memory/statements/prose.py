@@ -1,0 +1,161 @@
+"""Extract the user's own prose from typed text: sentences with positions, without code, quotations,
+diffs, tables and logs.
+
+Pure. Everything here runs in linear time: each line is examined once, and only sentences of bounded
+length go further.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+
+MAX_SENTENCE_CHARS = 400
+"""Characters of the longest sentence that is read as a statement; longer ones are descriptions or
+pasted.
+"""
+
+LONG_MESSAGE_CHARS = 1_200
+"""Characters above which a message is a description or a paste; only its first and last paragraph
+are examined then.
+"""
+
+MASK_CHARACTER = "\ue000"
+"""Replaces each character of a quotation, so that its words match nothing and all positions stay
+the same.
+"""
+
+_PASTED_LINE = lazy_pattern(
+    r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|\$\s|(?:PS|C:)[^ ]*>|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
+    |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|
+    (?:\w+\.)*\w*(?:Error|Exception):)""",
+    re.VERBOSE,
+)
+_CODE_LINE = lazy_pattern(
+    r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
+    r"function|public|if \()\b.*[(){}=:]"
+)
+_BULLET = lazy_pattern(r"\s*(?:[-*•·]|\d{1,2}[.)])\s+")
+_HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s")
+_PASTE_ANNOUNCEMENT = lazy_pattern(
+    r"\b(?:says?|said|wrote|docs?|guide|guidelines|readme|output|errors?|logs?|below|following|"
+    r"feedback|comments?|review"
+    r"|email|spec|plan|prompt"
+    r"|template|transcript|agent|poem|lyrics|text|translate|quote|article)\b[^\n]{0,60}:\s*$|"
+    r"(?:如下|原文|日志|报错|文档"
+    r"|翻译)[^\n]{0,20}[：:]\s*$"
+    r"|message from (?:another|an|the other) (?:agent|bot)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = lazy_pattern(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)[.!?](?=[\s\"”’)]|$)|[。！？]"
+)
+_QUOTATION = lazy_pattern(
+    r"`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|„[^“”\n]{1,300}[“”]|«[^»\n]{1,300}»|"
+    r"「[^」\n]{1,300}」"
+    r"|『[^』\n]{1,300}』|《[^》\n]{1,300}》"
+    r"|‘[^’\n]{1,300}’(?!\w)|(?<![\w'])'[^'\n]{1,300}'(?!\w)"
+)
+
+
+class ProseSentence(Struct, frozen=True):
+    """A sentence of a typed text: its words, the same with quotations masked (equal length), and
+    its surroundings.
+    """
+
+    text: str
+    masked: str
+    before: str = ""
+    """The preceding sentence on the same line; empty at the start of a line."""
+    after: str = ""
+    """The following sentence on the same line."""
+    in_list: bool = False
+    """Whether it is part of a list item."""
+    list_lead: str = ""
+    """For a list item: the line before the list."""
+
+
+def mask_quotations(text: str) -> str:
+    """Mask quotations and code spans; the length stays the same."""
+    return _QUOTATION.sub(lambda match: MASK_CHARACTER * len(match[0]), text)
+
+
+def find_sentence_ends(masked: str) -> list[int]:
+    """Return the end positions of a masked line's sentences, including the end of the line."""
+    return [*(match.end() for match in _SENTENCE_END.finditer(masked)), len(masked)]
+
+
+def find_quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Return the spans of quotations in a line; code spans are not quotations."""
+    return (match.span() for match in _QUOTATION.finditer(text) if not match[0].startswith("`"))
+
+
+def split_prose_sentences(text: str) -> Iterator[ProseSentence]:
+    """Split the user's prose into sentences, in order. Each `text` occurs verbatim in the input."""
+    lead = ""
+    for line in extract_prose_lines(_outer_paragraphs(text)):
+        bullet = _BULLET.match(line)
+        body = line[bullet.end() :] if bullet else line
+        if not bullet:
+            lead = line.strip()
+        yield from _sentences_of_line(body, listed=bullet is not None, lead=lead if bullet else "")
+
+
+def _outer_paragraphs(text: str) -> str:
+    if len(text) <= LONG_MESSAGE_CHARS:
+        return text
+    first = text[:LONG_MESSAGE_CHARS].split("\n\n", 1)
+    last = text[-LONG_MESSAGE_CHARS:].rsplit("\n\n", 1)
+    parts = [part[-1] if part is last else part[0] for part in (first, last) if len(part) == 2]
+    return "\n\n".join(part for part in parts if len(part) <= MAX_SENTENCE_CHARS)
+
+
+def extract_prose_lines(text: str) -> Iterator[str]:
+    """Yield the lines the user wrote.
+
+    A line that announces pasted text ends the user's part; an open code fence hides the rest.
+    """
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+            continue
+        if fenced or not line.strip() or line.startswith(("    ", "\t")) or _HEADING.match(line):
+            continue
+        if _PASTED_LINE.match(line) or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:]):
+            continue
+        yield line
+        if _PASTE_ANNOUNCEMENT.search(line[-MAX_SENTENCE_CHARS:]):
+            return
+
+
+def _sentences_of_line(line: str, *, listed: bool, lead: str) -> Iterator[ProseSentence]:
+    """Split a line into sentences.
+
+    Quotations are masked first, so that a full stop in one ends nothing.
+    """
+    masked = mask_quotations(line)
+    spans = []
+    start = 0
+    for end in find_sentence_ends(masked):
+        if line[start:end].strip():
+            spans.append(_strip_span(line, start, end))
+        start = end
+    for at, (begin, end) in enumerate(spans):
+        if end - begin > MAX_SENTENCE_CHARS:
+            continue
+        before = line[slice(*spans[at - 1])][-MAX_SENTENCE_CHARS:] if at else ""
+        after = line[slice(*spans[at + 1])][:MAX_SENTENCE_CHARS] if at + 1 < len(spans) else ""
+        yield ProseSentence(
+            line[begin:end], masked[begin:end], before, after, listed, lead[-MAX_SENTENCE_CHARS:]
+        )
+
+
+def _strip_span(line: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without surrounding white space."""
+    part = line[start:end]
+    return start + len(part) - len(part.lstrip()), end - (len(part) - len(part.rstrip()))

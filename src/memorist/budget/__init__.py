@@ -1,0 +1,1 @@
+"""What memorist may spend, and what it spent."""

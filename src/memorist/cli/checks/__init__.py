@@ -1,1 +1,0 @@
-"""What `memorist doctor` looks at, an area to a module."""

@@ -1,0 +1,1 @@
+"""`memorist doctor`, a module for each group of checks."""

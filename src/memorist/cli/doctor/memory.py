@@ -1,0 +1,209 @@
+"""Check the memories of all projects: files, history, index and recall index must agree."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.history import compute_blob_id
+from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
+from memorist.auto_memory.location import parse_directory_setting, read_project_record
+from memorist.cli.doctor.check import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    pluralize,
+    repair_or_report,
+)
+from memorist.cli.doctor.database import open_read_only
+from memorist.errors import StoreError
+from memorist.recall.search import FolderSearch
+from memorist.store.files import DiskFiles, remove_if_exists
+from memorist.store.layout import MemoryLayout
+from memorist.system import SystemClock
+
+FILES = DiskFiles()
+
+
+def find_memory_folders(context: DoctorContext) -> list[MemoryLayout]:
+    """The memory folders of all projects, and the one that the settings name."""
+    found = [
+        MemoryLayout(folder / "memory", folder / "memory-state")
+        for folder in sorted(context.layout.projects.glob("*"))
+    ]
+    chosen = parse_directory_setting(context.settings.auto_memory.directory)
+    if chosen is not None:
+        found.append(context.layout.memory_at(chosen))
+    return [where for where in found if where.folder.is_dir()]
+
+
+def check_memories(context: DoctorContext) -> Iterator[CheckResult]:
+    """Check each memory folder."""
+    for where in find_memory_folders(context):
+        folder = MemoryFolder(
+            where, files=FILES, clock=SystemClock(), settings=context.settings.auto_memory
+        )
+        try:
+            wrong = list(_check_folder(context, where, folder))
+        except StoreError as error:
+            wrong = [
+                CheckResult("wrong", str(error), "Fix what the message names, then run it again.")
+            ]
+        finally:
+            folder.close()
+        yield from wrong
+        if not wrong:
+            yield CheckResult("good", f"{where.folder}: files, history and index agree")
+
+
+def _check_folder(
+    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder
+) -> Iterator[CheckResult]:
+    known = read_project_record(FILES, where)
+    if known is not None and not Path(known.root).exists():
+        yield CheckResult(
+            "note",
+            f"{where.folder} belongs to {known.root}, which is gone",
+            f"If it moved, run there: memorist memory rebind {known.root}",
+        )
+    try:
+        recorded = folder.history.list_files()
+    except StoreError as error:
+        yield repair_or_report(
+            place,
+            f"the history at {where.history} is damaged",
+            str(error),
+            lambda: _rescan(where, folder, "moved aside; a new one was started"),
+        )
+        if not place.fix:
+            return
+        recorded = folder.history.list_files()
+    yield from _check_history(place, where, folder, recorded)
+    yield from _check_index(place, where, folder)
+    yield from _check_recall_index(place, where, folder)
+
+
+def _rescan(where: MemoryLayout, folder: MemoryFolder, done: str) -> str:
+    """Rescan every file: differences are recorded, and the index is rebuilt."""
+    remove_if_exists(FILES, where.scan_state)
+    folder.close()
+    fresh = folder.clone_for_thread()
+    try:
+        fresh.refresh()
+    finally:
+        fresh.close()
+    return done
+
+
+def _check_history(
+    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder, recorded: dict[str, str]
+) -> Iterator[CheckResult]:
+    """Report files that differ from the history: changes by the user or another program, or an
+    outdated history.
+    """
+    if folder.find_unscanned():
+        changed = (
+            f"{where.folder}: files were changed past memorist; the next session looks at "
+            f"them and records it"
+        )
+        if place.fix:
+            yield repair_or_report(
+                place, changed, FIX_COMMAND, lambda: _rescan(where, folder, "scanned and recorded")
+            )
+        else:
+            yield CheckResult("note", changed, f"Nothing, or {FIX_COMMAND}")
+        return
+    files = {
+        name: compute_blob_id((where.folder / name).read_bytes())
+        for name, facts in folder.list_entries()
+        if facts.is_file and facts.size <= MAX_FILE_BYTES
+    }
+    differ = sorted(
+        name
+        for name in files.keys() | recorded.keys()
+        if _is_topic_file(name) and files.get(name) != recorded.get(name)
+    )
+    if differ:
+        what = (
+            f"{where.folder}: the history does not have {pluralize(len(differ), 'file')} as "
+            f"it is on disk, such as {differ[0]}"
+        )
+        yield repair_or_report(
+            place, what, FIX_COMMAND, lambda: _rescan(where, folder, "recorded as found")
+        )
+
+
+def _is_topic_file(name: str) -> bool:
+    return name.endswith(".md")
+
+
+def _check_index(
+    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder
+) -> Iterator[CheckResult]:
+    """Report index pointers without a file, and memories missing from the index."""
+    if folder.find_unscanned():
+        return
+    fresh = folder.clone_for_thread()
+    try:
+        text = fresh.read_index_text()
+        built = fresh.build_index(text)
+    finally:
+        fresh.close()
+    named = set(list_pointer_targets(text))
+    dead = sorted(name for name in named if not (where.folder / name).exists())
+    unnamed = sorted(set(built.listed) - named)
+    if dead or unnamed:
+        parts = [
+            f"points to {dead[0]}, which is not there" if dead else "",
+            f"does not name {unnamed[0]}" if unnamed else "",
+        ]
+        what = f"{where.folder / INDEX_NAME} {' and '.join(filter(None, parts))}"
+        yield repair_or_report(
+            place, what, FIX_COMMAND, lambda: _rescan(where, folder, "made anew from the files")
+        )
+
+
+def _check_recall_index(
+    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder
+) -> Iterator[CheckResult]:
+    """Check the recall index; a damaged one is moved aside and rebuilt from the files."""
+    if not where.recall_index.exists():
+        return
+    try:
+        with open_read_only(where.recall_index) as index:
+            answer = str(index.execute("pragma quick_check").fetchone()[0])
+            entries = {str(row["id"]) for row in index.execute("select id from entries")}
+    except sqlite3.Error as error:
+        answer, entries = str(error), set[str]()
+    if answer != "ok":
+        what = f"the index of recall {where.recall_index} is damaged ({answer})"
+        yield repair_or_report(place, what, FIX_COMMAND, _rebuild_recall_index(place, folder))
+        return
+    gone = sorted(name for name in entries if not (where.folder / name).exists())
+    if gone and place.fix:
+        yield repair_or_report(
+            place,
+            f"the index of recall {where.recall_index} is behind the folder",
+            FIX_COMMAND,
+            _rebuild_recall_index(place, folder),
+        )
+    elif gone:
+        yield CheckResult(
+            "note",
+            f"the index of recall {where.recall_index} is behind the folder; the next search "
+            f"brings it in step",
+        )
+
+
+def _rebuild_recall_index(place: DoctorContext, folder: MemoryFolder) -> Callable[[], str]:
+    def act() -> str:
+        search = FolderSearch(folder.clone_for_thread(), place.settings.recall)
+        try:
+            search.sync_index()
+        finally:
+            search.close()
+        return "made anew from the files"
+
+    return act

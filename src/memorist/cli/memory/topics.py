@@ -1,0 +1,524 @@
+"""`memorist memory list|show|search|add|edit|forget|check|rebind`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import ChangeReason, render_headline
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.index import TEAM_PREFIX, is_shared, sort_newest_first
+from memorist.auto_memory.lint import lint_folder as check_folder
+from memorist.auto_memory.location import find_moved_projects, rebind_memory
+from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.topic import MemoryKind, Topic, format_utc_timestamp
+from memorist.cli import output
+from memorist.config import load_settings
+from memorist.engine.engine import Memorist
+from memorist.errors import InputError, NothingToDo
+from memorist.recall.relevance import select_relevant
+from memorist.recall.search import FolderSearch
+from memorist.store.files import DiskFiles
+from memorist.store.sessions import forget_uses
+from memorist.team.local import AuthorLog
+
+# Open the project's memory for one command, and report its changes.
+
+
+@contextmanager
+def open_project_memory(
+    directory: Path | None = None, project: Path | None = None
+) -> Iterator[tuple[Memorist, AutoMemory]]:
+    """Open the engine and a memory: of a project's folder (by default the working folder), or the
+    named memory folder.
+    """
+    settings = load_settings(os.environ, project=Path.cwd()).settings
+    if directory is not None:
+        settings = replace(
+            settings,
+            auto_memory=replace(
+                settings.auto_memory, directory=str(directory.expanduser().absolute())
+            ),
+        )
+    engine = Memorist(settings=settings, model="structural")
+    try:
+        yield engine, engine.memory(str(project or Path.cwd()))
+    finally:
+        asyncio.run(engine.close())
+
+
+def print_write_result(written: WriteResult, done: str) -> None:
+    """Print the result of a change; exit status 1 if all of it was refused."""
+    for path in written.paths:
+        click.echo(f"{done}: {path}")
+    for remark in written.remarks:
+        click.echo(f"  {remark}")
+    for waiting in written.proposals:
+        click.echo(
+            f"waits in the inbox as {waiting.id}: {waiting.path} ({'; '.join(waiting.reasons)})"
+        )
+    for refused in written.refused:
+        click.echo(f"memorist: {refused.path} was refused: {'; '.join(refused.reasons)}", err=True)
+    if not written.paths and not written.proposals:
+        if not written.refused:
+            click.echo("nothing changed")
+        else:
+            sys.exit(1)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask on a terminal; elsewhere `--yes` is required. Aborts the command if the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("this changes memory; say --yes where there is no terminal")
+    click.confirm(question, abort=True)
+
+
+KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
+JSON_OPTION = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+MAX_AUTHORS = 4
+"""Earlier changes of a team memory that are listed with its text. Our choice."""
+YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
+
+
+@click.command("list")
+@JSON_OPTION
+def memory_list_command(as_json: bool) -> None:
+    """List the memories of this project, newest first."""
+    with open_project_memory() as (_, memory):
+        heads = sort_newest_first(memory.headers())
+        waiting = len(memory.inbox.list_proposals())
+        now = time.time()
+    rows: list[dict[str, Any]] = [
+        {
+            "path": head.path,
+            "kind": head.kind,
+            "name": head.name,
+            "description": head.description,
+            "age_days": head.age_days(now),
+            "trust": head.trust,
+        }
+        for head in heads
+    ]
+    if as_json:
+        output.print_json({"memories": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row['path']}  [{row['kind'] or '-'}, {row['trust']}, {row['age_days']} d]  "
+            f"{row['description']}"
+        )
+    if not rows:
+        click.echo(f"no memories yet in {memory.layout.folder}")
+    if waiting:
+        click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
+
+
+@click.command("show")
+@click.argument("path")
+@JSON_OPTION
+def memory_show_command(path: str, as_json: bool) -> None:
+    """Show one memory as it stands in its file."""
+    with open_project_memory() as (_, memory):
+        topic, doubts = memory.read_with_suspicions(path)
+        by = (
+            AuthorLog(memory.layout.team, DiskFiles())
+            .load()
+            .get(path.removeprefix(TEAM_PREFIX), [])
+            if is_shared(path)
+            else []
+        )
+    authors = [
+        {"name": output.make_one_line(each.name), "at": format_utc_timestamp(each.at)}
+        for each in by
+    ]
+    if as_json:
+        output.print_json(
+            {
+                "path": topic.path,
+                "kind": topic.kind,
+                "name": output.make_readable(topic.name),
+                "text": output.make_readable(topic.text()),
+                "withheld": list(doubts),
+                "by": authors[0] if authors else None,
+                "authors": authors,
+            }
+        )
+        return
+    click.echo(output.make_readable(topic.text()).rstrip("\n"))
+    if authors:
+        last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
+        click.echo(f"memorist: last changed by {last}", err=True)
+        for each in before[:MAX_AUTHORS]:
+            click.echo(f"memorist:      before by {each}", err=True)
+        if len(before) > MAX_AUTHORS:
+            click.echo(f"memorist: and more: memorist team log {path}", err=True)
+    for doubt in doubts:
+        click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
+
+
+@click.command("search")
+@click.argument("query")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to show."
+)
+@JSON_OPTION
+def memory_search_command(query: str, limit: int, as_json: bool) -> None:
+    """Search the memories of this project by words and, with the extra `embed`, by meaning."""
+    with open_project_memory() as (engine, memory):
+        search = FolderSearch(memory.folder, engine.settings.recall, wait_for_embeddings=True)
+        found = search.search(query, limit)
+        search.close()
+        heads = {head.path: head for head in memory.headers()}
+    if as_json:
+        output.print_json(
+            {
+                "results": [
+                    {"path": each.path, "score": each.score, "words": list(each.words)}
+                    for each in found
+                ]
+            }
+        )
+        return
+    for each in found:
+        click.echo(f"{each.score:6.2f}  {each.path}  {heads[each.path].description}")
+    if not found:
+        click.echo("nothing found")
+
+
+@click.command("add")
+@click.argument("text")
+@click.option("--kind", type=KIND_CHOICE, required=True, help="What the memory is about.")
+@click.option(
+    "--name", default="", help="Short name, from which the file is named. [default: from the text]"
+)
+@click.option(
+    "--description",
+    default="",
+    help="One line by which it is chosen later. [default: the start of the text]",
+)
+def memory_add_command(text: str, kind: str, name: str, description: str) -> None:
+    """Remember TEXT for this project; `-` reads it from standard input."""
+    words = (sys.stdin.read() if text == "-" else text).strip()
+    if not words:
+        raise InputError("there is no text to remember")
+    first = " ".join(words.split())
+    with open_project_memory() as (_, memory):
+        print_write_result(
+            memory.add(
+                words,
+                kind=MemoryKind(kind),
+                name=name or first[:60],
+                description=description or first[:150],
+            ),
+            "remembered",
+        )
+
+
+@click.command("edit")
+@click.argument("path")
+@click.option(
+    "--text",
+    default=None,
+    help="The file's new text, header included; `-` reads it from standard input. [default: "
+    "your editor]",
+)
+def memory_edit_command(path: str, text: str | None) -> None:
+    """Change a memory in your editor ($EDITOR). What you save counts as reviewed by you, also where
+    you saved it as it was.
+    """
+    with open_project_memory() as (_, memory):
+        before = memory.folder.read_topic(path).text()
+        given = (
+            sys.stdin.read()
+            if text == "-"
+            else text
+            if text is not None
+            else click.edit(before, extension=".md")
+        )
+        withheld = memory.read_with_suspicions(path)[1]
+        if given is None or (given == before and not withheld):
+            click.echo("nothing changed")
+            return
+        written = memory.edit(path, given)
+        if given == before:
+            click.echo(f"reviewed: {path}; it is shown to models from now on")
+        else:
+            print_write_result(written, "changed")
+
+
+@click.command("forget")
+@click.argument("paths", nargs=-1, required=True)
+@click.option(
+    "--hard",
+    is_flag=True,
+    help="Leave no copy: not in the history, the inbox, the ledger, nor in what is derived. "
+    "Cannot be undone.",
+)
+@YES_OPTION
+def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
+    """Take memories out. They stay in the history and `undo` brings them back, unless you say
+    --hard.
+    """
+    with open_project_memory() as (engine, memory):
+        named = ", ".join(paths)
+        if hard:
+            confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
+            sessions = _source_sessions(
+                memory.folder.read_topic(path)
+                for path in paths
+                if path in {head.path for head in memory.headers()}
+            )
+            changes = memory.purge(paths)
+            forget_uses(engine.database(), str(memory.layout.folder), paths)
+            click.echo(
+                f"forgotten for good: {named} (taken out of {changes} changes of the history)"
+            )
+            if sessions:
+                click.echo(
+                    f"  the conversation itself is still in the transcript of: "
+                    f"{', '.join(sessions)}"
+                )
+            return
+        print_write_result(
+            memory.forget(paths, ChangeReason(actor="user", what=render_headline("forget", named))),
+            "forgotten",
+        )
+
+
+def _source_sessions(topics: Iterable[Topic]) -> list[str]:
+    return sorted({topic.provenance.session for topic in topics if topic.provenance.session})
+
+
+@click.command("check")
+@JSON_OPTION
+def memory_check_command(as_json: bool) -> None:
+    """Look for what is wrong: broken headers, dead pointers, repeats, secrets, planted orders,
+    unread files. Exit status 1 when there is any.
+    """
+    with open_project_memory() as (engine, memory):
+        topics: list[Topic] = []
+        for head in memory.headers():
+            with contextlib.suppress(InputError):
+                topics.append(memory.folder.read_topic(head.path))
+        problems = check_folder(
+            topics,
+            memory.folder.list_entries(),
+            index_text=memory.folder.read_index_text(),
+            expected_index=memory.folder.build_index(),
+            reviewed_seals=memory.reviewed_seals(),
+        )
+        moved = (
+            find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
+        )
+    if as_json:
+        output.print_json(
+            {
+                "folder": str(memory.layout.folder),
+                "memories": len(topics),
+                "problems": problems,
+                "moved": [each.root for each in moved],
+            }
+        )
+    else:
+        for problem in problems:
+            click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
+        for each in moved:
+            click.echo(
+                f"the memory of {each.root} may belong here; take it over with: memorist "
+                f"memory rebind {each.root}"
+            )
+        if not problems:
+            click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
+    if problems:
+        sys.exit(1)
+
+
+@click.command("rebind")
+@click.argument("old")
+@YES_OPTION
+def memory_rebind_command(old: str, yes: bool) -> None:
+    """Give the memory of a repository that was at OLD to the one in this folder, after it was moved
+    or renamed.
+    """
+    with open_project_memory() as (engine, memory):
+        if memory.layout.chosen:
+            raise NothingToDo(
+                "the memory folder is set by auto_memory.directory, and does not depend on "
+                "where the repository is"
+            )
+        confirm(f"Take over the memory of {old} for {Path.cwd()}?", yes=yes)
+        target = rebind_memory(DiskFiles(), engine.layout, old, str(Path.cwd()))
+    click.echo(f"the memory is now at {target.folder}")
+
+
+# `memorist memory inbox`.
+
+
+@click.group("inbox", invoke_without_command=True)
+@JSON_OPTION
+@click.pass_context
+def memory_inbox_group(context: click.Context, as_json: bool) -> None:
+    """Changes that wait for your word: what looked doubtful, and everything under the policy
+    `review`.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with open_project_memory() as (_, memory):
+        waiting = memory.inbox.list_proposals()
+    if as_json:
+        output.print_json({"waiting": waiting})
+        return
+    for each in waiting:
+        click.echo(
+            f"{each.id}  {_verb(each)} {each.path} ({each.trust}): {'; '.join(each.reasons)}"
+        )
+    click.echo("memorist memory inbox show|accept|edit|reject ID" if waiting else "nothing waits")
+
+
+def _verb(given: Proposal) -> str:
+    return "add" if given.before is None else "delete" if given.after is None else "change"
+
+
+@memory_inbox_group.command("show")
+@click.argument("id")
+@JSON_OPTION
+def memory_inbox_show_command(id: str, as_json: bool) -> None:
+    """Show a waiting change: why it waits, where it comes from, and what it would do."""
+    with open_project_memory() as (_, memory):
+        given = memory.inbox.find_proposal(id)
+    if as_json:
+        output.print_json(given)
+        return
+    click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
+    for reason in given.reasons:
+        click.echo(f"  why it waits: {reason}")
+    if given.why.session:
+        click.echo(
+            f"  from session {given.why.session}, message "
+            f"{', '.join(given.why.messages) or 'unknown'}"
+        )
+    if given.why.quote:
+        click.echo(f"  words: “{given.why.quote}”")
+    before, after = (given.before or "").splitlines(), (given.after or "").splitlines()
+    click.echo("\n".join(difflib.unified_diff(before, after, "now", "proposed", lineterm="")))
+
+
+@memory_inbox_group.command("accept")
+@click.argument("ids", nargs=-1, required=True)
+def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
+    """Make waiting changes as they are."""
+    with open_project_memory() as (_, memory):
+        for id in ids:
+            print_write_result(memory.accept(id), "accepted")
+
+
+@memory_inbox_group.command("edit")
+@click.argument("id")
+@click.option(
+    "--text", default=None, help="The file's text to write instead. [default: your editor]"
+)
+def memory_inbox_edit_command(id: str, text: str | None) -> None:
+    """Change a waiting change in your editor, then make it."""
+    with open_project_memory() as (_, memory):
+        given = memory.inbox.find_proposal(id)
+        words = text if text is not None else click.edit(given.after or "", extension=".md")
+        if words is None:
+            click.echo("nothing changed; it waits still")
+            return
+        print_write_result(memory.accept(id, words), "accepted")
+
+
+@memory_inbox_group.command("reject")
+@click.argument("ids", nargs=-1, required=True)
+def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
+    """Throw waiting changes away."""
+    with open_project_memory() as (_, memory):
+        for id in ids:
+            click.echo(f"rejected: {memory.reject(id).path}")
+
+
+# `memorist recall`.
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--memory-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Memory folder. [default: this project's]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Memories to show at most.",
+)
+@click.option(
+    "--why", is_flag=True, help="Say what each was found by, and what was found and is left out."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def recall_command(
+    query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
+) -> None:
+    """Show what an agent would be reminded of by the message QUERY."""
+    with open_project_memory(memory_dir) as (engine, memory):
+        settings = engine.settings.recall
+        heads = {head.path: head for head in memory.headers()}
+        search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
+        matches = search.search(query, 4 * max(limit, settings.limit))
+        search.close()
+        picks = {
+            pick.path: pick for pick in select_relevant(matches, heads, type(settings)(limit=limit))
+        }
+        doubts = {path: memory.read_with_suspicions(path)[1] for path in picks}
+        now = time.time()
+    rows = [
+        {
+            "path": path,
+            "kind": heads[path].kind,
+            "score": pick.score,
+            "age_days": heads[path].age_days(now),
+            "why": pick.why,
+        }
+        for path, pick in picks.items()
+        if not doubts[path]
+    ]
+    if as_json:
+        output.print_json({"results": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row['score']:6.2f}  {row['path']}  [{row['kind'] or '-'}, {row['age_days']} d]  "
+            f"{heads[str(row['path'])].description}"
+        )
+        if why:
+            click.echo(f"        {row['why']}")
+    if why:
+        for path, reasons in doubts.items():
+            for reason in reasons:
+                click.echo(f"   not  {path}: {reason}")
+        for match in matches:
+            if match.path not in picks:
+                click.echo(
+                    f"   not  {match.path}: too little in common "
+                    f"({', '.join(match.words) or 'no word'})"
+                )
+    if not rows:
+        click.echo("nothing would be recalled")

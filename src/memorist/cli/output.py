@@ -1,0 +1,43 @@
+"""Print the output of commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markdown import Markdown
+
+from memorist.session_memory.template import STRUCTURAL_MARK
+
+
+def make_console() -> Console:
+    """A console for readers. In a pipe it writes plain text without colours, at a fixed width."""
+    return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 100)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
+    """Print one JSON object on standard output."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def make_readable(text: str) -> str:
+    """Replace each byte that is not valid UTF-8 by a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def make_one_line(text: str) -> str:
+    """An untrusted name in one line, without characters that move a terminal's cursor."""
+    return " ".join(
+        "".join(sign if sign.isprintable() else " " for sign in make_readable(text)).split()
+    )
+
+
+def print_notes(text: str) -> None:
+    """Print notes: rendered on a terminal, unchanged in a pipe."""
+    if sys.stdout.isatty():
+        make_console().print(Markdown(text.replace(STRUCTURAL_MARK + "\n", "")))
+    else:
+        click.echo(text.replace(STRUCTURAL_MARK + "\n", "").rstrip("\n"))

@@ -1,0 +1,285 @@
+"""Choose the cache breakpoints of an Anthropic request (CP-18; claude-code.md sections 3.1 and
+3.2). Pure.
+
+One breakpoint goes on the last system block (which covers the tools before it), one on the last
+markable block of the last message. A third goes at the end of the part unchanged since the last
+request, where so many blocks follow that the look-back from the last breakpoint would miss what was
+written there: after a turn of many calls, and after every edit of the history, which otherwise
+would lose everything back to the system prompt. At most four in all. Breakpoints set by the host
+stay where and as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, islice
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.core.tokens import BYTES_PER_TOKEN, token_factor
+
+MAX_BREAKPOINTS = 4
+"""Breakpoints allowed per request; the automatic one (`cache_control` beside the messages) counts.
+"""
+
+LOOKBACK_BLOCKS = 15
+"""Blocks after the unchanged prefix above which it gets its own breakpoint: the look-back is about
+20 (claude-code.md section 3.1), with some margin.
+"""
+
+CacheLifetime = Literal["5m", "1h"]
+
+_MINIMUM_BY_MODEL = (
+    (re.compile(r"opus-5"), 512),
+    (re.compile(r"opus-4-7"), 2_048),
+    (re.compile(r"opus-4-[56]|haiku-4-5"), 4_096),
+)
+_DEFAULT_MINIMUM = 1_024
+_UNMARKABLE_TYPES = frozenset({"thinking", "redacted_thinking"})
+_encode = msgspec.json.Encoder().encode
+
+
+class BlockPosition(Struct, frozen=True, order=True):
+    """Position of a block in the order of the cache: part (0 tools, 1 system, 2 messages), entry,
+    block within it.
+    """
+
+    part: int
+    entry: int
+    block: int = 0
+
+
+@lru_cache(maxsize=64)
+def minimum_cacheable_tokens(model: str) -> int:
+    """The shortest prefix that the provider caches for this model (claude-code.md section 3.1);
+    1,024 for models not listed there.
+    """
+    lowered = model.lower()
+    return next(
+        (minimum for pattern, minimum in _MINIMUM_BY_MODEL if pattern.search(lowered)),
+        _DEFAULT_MINIMUM,
+    )
+
+
+def add_breakpoints(
+    body: JsonObject,
+    *,
+    unchanged_entries: int = 0,
+    unmarked_entries: int = 0,
+    ttl: CacheLifetime = "5m",
+    known_cacheable: bool = False,
+    copy_list: Callable[[list[Any]], list[Any]] = list,
+) -> JsonObject:
+    """The request with its cache breakpoints; `body` and everything in it stay unmodified, and
+    unchanged entries are shared.
+
+    `unchanged_entries` is the number of entries at the start of `messages` that equal those of the
+    previous request (0 for the first): all of its entries where the history only grew, fewer where
+    something in it was edited. The first `unmarked_entries` entries are known to carry none of the
+    host's breakpoints, and are not scanned again. `known_cacheable` says that the end of the
+    unchanged prefix already had a breakpoint: its length is not measured again. `copy_list` copies
+    the list of messages that breakpoints are put into, for a caller that already has a copy.
+
+    A breakpoint is omitted where the prefix is shorter than the model caches, where a block cannot
+    carry one (reasoning, empty text), where four are present already, and where its lifetime would
+    break the order of the host's own (longer before shorter).
+    """
+    host = find_host_breakpoints(body, unmarked_entries)
+    automatic = isinstance(body.get("cache_control"), dict)
+    free = MAX_BREAKPOINTS - len(host) - automatic
+    marks: dict[BlockPosition, CacheLifetime] = {}
+    for place in _find_wanted_positions(body, unchanged_entries, automatic=automatic):
+        if not (known_cacheable and place.part == 2) and not _is_cacheable(body, place):
+            continue
+        lifetime = _choose_lifetime(place, host, ttl) if host else ttl
+        if len(marks) < free and place not in host and lifetime is not None:
+            marks[place] = lifetime
+    return _insert_breakpoints(body, marks, copy_list) if marks else body
+
+
+def _find_wanted_positions(body: JsonObject, same: int, *, automatic: bool) -> list[BlockPosition]:
+    """The candidate positions, most useful first."""
+    wanted: list[BlockPosition] = []
+    messages = _as_list(body.get("messages"))
+    last = None if automatic else _find_last_markable(messages)
+    if last is not None:
+        wanted.append(last)
+    system = _as_list(body.get("system"))
+    ends = [index for index, block in enumerate(system) if _is_markable(block)]
+    if isinstance(body.get("system"), str) and body["system"]:
+        ends = [0]
+    if ends:
+        wanted.append(BlockPosition(1, ends[-1]))
+    between = _find_middle_position(messages, same)
+    if between is not None and between not in wanted:
+        wanted.append(between)
+    return wanted
+
+
+def _as_list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _content_blocks(message: object) -> Sequence[object]:
+    """The blocks of a message; a string counts as one block."""
+    content = message.get("content") if isinstance(message, dict) else None
+    return ({"type": "text", "text": content},) if isinstance(content, str) else _as_list(content)
+
+
+def _is_markable(block: object) -> bool:
+    if not isinstance(block, dict) or block.get("type") in _UNMARKABLE_TYPES:
+        return False
+    return block.get("type") != "text" or bool(block.get("text"))
+
+
+def _find_last_markable(messages: Sequence[object], end: int | None = None) -> BlockPosition | None:
+    for entry in range((len(messages) if end is None else end) - 1, -1, -1):
+        blocks = _content_blocks(messages[entry])
+        for index in range(len(blocks) - 1, -1, -1):
+            if _is_markable(blocks[index]):
+                return BlockPosition(2, entry, index)
+    return None
+
+
+def _find_middle_position(messages: Sequence[object], same: int) -> BlockPosition | None:
+    """The end of the unchanged prefix, where so many blocks follow that the look-back from the last
+    breakpoint would miss it.
+    """
+    if not 0 < same < len(messages):
+        return None
+    blocks = 0
+    for entry in range(same, len(messages)):
+        blocks += len(_content_blocks(messages[entry]))
+        if blocks > LOOKBACK_BLOCKS:
+            return _find_last_markable(messages, same)
+    return None
+
+
+def find_host_breakpoints(body: JsonObject, start: int = 0) -> Mapping[BlockPosition, str]:
+    """Every breakpoint in the body, including those inside a tool result, with its lifetime; of the
+    messages those from `start` on.
+    """
+    found: dict[BlockPosition, str] = {}
+    for part, key in enumerate(("tools", "system")):
+        for index, block in enumerate(_as_list(body.get(key))):
+            if (lifetime := _find_lifetime(block)) is not None:
+                found[BlockPosition(part, index)] = lifetime
+    for entry, message in enumerate(_as_list(body.get("messages"))[start:], start):
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, list):
+            continue
+        for index, block in enumerate(content):
+            if (lifetime := _find_lifetime(block)) is not None:
+                found[BlockPosition(2, entry, index)] = lifetime
+    return found
+
+
+def _find_lifetime(block: object) -> str | None:
+    if not isinstance(block, dict):
+        return None
+    own = block.get("cache_control")
+    if isinstance(own, dict):
+        return str(own.get("ttl", "5m"))
+    inner = block.get("content")
+    if not isinstance(inner, list):
+        return None
+    return next(
+        (lifetime for part in reversed(inner) if (lifetime := _find_lifetime(part)) is not None),
+        None,
+    )
+
+
+def _choose_lifetime(
+    position: BlockPosition, host: Mapping[BlockPosition, str], wanted: CacheLifetime
+) -> CacheLifetime | None:
+    """The lifetime with which a breakpoint here keeps the order of the host's breakpoints; None
+    where none does.
+    """
+    long_after = any(lifetime == "1h" and other > position for other, lifetime in host.items())
+    short_before = any(lifetime != "1h" and other < position for other, lifetime in host.items())
+    if long_after:
+        return None if short_before else "1h"
+    return "5m" if short_before else wanted
+
+
+def _iterate_prefix(body: JsonObject, position: BlockPosition) -> Iterator[object]:
+    """Tools, system blocks and messages up to and including the entry of the position."""
+    system = body.get("system")
+    parts = (
+        _as_list(body.get("tools")),
+        [system] if isinstance(system, str) else _as_list(system),
+        _as_list(body.get("messages")),
+    )
+    for part, entries in enumerate(parts[: position.part + 1]):
+        # islice, not a slice: the history may be long, and only its beginning is needed.
+        yield from islice(entries, position.entry + 1) if part == position.part else entries
+
+
+def _is_cacheable(body: JsonObject, position: BlockPosition) -> bool:
+    """Whether the prefix up to this position is as long as the model caches; counted only until it
+    is, and encoded only where the texts alone are too short to tell.
+    """
+    model = str(body.get("model", ""))
+    needed = minimum_cacheable_tokens(model) * BYTES_PER_TOKEN / token_factor(model)
+    size = 0
+    for entry in islice(body["messages"], position.entry + 1) if position.part == 2 else ():
+        size += _text_length(entry)
+        if size >= needed:
+            return True
+    return any(
+        size >= needed
+        for size in accumulate(len(_encode(entry)) for entry in _iterate_prefix(body, position))
+    )
+
+
+def _text_length(entry: object) -> int:
+    """Characters of an entry's texts: a lower bound of the bytes of its encoded form."""
+    if isinstance(entry, dict):
+        entry = entry.get("content", entry.get("text"))
+    if isinstance(entry, str):
+        return len(entry)
+    size = 0
+    for block in _as_list(entry):
+        if isinstance(block, dict):
+            text = block.get("text", block.get("content"))
+            size += len(text) if isinstance(text, str) else 0
+    return size
+
+
+def _insert_breakpoints(
+    body: JsonObject,
+    marks: Mapping[BlockPosition, CacheLifetime],
+    copied: Callable[[list[Any]], list[Any]],
+) -> JsonObject:
+    """The body with breakpoints added to system blocks and message blocks. Each list is copied
+    once: the history may be long.
+    """
+    marked = dict(body)
+    for place, ttl in marks.items():
+        control: JsonObject = (
+            {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+        )
+        key = "system" if place.part == 1 else "messages"
+        value = marked[key]
+        if isinstance(value, str):
+            value = marked[key] = [{"type": "text", "text": value}]
+        elif value is body[key]:
+            value = marked[key] = copied(value) if place.part == 2 else list(value)
+        value[place.entry] = _mark_entry(value[place.entry], place, control)
+    return marked
+
+
+def _mark_entry(entry: JsonObject, position: BlockPosition, control: JsonObject) -> JsonObject:
+    if position.part == 1:
+        return {**entry, "cache_control": control}
+    blocks = list(_content_blocks(entry))
+    block = blocks[position.block]
+    blocks[position.block] = (
+        {**block, "cache_control": control} if isinstance(block, dict) else block
+    )
+    return {**entry, "content": blocks}

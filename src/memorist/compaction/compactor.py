@@ -1,0 +1,684 @@
+"""Compaction in a session: takes the planned steps, asks models, stores files, and reports the
+outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction import full, inline, tool_results
+from memorist.compaction import session_memory as session_memory_module
+from memorist.compaction.economics import (
+    MIN_THRESHOLD_SHARE,
+    CostState,
+    ReplaceableHistory,
+    TokenRates,
+    find_profitable_edit,
+    token_rates,
+)
+from memorist.compaction.extractive import build_extractive_summary
+from memorist.compaction.full import (
+    CompactionOutcome,
+    CompactionRequest,
+    RewriteOptions,
+    build_summary_request,
+    restore_missing_skills,
+)
+from memorist.compaction.history import (
+    CompactedHistory,
+    CompactionPrompts,
+    CompactionResult,
+    MeasuredConversation,
+    UnchangedHistory,
+    drop_oldest_rounds,
+    ensure_user_first,
+    keep_tail,
+    measure_conversation,
+    opening_message,
+    user_text,
+)
+from memorist.compaction.policy import (
+    CircuitBreaker,
+    CompactionAttempt,
+    CompactionThresholds,
+    RejectRequest,
+    SkipCompaction,
+    WindowState,
+    is_provider_attempt,
+    plan_compaction,
+    record_failure,
+    record_reply,
+    record_success,
+)
+from memorist.compaction.restore import RestorableContent, RestorableFile
+from memorist.compaction.session_memory import SessionNotes
+from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
+from memorist.compaction.summary import UnusableSummary, parse_summary
+from memorist.compaction.tool_results import OffloadDecisions, apply_result_budget, keep_all_shown
+from memorist.core.messages import JsonObject, Message, Usage
+from memorist.core.tokens import estimate_text_tokens
+from memorist.errors import StoreError
+from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
+from memorist.forks.fork import run_with_budget, shares_prefix
+from memorist.forks.spec import (
+    EditMethod,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    Governor,
+    NoTools,
+    ParentCall,
+    Receipt,
+)
+from memorist.formats.registry import find_codec
+from memorist.models.pricing import MILLION, ModelPrice
+from memorist.ports import Clock, FileSystem, Model, Request
+from memorist.session_memory.notes import SessionMemory
+from memorist.session_memory.trigger import ConversationTracker
+from memorist.settings import CompactionSettings
+from memorist.store.layout import SessionLayout
+from memorist.telemetry.tracing import trace_work
+from memorist.transcript.ledger import TranscriptLedger
+
+# Ask a model for a summary of the conversation, by a fork that shares the prompt cache;
+# shortened when too long (CP-7).
+
+
+COMPACTION_LABEL = "compact"
+
+TOO_LONG_PHRASES = ("too long", "too large", "context window", "context length", "larger than")
+"""Phrases in errors (ours and the providers') that mean the request does not fit; it is then
+retried, shortened.
+"""
+
+
+class SummaryDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of a summary request."""
+
+    model: Model
+    files: FileSystem
+    clock: Clock
+    limits: ForkLimits
+    governor: Governor
+    record: Callable[[Receipt], None]
+    asked: bool = False
+    """The user asked for the compaction."""
+
+
+async def request_summary(
+    conversation: MeasuredConversation,
+    parent: ParentCall | None,
+    dependencies: SummaryDependencies,
+    *,
+    texts: CompactionPrompts,
+    settings: CompactionSettings,
+    instructions: str = "",
+) -> str | UnusableSummary:
+    """The summary, or why there is none.
+
+    First the parent's request with one more message, so that the provider's cache serves it. Where
+    that does not fit, or there is no parent of the same model, the history is sent in a new
+    request, and its oldest rounds are dropped until it fits, three times at most.
+    """
+    request = build_summary_request(conversation, texts, instructions)
+    why: UnusableSummary | None = None
+    if parent is not None and shares_prefix(
+        dependencies.model.name, dependencies.model.format, parent
+    ):
+        found = await _run_fork(request.text, parent, dependencies)
+        if not _is_too_long(found):
+            return found
+        why = found if isinstance(found, UnusableSummary) else None
+    messages, sizes = request.messages, conversation.sizes[-len(request.messages) :]
+    for attempt in range(settings.too_long_retries + 1):
+        if attempt or why is not None:
+            shorter = drop_oldest_rounds(
+                messages, sizes, excess=None, marker=texts.cut_marker, share=settings.too_long_share
+            )
+            if isinstance(shorter, UnchangedHistory):
+                return UnusableSummary(shorter.why)
+            messages, sizes = shorter.messages, shorter.sizes
+        found = await _run_fork(
+            request.text,
+            ParentCall(_build_request(dependencies.model, messages, parent)),
+            dependencies,
+        )
+        if not _is_too_long(found):
+            return found
+    return UnusableSummary(
+        "The conversation does not fit the model's window, even without its oldest rounds."
+    )
+
+
+def _is_too_long(found: str | UnusableSummary) -> bool:
+    return isinstance(found, UnusableSummary) and any(
+        words in found.why.lower() for words in TOO_LONG_PHRASES
+    )
+
+
+def _build_request(
+    model: Model, messages: tuple[Message, ...], parent: ParentCall | None
+) -> Request:
+    """A request to the background model with this history; instructions and tools are the parent's
+    where the format is the same.
+    """
+    wire = find_codec(model.format)
+    name = model.name.partition(":")[2].partition("@")[0] or model.name
+    body: JsonObject = wire.build_request(name, system="", text="", max_output=20_000)
+    if parent is not None and parent.request.format == model.format:
+        body = {**parent.request.body, "model": name}
+    return Request(
+        format=model.format,
+        body={**body, wire.history_key(): wire.encode_messages(messages)},
+        label=COMPACTION_LABEL,
+    )
+
+
+async def _run_fork(
+    text: str, parent: ParentCall, dependencies: SummaryDependencies
+) -> str | UnusableSummary:
+    spec = ForkSpec(
+        label=COMPACTION_LABEL,
+        why="the window is nearly full, or it was asked for",
+        instruction=text,
+        permission=NoTools(),
+        parent=parent,
+        limits=replace(dependencies.limits, turns=1),
+        edit_method=EditMethod.ANSWER,
+        requested_by_user=dependencies.asked,
+    )
+    receipt = await run_with_budget(
+        spec,
+        model=dependencies.model,
+        files=dependencies.files,
+        clock=dependencies.clock,
+        governor=dependencies.governor,
+        record=dependencies.record,
+    )
+    if receipt.outcome is ForkOutcome.BLOCKED:
+        return UnusableSummary(receipt.said, asked=False)
+    if (
+        receipt.outcome is not ForkOutcome.UNCHANGED
+        and receipt.outcome is not ForkOutcome.OVER_LIMIT
+    ):
+        return UnusableSummary(receipt.said or "The model gave no summary.")
+    return parse_summary(receipt.said, tool_calls=len(receipt.denied))
+
+
+# Gather the content that can be restored after a compaction: the task list, and the newest-read
+# files with their present content (CP-8).
+
+
+MAX_CANDIDATE_FILES = 8
+"""Newest-read files considered; some are not restored: instruction files, and those in view."""
+
+
+def gather_restorable_content(
+    ledger: TranscriptLedger, files: FileSystem, notes: Path, settings: CompactionSettings
+) -> RestorableContent:
+    """Gather the restorable content of a session from its ledger. A file that can no longer be read
+    is listed without content.
+    """
+    newest = sorted(
+        (note for note in ledger.work_record.files.files.values() if note.reads),
+        key=lambda note: note.order,
+    )[-MAX_CANDIDATE_FILES:]
+    read = tuple(
+        RestorableFile(
+            note.path,
+            _read_content(Path(ledger.cwd or "/") / note.path, files, settings),
+            note.order,
+        )
+        for note in newest
+    )
+    tasks = "\n".join(
+        f"- [{task.status}] {task.text}" for task in ledger.work_record.tasks.values()
+    )
+    return RestorableContent(files=read, exclude=frozenset({str(notes)}), tasks=tasks)
+
+
+def _read_content(path: Path, files: FileSystem, settings: CompactionSettings) -> str | None:
+    try:
+        return files.read(path, limit=settings.restore_file_tokens * 8).decode("utf-8", "replace")
+    except (FileNotFoundError, StoreError):
+        return None
+
+
+NO_USAGE = Usage()
+
+MIN_SUMMARIZABLE_TOKENS = 4_000
+"""A smaller conversation gets no extractive summary: the user's words and the newest messages would
+hardly fit.
+"""
+
+PRICE_CHECK_GROWTH = 5_000
+"""Growth in tokens after which pricing is repeated, so that it costs little."""
+
+
+class CompactionDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of compaction."""
+
+    clock: Clock
+    files: FileSystem
+    summary_dependencies: SummaryDependencies | None
+    """Dependencies for asking a model for a summary; None without a model."""
+    settings: CompactionSettings
+    layout: SessionLayout
+    tell: Callable[[Event], None]
+
+
+class Compactor:
+    """Compaction of one session. Holds the state that must survive between requests: decisions,
+    circuit breaker, the user's texts.
+    """
+
+    def __init__(
+        self,
+        tracker: ConversationTracker,
+        session_memory: SessionMemory,
+        prompts: CompactionPrompts,
+        dependencies: CompactionDependencies,
+    ) -> None:
+        self._tracker = tracker
+        self._session_memory = session_memory
+        self._prompts = prompts
+        self._dependencies = dependencies
+        self._decisions = OffloadDecisions()
+        self._breaker = CircuitBreaker()
+        self._user_texts: list[str] = []
+        self._last_reply: float | None = None
+        self._calls = 0
+        self._cached_tokens = 0
+        self._first_request_tokens = 0
+        self._priced_at_tokens = 0
+        self._began = 0.0
+        self._conversation: MeasuredConversation | None = None
+        """The conversation as last measured."""
+
+    def on_message(self, message: Message) -> None:
+        """A message was added to the conversation; the user's text is kept verbatim (CP-16)."""
+        words = user_text(message)
+        if words:
+            self._user_texts.append(words)
+
+    def on_reply(self, now: float, usage: Usage = NO_USAGE) -> None:
+        """The model answered at this time; its usage tells how much of the conversation is in the
+        provider's cache.
+        """
+        self._breaker = record_reply(self._breaker)
+        self._last_reply = now
+        self._calls += 1
+        self._cached_tokens = usage.cache_read + usage.cache_write
+        self._first_request_tokens = self._first_request_tokens or self._tracker.tokens
+
+    def opening_message(self) -> Message:
+        """The user message put first where the beginning was dropped and the assistant would speak
+        first.
+        """
+        return opening_message(self._prompts.cut_marker)
+
+    def adopt_history(self, messages: Sequence[Message]) -> None:
+        """Memorist was attached to a running conversation: everything shown in full so far stays
+        so, or the provider's cache would be lost.
+        """
+        self._decisions = keep_all_shown(messages)
+
+    def offload_results(self, recent: Sequence[Message]) -> tuple[Message, ...] | None:
+        """Apply the tool result budget to the messages since the last reply; returns the messages
+        to show instead, None when nothing changes.
+
+        A result is stored before it leaves the conversation. Where the disk refuses, it stays.
+        """
+        folder = self._dependencies.layout.tool_results
+        budgeted = apply_result_budget(
+            recent, self._decisions, self._dependencies.settings, folder=str(folder)
+        )
+        try:
+            for payload in budgeted.payloads:
+                self._dependencies.files.create(
+                    folder / payload.name, payload.text.encode("utf-8", "replace")
+                )
+        except StoreError as error:
+            self._dependencies.tell(
+                CompactionFailed("budget", f"the results stay in the conversation: {error}")
+            )
+            return None
+        self._decisions = budgeted.decisions
+        if budgeted.payloads:
+            self._dependencies.tell(
+                ResultsStored(
+                    tuple(cut.id for cut in budgeted.cut), sum(cut.tokens for cut in budgeted.cut)
+                )
+            )
+        return budgeted.messages if budgeted.messages != tuple(recent) else None
+
+    def is_due(self, now: float, limits: CompactionThresholds) -> bool:
+        """Whether there is anything to decide before this request. The cost does not depend on the
+        length of the conversation.
+        """
+        settings = self._dependencies.settings
+        idle = (
+            self._last_reply is not None
+            and now - self._last_reply >= settings.micro_gap_minutes * 60
+        )
+        tokens = self._tracker.tokens
+        grown = (
+            settings.by_price
+            and tokens >= limits.auto * MIN_THRESHOLD_SHARE
+            and tokens - self._priced_at_tokens >= PRICE_CHECK_GROWTH
+        )
+        return settings.enabled and (idle or grown or self._tracker.tokens >= limits.auto)
+
+    @trace_work(COMPACTION_LABEL)
+    async def compact(self, call: CompactionRequest) -> CompactionOutcome:
+        """Take the planned steps for this request, in order."""
+        now = self._dependencies.clock.now() if call.now is None else call.now
+        self._began = self._dependencies.clock.monotonic()
+        self._priced_at_tokens = self._tracker.tokens
+        transcript, factor = str(self._dependencies.layout.transcript), self._tracker.meter.factor
+        self._conversation = held = measure_conversation(
+            call.messages,
+            user_texts=self._user_texts,
+            transcript=transcript,
+            factor=factor,
+            before=self._conversation,
+        )
+        saved = await self._clear_for_cost(call, held, now)
+        result = saved if isinstance(saved, CompactedHistory) else None
+        steps = plan_compaction(
+            self._window_state(call, held, result, now), self._breaker, self._dependencies.settings
+        )
+        if (
+            not call.forced
+            and self._tracker.tokens < call.limits.blocking
+            and any(is_provider_attempt(step) for step in steps)
+        ):
+            # The request carries the provider's own edit; ours would interfere with it.
+            return CompactionOutcome(result)
+        why, blocked, tried, model_failed = "", False, False, False
+        for step in steps:
+            match step:
+                case CompactionAttempt(strategy=strategy) if (
+                    result is None or result.strategy == "micro"
+                ) and not is_provider_attempt(step):
+                    tried = True
+                    made = await self._try_strategy(strategy, held, call)
+                    if isinstance(made, CompactedHistory):
+                        result = made
+                    else:
+                        why = made.why
+                        model_failed = model_failed or (
+                            made.asked and strategy in {"full", "inline"}
+                        )
+                case SkipCompaction(why=why):
+                    pass
+                case RejectRequest(limit=limit):
+                    blocked = (result.tokens_after if result else self._tracker.tokens) >= limit
+                case _:
+                    pass
+        return self._report_outcome(
+            call, CompactionOutcome(result, why, blocked), tried=tried, model_failed=model_failed
+        )
+
+    def _report_outcome(
+        self, call: CompactionRequest, done: CompactionOutcome, *, tried: bool, model_failed: bool
+    ) -> CompactionOutcome:
+        succeeded = done.result is not None and done.result.strategy != "micro"
+        if tried:
+            move = record_success if succeeded else record_failure
+            self._breaker = move(self._breaker, model_failed=model_failed)
+        if (result := done.result) is not None:
+            trigger = "manual" if call.manual else "too_long" if call.forced else "auto"
+            sizes = (
+                result.tokens_before,
+                result.tokens_after,
+                len(result.cut),
+                len(result.restored),
+            )
+            seconds = self._dependencies.clock.monotonic() - self._began
+            self._dependencies.tell(
+                ConversationCompacted(result.strategy, trigger, *sizes, seconds)
+            )
+        elif done.why:
+            self._dependencies.tell(CompactionFailed(call.manual or "auto", done.why))
+        return done
+
+    def _window_state(
+        self,
+        call: CompactionRequest,
+        held: MeasuredConversation,
+        cleared: CompactedHistory | None,
+        now: float,
+    ) -> WindowState:
+        used = self._tracker.tokens
+        freed = cleared.tokens_before - cleared.tokens_after if cleared else 0
+        return WindowState(
+            used=max(used, call.limits.auto) if call.forced else used,
+            freed=0 if call.forced else freed,
+            prefix=max(0, used - held.tokens),
+            limits=call.limits,
+            manual=call.manual,
+            instructions=bool(call.instructions),
+            idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
+            has_notes=self._has_model_notes(),
+            has_model=self._dependencies.summary_dependencies is not None,
+            provider_compacts=call.provider_compacts,
+        )
+
+    async def _clear_for_cost(
+        self, call: CompactionRequest, held: MeasuredConversation, now: float
+    ) -> CompactionResult:
+        """Clear what a cold cache makes free to clear, or what saves money."""
+        settings = self._dependencies.settings
+        if call.manual or call.forced:
+            return UnchangedHistory("Asked for in another way.")
+        made = tool_results.clear_when_idle(
+            held.messages,
+            now=now,
+            last_reply=self._last_reply,
+            settings=settings,
+            factor=held.factor,
+        )
+        if (
+            isinstance(made, CompactedHistory)
+            or call.price is None
+            or not settings.by_price
+            or call.provider_compacts
+        ):
+            return made
+        money, limit = self._cost_state(call.price, now), call.limits.auto
+        paying = find_profitable_edit(
+            held,
+            money,
+            used=self._tracker.tokens,
+            limit=limit,
+            settings=settings,
+            replaceable=self._replaceable_history(held),
+        )
+        if paying is not None and paying.notes:
+            smaller = await self._try_strategy(
+                "session-memory" if self._has_model_notes() else "structural", held, call
+            )
+            made = smaller if isinstance(smaller, CompactedHistory) else made
+        if paying is None or isinstance(made, CompactedHistory):
+            return made
+        return tool_results.clear_results(
+            held.messages, paying.ids, factor=held.factor, sizes=held.sizes
+        )
+
+    def _replaceable_history(self, held: MeasuredConversation) -> ReplaceableHistory | None:
+        """The history that the notes, or the extractive summary, could replace now."""
+        if self._session_memory.way is None:
+            return None
+        if not self._has_model_notes():
+            budget = min(held.tokens // 2, self._dependencies.settings.keep_maximum_tokens)
+            return ReplaceableHistory(len(held.messages) - 1, budget)
+        text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
+        if text is None or cursor is None:
+            return None
+        start = session_memory_module.find_keep_index(
+            held, cursor.message, self._dependencies.settings
+        )
+        if isinstance(start, UnchangedHistory) or start >= len(held.messages):
+            return None
+        said = sum(estimate_text_tokens(words, held.factor) for words in self._user_texts)
+        return ReplaceableHistory(
+            start,
+            estimate_text_tokens(text, held.factor)
+            + min(said, self._dependencies.settings.inline_user_tokens),
+        )
+
+    def _has_model_notes(self) -> bool:
+        """Whether the notes may replace the conversation: only when a model wrote them. The
+        extractive summary is made from the same transcript as structural notes and carries far more
+        at every size (docs/decisions/0005).
+        """
+        return self._session_memory.way == "model" and self._session_memory.read_notes() is not None
+
+    def _cost_state(self, price: ModelPrice, now: float) -> CostState:
+        rates = token_rates(price)
+        age = 0.0 if self._last_reply is None else now - self._last_reply
+        return CostState(
+            rates=rates or TokenRates(plain=0.0, read=0.0, write=0.0),
+            output=(price.output or 0.0) / MILLION,
+            cached=self._cached_tokens,
+            age_seconds=age,
+            calls=self._calls,
+            first=self._first_request_tokens,
+        )
+
+    async def _try_strategy(
+        self, strategy: str, held: MeasuredConversation, call: CompactionRequest
+    ) -> CompactionResult:
+        if strategy == "micro":
+            return tool_results.clear_results(
+                held.messages,
+                tool_results.find_old_results(
+                    held.messages, self._dependencies.settings.micro_keep
+                ),
+                factor=held.factor,
+            )
+        apart = split_preamble(
+            held, max(1, call.limits.auto - max(0, self._tracker.tokens - held.tokens))
+        )
+        settings = self._dependencies.settings
+        facts = replace(
+            gather_restorable_content(
+                self._tracker.ledger,
+                self._dependencies.files,
+                self._dependencies.layout.notes,
+                settings,
+            ),
+            skills=call.skills,
+        )
+        terms = RewriteOptions(
+            texts=self._prompts,
+            settings=settings,
+            limit=apart.limit,
+            facts=facts,
+            automatic=call.manual is None,
+        )
+        return reattach_preamble(
+            restore_missing_skills(
+                await self._rewrite_rest(strategy, apart, held, call, terms), terms, held.factor
+            ),
+            apart,
+        )
+
+    async def _rewrite_rest(
+        self,
+        strategy: str,
+        apart: SplitHistory,
+        whole: MeasuredConversation,
+        call: CompactionRequest,
+        terms: RewriteOptions,
+    ) -> CompactionResult:
+        held = apart.rest
+        match strategy:
+            case "session-memory":
+                return await self._compact_with_notes(held, terms)
+            case "full" | "inline":
+                return await self._compact_with_model(strategy, (held, whole), call, terms)
+            case "structural":
+                return self._compact_structurally(held, terms.limit)
+            case "tail":
+                return ensure_user_first(
+                    keep_tail(
+                        held.messages, min(terms.limit, held.tokens) // 2, factor=held.factor
+                    ),
+                    self._prompts.cut_marker,
+                    held.factor,
+                )
+            case _:
+                return UnchangedHistory(f"The way {strategy!r} is not open for this request.")
+
+    async def _compact_with_notes(
+        self, held: MeasuredConversation, terms: RewriteOptions
+    ) -> CompactionResult:
+        await self._session_memory.wait_until_current()
+        text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
+        if text is None:
+            return UnchangedHistory("There are no notes yet.")
+        path, upto = str(self._dependencies.layout.notes), cursor.message if cursor else None
+        notes = SessionNotes(
+            text=text, path=path, template=self._session_memory.template, last_summarised=upto
+        )
+        made = session_memory_module.compact_with_notes(held, notes, terms)
+        if isinstance(made, CompactedHistory) and all(
+            message.id.startswith("memorist") for message in made.messages
+        ):
+            return UnchangedHistory(
+                "The newest step alone is too large to be kept beside the notes."
+            )
+        return made
+
+    async def _compact_with_model(
+        self,
+        strategy: str,
+        both: tuple[MeasuredConversation, MeasuredConversation],
+        call: CompactionRequest,
+        terms: RewriteOptions,
+    ) -> CompactionResult:
+        # The model is asked about the whole conversation; its summary replaces only a part.
+        (held, whole), means = both, self._dependencies
+        if means.summary_dependencies is None:
+            return UnchangedHistory("No model is set up.")
+        asking = replace(means.summary_dependencies, asked=call.manual is not None)
+        summary = await request_summary(
+            whole,
+            call.parent,
+            asking,
+            texts=self._prompts,
+            settings=means.settings,
+            instructions=call.instructions,
+        )
+        if isinstance(summary, UnusableSummary):
+            return UnchangedHistory(summary.why, summary.asked)
+        if strategy == "inline":
+            return inline.compact_inline(held, inline.HandOver(summary=summary), terms)
+        return full.compact_with_summary(held, summary, terms)
+
+    def _compact_structurally(self, held: MeasuredConversation, limit: int) -> CompactionResult:
+        budget = min(limit // 2, held.tokens // 2, self._dependencies.settings.keep_maximum_tokens)
+        if held.tokens < MIN_SUMMARIZABLE_TOKENS:
+            return UnchangedHistory(
+                f"The conversation has {held.tokens:,} tokens; there is nothing to be gained."
+            )
+        cwd = self._tracker.ledger.cwd
+        made = build_extractive_summary(
+            held.messages,
+            budget,
+            user_texts=self._user_texts,
+            transcript=held.transcript,
+            cwd=cwd,
+            factor=held.factor,
+        )
+        return (
+            made
+            if made.tokens_after < held.tokens
+            else UnchangedHistory("The result would not be smaller than what it replaces.")
+        )

@@ -1,0 +1,653 @@
+"""Split a history into extracts: short runs of lines, each with its source. Pure.
+
+Duplicates are not removed here: `ExtractSelection` weighs an extract by the content that is not
+covered yet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from math import exp, log, log1p
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import (
+    REINJECTED_ID_PREFIXES,
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+)
+from memorist.transcript.tool_calls import (
+    ChangeAction,
+    CommandAction,
+    ReadAction,
+    TaskListAction,
+    TaskUpdateAction,
+    ToolAction,
+    display_path,
+    parse_tool_action,
+)
+
+ExtractKind = Literal["said", "thought", "injected", "call", "change", "file", "output", "error"]
+"""Kind of an extract: words of the assistant, its reasoning, text a host injected, a call's input,
+changed text, a file as read, output of a call, output of a failed call.
+"""
+
+EXTRACT_LINES = 8
+"""Lines of one extract: about a paragraph, or a short function."""
+
+EXTRACT_CHARACTERS = 480
+"""Largest number of characters of one extract; longer lines are split."""
+
+PARAGRAPH_LINES = 5
+"""Lines after which a blank line ends an extract."""
+
+_NUMBER_DIGITS = 9
+_CHANGES_LIMIT = 40
+_TITLE_COMMAND = 60
+_NUMBERED = lazy_pattern(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
+_LONG_NUMBER = lazy_pattern(r"^ *\d{5}", re.MULTILINE)
+_REMINDER = lazy_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_ANSI = lazy_pattern(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PATCH_START = "*** Begin Patch"
+
+
+class ExtractSource(Struct, frozen=True):
+    """The source of extracts: one block of the history."""
+
+    id: str
+    """The tool use's id for a result, else the message's id."""
+    step: int
+    """Number of the message, counted from 1."""
+    kind: ExtractKind
+    title: str
+    """Description shown in the heading line above its extracts."""
+    path: str = ""
+
+
+class Extract(Struct, frozen=True):
+    """One extract. `first` and `last` are line numbers in a file, 0 where unknown; `part` is its
+    index within the source.
+    """
+
+    source: ExtractSource
+    part: int
+    lines: tuple[str, ...]
+    first: int = 0
+    last: int = 0
+
+    @property
+    def text(self) -> str:
+        """The lines joined, unchanged."""
+        return "\n".join(self.lines)
+
+
+class SourceBlock(Struct, frozen=True):
+    """The text of a block with its source."""
+
+    source: ExtractSource
+    text: str
+
+
+class BlockExtracts(Struct, frozen=True):
+    """A block and its extracts. `is_whole` means that the extracts hold exactly the names of the
+    block: no line was cut within a word, and no line number is long enough to count as a name.
+    """
+
+    block: SourceBlock
+    extracts: list[Extract]
+    is_whole: bool
+
+
+def collect_source_blocks(messages: Sequence[Message], root: str = "") -> list[SourceBlock]:
+    """The texts of a history with their sources, in order; titles show paths relative to `root`.
+    The user's own texts are collected by `collect_utterances`.
+    """
+    calls: dict[str, ToolAction] = {}
+    found: list[SourceBlock] = []
+    for step, message in enumerate(messages, 1):
+        for block in () if message.id.startswith(REINJECTED_ID_PREFIXES) else message.blocks:
+            match block:
+                case TextBlock(text=text, origin=origin) if (
+                    origin or message.origin
+                ) is not Origin.USER:
+                    kind: ExtractKind = (
+                        "said" if (origin or message.origin) is Origin.MODEL else "injected"
+                    )
+                    found.append(
+                        SourceBlock(
+                            ExtractSource(message.id, step, kind, _SPEAKER_TITLES[kind]), text
+                        )
+                    )
+                case ThinkingBlock(text=text):
+                    found.append(
+                        SourceBlock(ExtractSource(message.id, step, "thought", "reasoning"), text)
+                    )
+                case ToolUse():
+                    action = calls[block.id] = parse_tool_action(block)
+                    found.extend(
+                        _collect_call_blocks(
+                            ExtractSource(message.id, step, "call", ""), block, action, root
+                        )
+                    )
+                case ToolResult():
+                    found.append(
+                        _build_result_block(step, block, calls.get(block.tool_use_id), root)
+                    )
+                case _:
+                    pass
+    return found
+
+
+_SPEAKER_TITLES = {"said": "the assistant said", "injected": "put in by the harness"}
+
+
+def _collect_call_blocks(
+    base: ExtractSource, use: ToolUse, action: ToolAction, root: str
+) -> Iterator[SourceBlock]:
+    match action:
+        case ChangeAction(changes=changes) if changes and (patch := _find_patch(use)):
+            names = ", ".join(display_path(change.path, root) for change in changes[:3])
+            yield _build_source_block(base, "change", f"patched {names}", changes[0].path, patch)
+        case ChangeAction(changes=changes) if changes:
+            for change in changes[:_CHANGES_LIMIT]:
+                yield _build_source_block(
+                    base,
+                    "change",
+                    f"changed {display_path(change.path, root)}",
+                    change.path,
+                    change.new,
+                )
+        case CommandAction(command=command):
+            yield _build_source_block(base, "call", "ran", "", command)
+        case ReadAction(paths=paths):
+            yield _build_source_block(
+                base,
+                "call",
+                "looked at",
+                paths[0] if paths else "",
+                "\n".join(collect_texts(use.input)),
+            )
+        case TaskListAction() | TaskUpdateAction():
+            pass
+        case _:
+            yield _build_source_block(
+                base,
+                "call",
+                f"called {use.name}",
+                "",
+                "\n".join(collect_texts(use.input)) or use.arguments or "",
+            )
+
+
+def _build_source_block(
+    base: ExtractSource, kind: ExtractKind, title: str, path: str, text: str
+) -> SourceBlock:
+    return SourceBlock(ExtractSource(base.id, base.step, kind, title, path), text)
+
+
+def _find_patch(use: ToolUse) -> str:
+    """The text of an `apply_patch` patch that this call carries, if any."""
+    texts = [use.arguments or "", *collect_texts(use.input)]
+    return next((text for text in reversed(texts) if _PATCH_START in text), "")
+
+
+def _build_result_block(
+    step: int, result: ToolResult, action: ToolAction | None, root: str
+) -> SourceBlock:
+    text = _ANSI.sub("", _REMINDER.sub("", result.text)).strip("\n")
+    kind: ExtractKind = "error" if result.is_error else "output"
+    title, path = "answer", ""
+    match action:
+        case ReadAction(paths=paths) if paths:
+            title, path = f"from {display_path(paths[0], root)}", paths[0]
+            kind = "error" if result.is_error else "file"
+        case ChangeAction(changes=changes) if changes:
+            title, path = f"{display_path(changes[0].path, root)} after the change", changes[0].path
+        case CommandAction(short=short, reads=reads):
+            title, path = f"output of `{short[:_TITLE_COMMAND]}`", reads[0] if reads else ""
+            kind = "file" if reads and kind == "output" else kind
+        case _:
+            pass
+    return SourceBlock(
+        ExtractSource(result.tool_use_id, step, kind, title.replace("\n", " "), path), text
+    )
+
+
+def collect_texts(inputs: JsonObject) -> list[str]:
+    """The texts in a tool's input, in order."""
+    found: list[str] = []
+    stack: list[object] = [inputs]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            stack.extend(reversed(value.values()))
+        elif isinstance(value, list):
+            stack.extend(reversed(value))
+    return found
+
+
+def split_into_extracts(piece: SourceBlock) -> BlockExtracts:
+    """The extracts of a block, in order."""
+    lines, cut = _wrap_long_lines(piece.text)
+    numbered = cut or _NUMBERED.search(piece.text) is not None
+    whole = not cut and not (numbered and _LONG_NUMBER.search(piece.text))
+    return BlockExtracts(piece, list(_split_lines(piece.source, lines, numbered=numbered)), whole)
+
+
+def _split_lines(
+    source: ExtractSource, lines: Sequence[str], *, numbered: bool
+) -> Iterator[Extract]:
+    part = start = size = 0
+    for at, (line, length) in enumerate(zip(lines, map(len, lines), strict=True)):
+        if at > start and (at - start >= EXTRACT_LINES or size + length > EXTRACT_CHARACTERS):
+            yield from _build_extract(source, part, lines[start:at], numbered=numbered)
+            start, size, part = at, 0, part + 1
+        size += length
+        if at - start >= PARAGRAPH_LINES - 1 and (not line or line.isspace()):
+            yield from _build_extract(source, part, lines[start : at + 1], numbered=numbered)
+            start, size, part = at + 1, 0, part + 1
+    yield from _build_extract(source, part, lines[start:], numbered=numbered)
+
+
+def _build_extract(
+    source: ExtractSource, part: int, run: Sequence[str], *, numbered: bool
+) -> Iterator[Extract]:
+    """One extract without the line numbers that a file reader printed (where any line is
+    `numbered`); nothing for blank lines only.
+    """
+    if not "".join(run).strip():
+        return
+    found = [_NUMBERED.match(line) for line in run] if numbered else []
+    numbers = [int(each[1][:_NUMBER_DIGITS]) for each in found if each]
+    if not numbers:
+        yield Extract(source, part, tuple([line.rstrip() for line in run]))
+        return
+    lines = tuple(
+        [(each[2] if each else line).rstrip() for each, line in zip(found, run, strict=True)]
+    )
+    yield Extract(source, part, lines, numbers[0], numbers[-1])
+
+
+def _wrap_long_lines(text: str) -> tuple[list[str], bool]:
+    """The lines, with very long ones split at a space or else anywhere; and whether any was split."""
+    lines = text.split("\n")
+    if len(text) <= EXTRACT_CHARACTERS or max(map(len, lines)) <= EXTRACT_CHARACTERS:
+        return lines, False
+    found: list[str] = []
+    for line in lines:
+        rest = line
+        while len(rest) > EXTRACT_CHARACTERS:
+            cut = rest.rfind(" ", EXTRACT_CHARACTERS // 2, EXTRACT_CHARACTERS)
+            cut = cut if cut > 0 else EXTRACT_CHARACTERS
+            found.append(rest[:cut])
+            rest = rest[cut:]
+        found.append(rest)
+    return found, True
+
+
+# Names that occurred in a history, and the file each belongs to. Pure.
+
+
+_NAME_CHARACTERS = re.compile(r"[^\s\"'`()\[\]{},;]+")
+"""Text between signs that cannot be part of a name."""
+
+_ONE_WORD_NAME = re.compile(r"[A-Za-z0-9_@$-]+")
+"""A name that is a single word."""
+
+_MAX_FILE_LENGTH = 120
+
+ASSISTANT_KINDS = frozenset({"said", "call", "change", "thought"})
+"""Kinds of extracts written by the assistant: names it used itself are likely to be used again."""
+
+NAME_AGE_UNIT = 4_000
+"""Tokens; age enters as log(1 + tokens since / NAME_AGE_UNIT)."""
+
+OWN_WEIGHT, USE_WEIGHT, AGE_WEIGHT, OWN_AGE_WEIGHT, NEVER_USED_AGE = 0.8, 0.15, -0.35, -0.5, 3.5
+"""Weights of: uses by the assistant, uses by anyone, age of the last use, age of the assistant's
+last use, and the age assumed for a name it never used. Fitted on the recorded sessions and rounded.
+"""
+
+PATH_WEIGHT, DIGIT_WEIGHT = 0.3, -0.4
+"""Weights of a slash in the name, and of a digit."""
+
+
+class NameUsage(Struct):
+    """A name: how often it occurred, how often in the assistant's words, in which steps last, and
+    in which file last.
+    """
+
+    text: str
+    file: str = ""
+    pieces: int = 0
+    own: int = 0
+    step: int = 0
+    own_step: int = 0
+
+
+class NameOccurrences(dict[str, bool]):
+    """Tells for each name whether it occurs anywhere in a text, alone or within a longer word.
+    Caches its answers.
+
+    Only the distinct words of the text are searched, which is far less than the text.
+    """
+
+    __slots__ = ("_parts", "_plain")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._parts = "\n".join(set(_NAME_CHARACTERS.findall(text)))
+        words = set(_ONE_WORD_NAME.findall(self._parts))
+        self._plain = "\n".join(words)
+        self.update(dict.fromkeys(words, True))
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name in (
+            self._plain if _ONE_WORD_NAME.fullmatch(name) else self._parts
+        )
+        return found
+
+
+def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> list[NameUsage]:
+    """Collect the names of a history; `named` holds the names of each block."""
+    names: dict[str, NameUsage] = {}
+    for piece, texts in zip(found, named, strict=True):
+        source = piece.source
+        own = source.kind in ASSISTANT_KINDS
+        for text in sorted(texts):
+            name = names.setdefault(text, NameUsage(text))
+            name.pieces += 1
+            name.step = source.step
+            if own:
+                name.own += 1
+                name.own_step = source.step
+            if source.path and source.path != text:
+                name.file = source.path
+    return list(names.values())
+
+
+def score_name(name: NameUsage, ages: Sequence[int]) -> float:
+    """Score of a name: the logarithm of how likely it is to be used again, relative to its length."""
+    value = (
+        OWN_WEIGHT * log1p(name.own)
+        + USE_WEIGHT * log(name.pieces)
+        + AGE_WEIGHT * log1p(ages[name.step - 1] / NAME_AGE_UNIT)
+    )
+    value += OWN_AGE_WEIGHT * (
+        log1p(ages[name.own_step - 1] / NAME_AGE_UNIT) if name.own_step else NEVER_USED_AGE
+    )
+    value += PATH_WEIGHT * ("/" in name.text) + DIGIT_WEIGHT * any(map(str.isdigit, name.text))
+    return value - log(len(name.text) + 3) / 2
+
+
+def rank_names(names: Iterable[NameUsage], ages: Sequence[int]) -> list[NameUsage]:
+    """The names, most likely to be used again first."""
+    return sorted(names, key=lambda each: -score_name(each, ages))
+
+
+def render_names(
+    names: Sequence[NameUsage], is_known: Callable[[str], bool], room: int, root: str = ""
+) -> str:
+    """Render the names that are not `known`, in the given order, grouped by the file they occurred
+    in, within `room` tokens.
+    """
+    by_place: dict[str, list[str]] = {}
+    left = room
+    spare = 0
+    for name in names:
+        if left <= 0:
+            break
+        place = _display_file(name.file, root)
+        label = "" if place in by_place else _file_label(place)
+        size = len(f"{label}, {name.text}".encode("utf-8", "surrogatepass")) - spare
+        tokens = -(-size // 4)
+        # Check the room first: most names come when it is nearly used up, and searching costs more.
+        if tokens > left or is_known(name.text):
+            continue
+        spare = tokens * 4 - size
+        left -= tokens
+        by_place.setdefault(place, []).append(name.text)
+    return "\n".join(
+        f"{_file_label(place)}{', '.join(found)}." for place, found in by_place.items()
+    )
+
+
+def _display_file(path: str, root: str) -> str:
+    if root and path.startswith(root + "/"):
+        path = path[len(root) + 1 :]
+    return path if len(path) <= _MAX_FILE_LENGTH and "\n" not in path else ""
+
+
+def _file_label(place: str) -> str:
+    return f"- Seen in {place}: " if place else "- Named in calls, outputs or words: "
+
+
+# Score how likely an extract is to be needed again. Pure.
+
+
+class AgeDecay(Struct, frozen=True):
+    """Score when new (`base`), and how fast it falls with the logarithm of age (`slope`)."""
+
+    base: float
+    slope: float
+
+
+AGE_DECAYS: dict[ExtractKind, AgeDecay] = {
+    "call": AgeDecay(-2.5, 0.8),
+    "said": AgeDecay(-3.4, 0.8),
+    "file": AgeDecay(-3.1, 1.2),
+    "output": AgeDecay(-3.6, 1.6),
+    "error": AgeDecay(-2.3, 1.5),
+    "change": AgeDecay(-2.4, 1.1),
+    "thought": AgeDecay(-4.8, 2.0),
+    "injected": AgeDecay(-4.3, 1.5),
+}
+EXTRACT_AGE_UNIT = 4_000
+"""Tokens of history; age enters as log(1 + tokens since / EXTRACT_AGE_UNIT)."""
+
+CHANGED_FILE_BONUS = 1.2
+"""Bonus for a file that was changed in the session: it is likely to be changed again."""
+
+SUPERSEDED_PENALTY = -1.6
+"""Penalty for a read from before the file's last change: what remains of it is mostly irrelevant.
+"""
+
+FOCUS_WEIGHT = 0.3
+"""Factor of the logarithm of how often the extract's file was changed."""
+
+HEAT_WEIGHT = 3.0
+"""Factor of the mean heat of the names in the extract."""
+
+HEAT_HALF_LIFE = 8_000
+"""Tokens after which the heat of a name that the assistant used has halved."""
+
+REPEAT_WEIGHT = 0.4
+"""Factor of the mean logarithm of how often the extract's lines were shown."""
+
+MIN_REPEATED_LENGTH = 12
+"""Characters; shorter lines repeat by chance and do not count as repeats."""
+
+DIGIT_SHARE_WEIGHT = -3.0
+"""Factor of the share of digits: tables, hashes and logs are seldom quoted."""
+
+SINGLE_WORD_WEIGHT = 0.8
+"""Factor of the share of one-word lines: lists of names and paths, closing lines of code."""
+
+_ASSISTANT_KINDS = ("said", "call", "change", "thought")
+
+
+class ExtractHistory(Struct, frozen=True):
+    """What the scoring needs to know of the whole history: when files were last changed, and how
+    hot names are, weighted by rarity.
+    """
+
+    changed: dict[str, int]
+    changes: dict[str, int]
+    heat: dict[str, float]
+    repeats: dict[str, float]
+    """Logarithm of how often a line was shown; only lines shown in more than one block."""
+
+
+def build_extract_history(
+    found: Sequence[SourceBlock], named: Sequence[set[str]], ages: Sequence[int]
+) -> ExtractHistory:
+    """Scan all blocks once; `named` holds the names of each. `ages[step - 1]` is the number of
+    tokens from that message on.
+    """
+    changed: dict[str, int] = {}
+    changes: dict[str, int] = {}
+    hot: dict[str, float] = {}
+    spread: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
+    for piece, names in zip(found, named, strict=True):
+        source = piece.source
+        if source.kind == "change":
+            changed[source.path] = source.step
+            changes[source.path] = changes.get(source.path, 0) + 1
+        lines.update(set(map(str.strip, piece.text.split("\n"))))
+        spread.update(names)
+        if source.kind in _ASSISTANT_KINDS:
+            weight = 2 ** (-ages[source.step - 1] / HEAT_HALF_LIFE)
+            for name in names:
+                hot[name] = hot.get(name, 0.0) + weight
+    heat = {name: min(1.0, warmth) / (spread[name] + 1) ** 0.5 for name, warmth in hot.items()}
+    return ExtractHistory(
+        changed, changes, heat, {line: log(count) for line, count in lines.items() if count > 1}
+    )
+
+
+def score_extract(extract: Extract, names: set[str], history: ExtractHistory, age: int) -> float:
+    """Expected number of reuses per word of the extract, which contains these names."""
+    source, text = extract.source, extract.text
+    fade = AGE_DECAYS[source.kind]
+    value = fade.base - fade.slope * log1p(age / EXTRACT_AGE_UNIT)
+    if source.kind == "file" and source.path in history.changed:
+        value += CHANGED_FILE_BONUS + (
+            SUPERSEDED_PENALTY if history.changed[source.path] > source.step else 0.0
+        )
+    if source.path in history.changes:
+        value += FOCUS_WEIGHT * log1p(history.changes[source.path] - 1)
+    value += HEAT_WEIGHT * sum(history.heat.get(name, 0.0) for name in names) / (len(names) + 1)
+    raw = text.encode("utf-8", "surrogatepass")
+    value += (
+        DIGIT_SHARE_WEIGHT
+        * (len(raw) - len(raw.translate(None, b"0123456789")))
+        / max(1, len(text))
+    )
+    lines = [line for each in extract.lines if (line := each.strip())]
+    value += SINGLE_WORD_WEIGHT * sum([" " not in line for line in lines]) / max(1, len(lines))
+    value += (
+        REPEAT_WEIGHT
+        * sum(
+            [history.repeats.get(line, 0.0) for line in lines if len(line) >= MIN_REPEATED_LENGTH]
+        )
+        / max(1, len(lines))
+    )
+    return exp(value)
+
+
+# Names in a text, and word runs that measure how much two texts overlap. Pure.
+
+
+RUN_LENGTH = 6
+"""Consecutive words or signs that count as already said."""
+
+CACHED_CHARACTERS = 400_000
+"""Size of the cache in characters of distinct tokens: those of a few histories. A few megabytes
+including values, forty at worst.
+"""
+
+CACHED_TOKEN_LENGTH = 1_000
+"""Characters above which a token is not cached: it hardly repeats."""
+
+_NAME_PATTERN = lazy_pattern(
+    r"https?://[^\s\"'`<>()\[\]{},;]+"
+    r"|[~.]{0,2}/?[A-Za-z0-9_@$-]+(?:(?:/|\.|::|->)[A-Za-z0-9_@$-]+)+"
+    r"|[A-Za-z_$][A-Za-z0-9_$]*|\d[0-9A-Za-z_-]*"
+)
+_NAME_SHAPE = lazy_pattern(
+    r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|"
+    r"\w\.[A-Za-z_]\w"
+)
+_NAMELESS_WORD = lazy_pattern(r"[^A-Za-z0-9_]*[A-Za-z]?[a-z]*[^A-Za-z0-9_/.:>-]*")
+"""A word without inner capitals, between signs: the vast majority of words, and never a name."""
+
+_MIN_NAME_LENGTH = 4
+_MAX_NAME_LENGTH = 200
+_WORD_OR_SIGN = lazy_pattern(r"\w+|[^\w\s]")
+_DIGITS = lazy_pattern(r"\d+")
+
+WordRun = int
+"""A word run as its hash: a history has tens of thousands of runs, and integers take a third of the
+memory and time of tuples. A collision happens about once in 10^9 histories, and only makes an
+extract seem slightly poorer.
+"""
+
+
+class _SplitCache(dict[str, tuple[str, ...]]):
+    """Cache of a pure function of tokens, emptied when full."""
+
+    def __init__(self, taken_apart: Callable[[str], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._taken_apart = taken_apart
+        self._characters = 0
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(word) > CACHED_TOKEN_LENGTH:
+            return self._taken_apart(word)
+        self._characters += len(word)
+        if self._characters > CACHED_CHARACTERS:
+            self.clear()
+            self._characters = len(word)
+        found = self[word] = self._taken_apart(word)
+        return found
+
+
+def _names_in_word(word: str) -> tuple[str, ...]:
+    if _NAMELESS_WORD.fullmatch(word):
+        return ()
+    return tuple([name for each in _NAME_PATTERN.findall(word) if (name := _clean_name(each))])
+
+
+def _clean_name(word: str) -> str:
+    """The token without surrounding signs if it is a name; else empty."""
+    bare = word.strip(".-/:")
+    return (
+        bare
+        if _MIN_NAME_LENGTH <= len(bare) <= _MAX_NAME_LENGTH and _NAME_SHAPE.search(bare)
+        else ""
+    )
+
+
+def _tokens_in_word(word: str) -> tuple[str, ...]:
+    return (word,) if word.isalpha() else tuple(_WORD_OR_SIGN.findall(_DIGITS.sub("0", word)))
+
+
+_NAME_CACHE, _TOKEN_CACHE = _SplitCache(_names_in_word), _SplitCache(_tokens_in_word)
+"""Caches of the names in a token, and of its words and signs with all numbers normalized to one."""
+
+
+def find_names(text: str) -> set[str]:
+    """The paths, addresses, identifiers, hashes and long numbers of a text."""
+    return set(chain.from_iterable(map(_NAME_CACHE.__getitem__, text.split())))
+
+
+def find_word_runs(text: str) -> set[WordRun]:
+    """The word runs of a text with all numbers normalized: lines of a listing or log that differ
+    only in numbers count as equal.
+    """
+    words = list(chain.from_iterable(map(_TOKEN_CACHE.__getitem__, text.split())))
+    return set(map(hash, zip(*[words[start:] for start in range(RUN_LENGTH)], strict=False))) or {
+        hash(tuple(words))
+    }

@@ -1,1 +1,0 @@
-"""Content that can be restored after a compaction."""

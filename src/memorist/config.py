@@ -1,0 +1,148 @@
+"""Loading settings files: the user's in the home folder, the project's in `.memorist/config.toml`.
+
+The project's file is that of the folder itself, otherwise of the nearest folder above it up to the
+root of the checkout. The user's own file never counts as a project's, even when the user works in
+the home folder.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from memorist.errors import SettingsError
+from memorist.settings import (
+    PROJECT_SECTIONS,
+    ResolvedSettings,
+    Settings,
+    SettingsLayer,
+    environment_layer,
+    resolve_settings,
+)
+
+PROJECT_FILE = Path(".memorist") / "config.toml"
+
+
+def load_settings(
+    environment: Mapping[str, str],
+    *,
+    home: Path | None = None,
+    project: Path | None = None,
+    caller: dict[str, Any] | None = None,
+) -> ResolvedSettings:
+    """The effective settings: defaults, user's file, project's file, environment, caller; later
+    ones win.
+
+    The home folder itself comes from the caller, the environment, or the default. Raises
+    SettingsError for invalid TOML, an unknown key or a bad value.
+    """
+    from_environment = environment_layer(environment)
+    from_caller = SettingsLayer("caller", dict(caller or {}))
+    if home is not None:
+        from_caller.values["home"] = str(home)
+    where = resolve_settings([from_environment, from_caller]).settings.home
+    own = Path(where).expanduser() / "config.toml"
+    layers = [_read_layer(own, project=False)]
+    if project is not None and (of_project := find_project_file(project, own)) is not None:
+        layers.append(_read_layer(of_project, project=True))
+    return resolve_settings([layer for layer in layers if layer] + [from_environment, from_caller])
+
+
+def find_project_file(folder: Path, user_file: Path) -> Path | None:
+    """The settings file of the project that contains the folder; None when there is none.
+    `user_file` is the user's own.
+    """
+    above = (folder, *folder.parents)
+    root = next((at for at, each in enumerate(above) if _file_identity(each / ".git")), 0)
+    files = (each / PROJECT_FILE for each in above[: root + 1])
+    return next(
+        (file for file in files if _file_identity(file) not in (None, _file_identity(user_file))),
+        None,
+    )
+
+
+def _file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode, which identify a file; None when it cannot be read."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def apply_project_settings(
+    settings: Settings, environment: Mapping[str, str], project: str
+) -> Settings:
+    """The settings overlaid with those of the project's file, for a session in that project; a
+    relative project path has none.
+
+    Raises SettingsError as `load_settings` does.
+    """
+    folder = Path(project)
+    if not folder.is_absolute():
+        return settings
+    found = load_settings(environment, home=Path(settings.home), project=folder).settings
+    return replace(settings, **{part: getattr(found, part) for part in PROJECT_SECTIONS})
+
+
+def check_shareable(settings: Settings) -> Settings:
+    """Return settings that all tenants may share. Raises SettingsError for those that would make
+    tenants share data.
+    """
+    if settings.state != "sqlite":
+        raise SettingsError(
+            'tenants would share past sessions in one state database; set state = "sqlite", or '
+            "another one in each tenant's config.toml"
+        )
+    if settings.auto_memory.directory:
+        raise SettingsError(
+            "tenants cannot share auto_memory.directory; leave it out, or set another one in "
+            "each tenant's config.toml"
+        )
+    return settings
+
+
+def load_home_settings(shared: Settings, home: Path) -> Settings:
+    """The settings of one tenant's home: its own file overrides the shared settings.
+
+    The user's folders are looked up inside the home, and no model reads outside of it. Raises
+    SettingsError as `load_settings` does.
+    """
+    own = _read_layer(home / "config.toml", project=False)
+    found = (
+        shared
+        if own is None
+        else resolve_settings(
+            [SettingsLayer("the shared settings", msgspec.to_builtins(shared)), own]
+        ).settings
+    )
+    memory = replace(found.auto_memory, reads_anywhere=False)
+    folders = {
+        name: _resolve_in_home(home, getattr(found.context, name))
+        for name in ("user_folder", "agents_folder")
+    }
+    return replace(
+        found, home=str(home), auto_memory=memory, context=replace(found.context, **folders)
+    )
+
+
+def _resolve_in_home(home: Path, folder: str) -> str:
+    return str(home / folder[2:]) if folder.startswith("~/") else folder
+
+
+def _read_layer(path: Path, *, project: bool) -> SettingsLayer | None:
+    try:
+        text = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the settings file {path} cannot be read: {error}") from error
+    try:
+        return SettingsLayer(str(path), tomllib.loads(text), project)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"the settings file {path} is not valid TOML: {error}") from error

@@ -1,1 +1,0 @@
-"""The AGENTS.md family on disk."""

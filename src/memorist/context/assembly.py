@@ -1,0 +1,605 @@
+"""Assemble the first context of both families: sections in, pieces and request bodies out.
+
+Pure (CX-1, CX-2).
+
+Pieces follow the order of the scaffold table. Sections that the host does not supply are omitted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.context.discovery import detect_environment
+from memorist.context.environment import (
+    UNSPECIFIED_PERMISSIONS,
+    HostPermissions,
+    SessionEnvironment,
+    apply_permissions,
+    build_permissions_sections,
+    render_env_block,
+    render_env_fields,
+    render_environment_context,
+    render_environment_fields,
+    render_git_state,
+)
+from memorist.context.instructions import (
+    InstructionReport,
+    describe_agents_sources,
+    read_agents_files,
+    read_claude_files,
+    render_agents_files,
+    render_claude_file,
+)
+from memorist.context.pieces import ContextPiece, ContextSection, OmittedSource, build_piece
+from memorist.context.pieces import ContextSection as Given
+from memorist.context.tags import (
+    FILE_NATIVE_ROWS,
+    ROLLOUT_ROWS,
+    ScaffoldRow,
+    escape_closing_tag,
+    find_row,
+    unwrap_tag,
+    wrap_in_tag,
+)
+from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
+from memorist.core.markdown import render_template
+from memorist.core.messages import (
+    DecodedRequest,
+    JsonObject,
+    Message,
+    Origin,
+    Role,
+    TextBlock,
+    WireInfo,
+)
+from memorist.errors import InputError, StoreError
+from memorist.formats.registry import find_codec
+from memorist.ports import Clock, FileSystem, ReadableFileSystem
+from memorist.settings import ContextSettings, Family
+
+REMINDER_TAG = "system-reminder"
+DEFERRED_TOOLS_TAG = "available-deferred-tools"
+_CACHED: JsonObject = {"cache_control": {"type": "ephemeral"}}
+_ROW_ORDER = {
+    "rollout": {kind.tag: number for number, kind in enumerate(ROLLOUT_ROWS)},
+    "file-native": {kind.tag: number for number, kind in enumerate(FILE_NATIVE_ROWS)},
+}
+
+
+def assemble_pieces(
+    family: Family, sections: Sequence[ContextSection], attachments: Sequence[ContextSection] = ()
+) -> tuple[ContextPiece, ...]:
+    """Order the sections as the family does and turn them into pieces, followed by the attachments.
+
+    Sections of one tag keep their given order; empty ones are dropped. Attachments always go to the
+    tail, whatever their tag, so that what precedes them never changes. Raises InputError for a tag
+    the family does not have, and for one that belongs to the model's own answers.
+    """
+    order = _ROW_ORDER[family]
+    kinds = {section.tag: _row_of(section.tag, family) for section in (*sections, *attachments)}
+    first = sorted(
+        (section for section in sections if section.text.strip()),
+        key=lambda section: order[kinds[section.tag].tag],
+    )
+    last = [section for section in attachments if section.text.strip()]
+    if any(kinds[section.tag].role == "system" for section in last):
+        raise InputError("a system block is no attachment: it stands before the conversation")
+    return tuple(render_section(section, kinds[section.tag]) for section in (*first, *last))
+
+
+def _row_of(tag: str, family: Family) -> ScaffoldRow:
+    found = find_row(tag, family)
+    if found.role == "assistant" or found.tag == "boundary":
+        raise InputError(f"{tag!r} is no section of a context: it is read, not assembled")
+    return found
+
+
+def render_section(section: ContextSection, kind: ScaffoldRow) -> ContextPiece:
+    """Render one section as a piece."""
+    text = wrap_in_tag(kind, escape_closing_tag(section.text.strip("\n"), kind), section.values)
+    return build_piece(
+        kind.role, kind.tag, text, source=section.source, why=section.why or kind.when
+    )
+
+
+def build_rollout_sections(
+    instructions: InstructionReport, environment: SessionEnvironment
+) -> list[ContextSection]:
+    """Build the rollout family's sections on project and environment."""
+    found = [
+        ContextSection(
+            tag="environment_context",
+            text=render_environment_context(environment),
+            source="this machine and folder",
+        )
+    ]
+    if instructions.loaded:
+        folder = environment.environments[0].folder if environment.environments else ""
+        cut = sum(file.cut for file in instructions.loaded)
+        count = len(instructions.loaded)
+        why = (
+            f"{count} instruction file{'s' if count > 1 else ''}, farthest "
+            f"first{f'; {cut:,} bytes did not fit' if cut else ''}"
+        )
+        found.append(
+            ContextSection(
+                tag="AGENTS.md",
+                text=render_agents_files(instructions),
+                source=describe_agents_sources(instructions),
+                why=why,
+                values={"folder": folder},
+            )
+        )
+    return found
+
+
+def build_file_native_sections(
+    instructions: InstructionReport,
+    environment: SessionEnvironment,
+    *,
+    status_characters: int = 2_000,
+) -> list[ContextSection]:
+    """Build the file-native family's sections: system blocks, and the user context that precedes
+    all messages.
+    """
+    found = [
+        ContextSection(
+            tag="env", text=render_env_block(environment), source="this machine and folder"
+        )
+    ]
+    if environment.git is not None:
+        found.append(
+            ContextSection(
+                tag="git", text=render_git_state(environment.git, status_characters), source="git"
+            )
+        )
+    for file in instructions.loaded:
+        why = "; ".join((f"{file.scope} instructions, {_LOAD_REASONS[file.reason]}", *file.remarks))
+        found.append(
+            ContextSection(
+                tag=REMINDER_TAG, text=render_claude_file(file), source=file.path, why=why
+            )
+        )
+    return found
+
+
+def build_date_section(date: str) -> ContextSection:
+    """Build the section with today's date, at the end of the user context.
+
+    A later change of date is sent as an attachment; this section stays unchanged.
+    """
+    return ContextSection(
+        tag=REMINDER_TAG,
+        text=f"[memorist] Today's date: {date}",
+        source="the clock",
+        why="the date, as the session begins",
+    )
+
+
+_LOAD_REASONS = {
+    "session_start": "read as the session begins",
+    "include": "imported",
+    "path_glob_match": "a file of its scope was read",
+    "nested_traversal": "a file of its folder was read",
+}
+
+
+def build_deferred_tools_section(names: Sequence[str], source: str = "the host") -> ContextSection:
+    """List the tools that are not in the request's schema, one name a line."""
+    return ContextSection(tag=DEFERRED_TOOLS_TAG, text="\n".join(names), source=source)
+
+
+def pieces_to_messages(pieces: Sequence[ContextPiece], family: Family) -> tuple[Message, ...]:
+    """Turn pieces into messages: neighbours of one role share a message unless their row stands
+    apart.
+    """
+    found: list[list[ContextPiece]] = []
+    for each in pieces:
+        apart = find_row(each.tag, family).apart
+        if (
+            found
+            and not apart
+            and found[-1][0].role == each.role
+            and not find_row(found[-1][0].tag, family).apart
+        ):
+            found[-1].append(each)
+        else:
+            found.append([each])
+    return tuple(
+        Message(
+            id=f"context-{number}",
+            role=group[0].role,
+            blocks=tuple(TextBlock(each.text) for each in group),
+            origin=Origin.INJECTED,
+        )
+        for number, group in enumerate(found)
+    )
+
+
+def build_responses_body(
+    pieces: Sequence[ContextPiece], conversation: Sequence[Message] = ()
+) -> JsonObject:
+    """Build `input` of a Responses request: the context's messages, then the conversation."""
+    wire = find_codec("openai_responses")
+    history = [*pieces_to_messages(pieces, "rollout"), *conversation]
+    return wire.encode_request(
+        DecodedRequest(
+            system=(),
+            tools=(),
+            messages=tuple(history),
+            params={},
+            wire=WireInfo(wire.name, "request"),
+        )
+    )
+
+
+def build_anthropic_body(
+    pieces: Sequence[ContextPiece], conversation: Sequence[Message] = ()
+) -> JsonObject:
+    """Build `system` and `messages` of a Messages request.
+
+    The static part and the whole of `system` each end with a cache mark. The user context precedes
+    all messages and shares one message with the user's first words, as the API merges neighbours of
+    one role.
+    """
+    wire = find_codec("anthropic")
+    blocks = [each for each in pieces if each.role == "system"]
+    marked = {len([each for each in blocks if each.tag == "static"]) - 1, len(blocks) - 1}
+    system = Message(
+        id="system",
+        role="system",
+        blocks=tuple(
+            TextBlock(each.text, extra=_CACHED if number in marked else None)
+            for number, each in enumerate(blocks)
+        ),
+        origin=Origin.INJECTED,
+        wire=WireInfo(wire.name),
+    )
+    history = [
+        *pieces_to_messages([each for each in pieces if each.role != "system"], "file-native"),
+        *conversation,
+    ]
+    return wire.encode_request(
+        DecodedRequest(
+            system=(system,) if blocks else (),
+            tools=(),
+            messages=tuple(history),
+            params={},
+            wire=WireInfo(wire.name, "request"),
+        )
+    )
+
+
+# Read and assemble the first context of a session: instruction files, environment, memory and
+# the host's sections.
+
+
+class FirstContext(Struct, frozen=True, kw_only=True):
+    """A first context, and the report of how it was assembled."""
+
+    family: Family
+    pieces: tuple[ContextPiece, ...]
+    instructions: InstructionReport
+    left_out: tuple[OmittedSource, ...]
+    """Sources that are not in the context, or not whole."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all pieces."""
+        return sum(each.tokens for each in self.pieces)
+
+
+class ContextDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of reading a context."""
+
+    files: ReadableFileSystem
+    clock: Clock
+    settings: ContextSettings
+    environment: Mapping[str, str] | None = None
+    """Environment variables in place of the process's own."""
+
+
+class FolderContext(Struct, frozen=True, kw_only=True):
+    """What was found in a folder: its instruction files and its environment."""
+
+    family: Family
+    instructions: InstructionReport
+    environment: SessionEnvironment
+
+
+def read_folder_context(
+    folder: Path,
+    family: Family,
+    dependencies: ContextDependencies,
+    *,
+    touched: Sequence[Path] = (),
+    git: bool = True,
+) -> FolderContext:
+    """Read the instruction files of a folder, and what the machine and, with `git`, the repository
+    report.
+
+    `touched` are files read in the session: rules and nested files that wait for them are loaded
+    too. A file that cannot be read is reported and does not stop anything.
+    """
+    around = detect_environment(
+        folder,
+        dependencies.clock,
+        git=git and family == "file-native",
+        environment=dependencies.environment,
+    )
+    if family == "rollout":
+        return FolderContext(
+            family=family,
+            instructions=read_agents_files(folder, dependencies.files, dependencies.settings),
+            environment=around,
+        )
+    instructions = read_claude_files(
+        folder, dependencies.files, dependencies.settings, touched=touched
+    )
+    return FolderContext(family=family, instructions=instructions, environment=around)
+
+
+def build_first_context(
+    folder_context: FolderContext,
+    host_sections: Sequence[ContextSection],
+    *,
+    status_characters: int = 2_000,
+) -> FirstContext:
+    """Build the first context of what was found plus the host's own sections.
+
+    Raises InputError for a section the family does not have.
+    """
+    family, instructions, around = (
+        folder_context.family,
+        folder_context.instructions,
+        folder_context.environment,
+    )
+    if family == "rollout":
+        own = build_rollout_sections(instructions, around)
+    else:
+        own = build_file_native_sections(instructions, around, status_characters=status_characters)
+    dated = [build_date_section(around.date)] if family == "file-native" and around.date else []
+    waiting = [
+        OmittedSource(
+            rule.path, f"waits until a file of its scope is read: {', '.join(rule.globs)}"
+        )
+        for rule in instructions.pending
+    ]
+    damaged = [
+        OmittedSource(rule.path, rule.problem) for rule in instructions.pending if rule.problem
+    ]
+    return FirstContext(
+        family=family,
+        pieces=assemble_pieces(family, [*own, *host_sections, *dated]),
+        instructions=instructions,
+        left_out=(*instructions.left_out, *waiting, *damaged),
+    )
+
+
+def assemble_first_context(
+    folder: Path,
+    family: Family,
+    dependencies: ContextDependencies,
+    *,
+    host_sections: Sequence[ContextSection] = (),
+    permissions: HostPermissions = UNSPECIFIED_PERMISSIONS,
+) -> FirstContext:
+    """Assemble the first context of a session in the folder: `read_folder_context`, then
+    `build_first_context`.
+
+    `host_sections` are the host's own, such as skills; `permissions` is what the rollout family is
+    told about approval, sandbox and the like.
+    """
+    seen = read_folder_context(folder, family, dependencies)
+    seen = replace(seen, environment=apply_permissions(permissions, seen.environment))
+    return build_first_context(
+        seen,
+        [*build_permissions_sections(permissions, family, host_sections), *host_sections],
+        status_characters=dependencies.settings.status_characters,
+    )
+
+
+def build_memory_section(text: str, source: str, family: Family) -> ContextSection:
+    """Turn the auto memory index, as recall frames it, into a section of the family."""
+    inner = unwrap_tag(text, find_row(REMINDER_TAG, "file-native")) or text
+    tag = "memory" if family == "rollout" else REMINDER_TAG
+    return ContextSection(
+        tag=tag, text=inner, source=source, why="memories of earlier sessions, one line each"
+    )
+
+
+# What a session's model was first told, as world state sections, so that later only differences
+# are sent (CX-3). Pure.
+
+
+ENVIRONMENT_SECTION, MODEL_SECTION, INSTRUCTIONS_SECTION = "environment", "model", "instructions"
+"""Section ids. Those of the host's own sections begin with `given`."""
+
+
+class ContextSnapshot(Struct, frozen=True, kw_only=True):
+    """The current state of everything that the model is told about its environment."""
+
+    family: Family
+    environment: SessionEnvironment
+    instructions: InstructionReport = InstructionReport()
+    host_sections: tuple[Given, ...] = ()
+    """The host's sections, and our own next to them: the catalogue of skills."""
+    model_switch: str = ""
+    """Template of the text that announces another model, around {{model}}."""
+
+
+def build_world_sections(snapshot: ContextSnapshot) -> tuple[WorldSection, ...]:
+    """Build the sections to compare. Their values are short: of a text only its digest is kept."""
+    if snapshot.family == "rollout":
+        return tuple(_rollout_world_sections(snapshot))
+    return (
+        *_file_native_world_sections(snapshot),
+        *_host_world_sections(snapshot.host_sections, snapshot.family),
+    )
+
+
+def _rollout_world_sections(told: ContextSnapshot) -> Iterator[WorldSection]:
+    """Sections in the order of the first context, which is also the client's: a new folder brings
+    its instructions, then the environment.
+    """
+    yield WorldSection(
+        MODEL_SECTION,
+        told.environment.model or None,
+        _model_renderer(told.model_switch),
+        "developer",
+    )
+    yield from _host_world_sections(told.host_sections, told.family)
+    if told.instructions.loaded:
+        text = render_agents_files(told.instructions)
+        folder = told.environment.environments[0].folder if told.environment.environments else ""
+        kind = find_row("AGENTS.md", told.family)
+        whole = wrap_in_tag(kind, escape_closing_tag(text, kind), {"folder": folder})
+        yield WorldSection(
+            INSTRUCTIONS_SECTION,
+            hash_text(whole),
+            _text_renderer(
+                whole, "[memorist] The AGENTS.md instructions above are no longer in force."
+            ),
+            "user",
+        )
+    yield WorldSection(
+        ENVIRONMENT_SECTION,
+        render_environment_fields(told.environment),
+        _environment_renderer("environment_context", told.family),
+        "user",
+    )
+
+
+def _file_native_world_sections(told: ContextSnapshot) -> Iterator[WorldSection]:
+    fields = render_env_fields(told.environment) | (
+        {"Today's date": f"Today's date: {told.environment.date}"} if told.environment.date else {}
+    )
+    yield WorldSection(ENVIRONMENT_SECTION, fields, _environment_renderer("", told.family), "user")
+    for file in told.instructions.loaded:
+        text = render_claude_file(file)
+        gone = f"[memorist] No longer in force: the instructions from {file.path}."
+        yield WorldSection(
+            f"{INSTRUCTIONS_SECTION} {file.path}",
+            hash_text(text),
+            _text_renderer(text, gone),
+            "user",
+        )
+
+
+def _environment_renderer(tag: str, family: Family) -> SectionRenderer:
+    """Render only the fields that changed, in order; removed ones by name."""
+
+    def tell(value: object, before: PriorValue) -> str:
+        now = value if isinstance(value, Mapping) else {}
+        known = (
+            before.value if before.state == "known" and isinstance(before.value, Mapping) else {}
+        )
+        lines = [str(line) for name, line in now.items() if known.get(name) != line]
+        gone = [str(name) for name in known if name not in now]
+        if tag:
+            kind = find_row(tag, family)
+            lines += [f"  <{name} />" for name in gone]
+            return wrap_in_tag(kind, escape_closing_tag("\n".join(lines), kind)) if lines else ""
+        lines += [f"{name}: no longer given" for name in gone]
+        return "\n".join(["[memorist] From here on:", *lines]) if lines else ""
+
+    return tell
+
+
+def _model_renderer(template: str) -> SectionRenderer:
+    """Announce that another model answers. The first model of a session is not announced."""
+
+    def tell(value: object, before: PriorValue) -> str:
+        if value is None or before.state != "known" or not template:
+            return ""
+        kind = find_row("model_switch", "rollout")
+        return wrap_in_tag(
+            kind,
+            escape_closing_tag(
+                render_template(template, {"model": str(value)}, strict=True).strip(), kind
+            ),
+        )
+
+    return tell
+
+
+def _text_renderer(text: str, gone: str) -> SectionRenderer:
+    def tell(value: object, before: PriorValue) -> str:
+        del before
+        return gone if value is None else text
+
+    return tell
+
+
+def _host_world_sections(sections: Sequence[Given], family: Family) -> Iterator[WorldSection]:
+    """The host's sections; several with the same tag and source are numbered."""
+    counts: dict[str, int] = {}
+    for section in sections:
+        if not section.text.strip():
+            continue
+        kind = find_row(section.tag, family)
+        name = f"given {kind.tag} {section.source}"
+        counts[name] = counts.get(name, 0) + 1
+        id = name if counts[name] == 1 else f"{name} {counts[name]}"
+        text = (
+            escape_closing_tag(section.text.strip("\n"), kind)
+            if kind.tag == REMINDER_TAG
+            else render_section(section, kind).text
+        )
+        gone = f"[memorist] No longer in force: {kind.tag}, from {section.source}."
+        role: Role = "developer" if kind.role == "system" else kind.role
+        yield WorldSection(id, hash_text(text), _text_renderer(text, gone), role)
+
+
+def add_removed_sections(
+    sections: Sequence[WorldSection], before: Sequence[WorldSection]
+) -> tuple[WorldSection, ...]:
+    """Add the sections that existed before and no longer do, so that their removal is announced in
+    their own words.
+    """
+    now = {section.id for section in sections}
+    return (
+        *sections,
+        *(
+            WorldSection(each.id, None, each.render, each.role)
+            for each in before
+            if each.id not in now
+        ),
+    )
+
+
+# Saves the first context of a session, so that a new process sends the very same bytes.
+
+
+class SavedFirstContext(Struct, frozen=True):
+    """The content of the file."""
+
+    family: Family
+    pieces: tuple[ContextPiece, ...]
+
+
+def load_first_context(
+    files: FileSystem, path: Path, family: Family
+) -> tuple[ContextPiece, ...] | None:
+    """Load the pieces; None if there are none of this family, or they cannot be read."""
+    with contextlib.suppress(FileNotFoundError, StoreError, msgspec.DecodeError):
+        shown = msgspec.json.decode(files.read(path), type=SavedFirstContext)
+        return shown.pieces if shown.family == family else None
+    return None
+
+
+def save_first_context(
+    files: FileSystem, path: Path, family: Family, pieces: tuple[ContextPiece, ...]
+) -> None:
+    """Save the pieces.
+
+    If the disk refuses, a new process cannot resend the same bytes; nothing else is lost.
+    """
+    with contextlib.suppress(StoreError):
+        files.write(path, msgspec.json.encode(SavedFirstContext(family, pieces)))

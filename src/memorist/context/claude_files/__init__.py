@@ -1,1 +1,0 @@
-"""The CLAUDE.md family on disk."""

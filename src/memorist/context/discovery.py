@@ -1,0 +1,298 @@
+"""Read one instruction file as text, or report why not. No file makes a session fail."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.context.environment import CommandEnvironment, GitState, SessionEnvironment
+from memorist.errors import StoreError
+from memorist.ports import Clock, FileInfo, ReadableFileSystem
+
+_BINARY_PROBE_BYTES = 8_192
+"""Bytes in which a NUL marks a binary file (git's own rule)."""
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+class InstructionRead(Struct, frozen=True):
+    """The result of reading.
+
+    If the file was refused only `problem` is set; if it does not exist everything is empty.
+    """
+
+    real: Path | None = None
+    """Its path with all links followed."""
+    data: bytes = b""
+    """UTF-8."""
+    remarks: tuple[str, ...] = ()
+    problem: str = ""
+    size: int = 0
+    """Size of the file in bytes."""
+
+
+class RealPathCache:
+    """Cache of real paths for one pass over a file system: each folder is resolved once, however
+    many files it holds.
+    """
+
+    def __init__(self, files: ReadableFileSystem) -> None:
+        self._files = files
+        self._folders: dict[Path, Path] = {}
+
+    def resolve_folder(self, path: Path) -> Path:
+        """Same as `ReadableFiles.resolve`, for a folder."""
+        found = self._folders.get(path)
+        if found is None:
+            found = self._folders[path] = self._files.resolve(path)
+            if found == path:  # no link leads to it, and so none to what it lies in
+                for above in path.parents:
+                    if self._folders.setdefault(above, above) is not above:
+                        break
+        return found
+
+    def resolve_file(self, path: Path, facts: FileInfo) -> Path:
+        """Same as `ReadableFiles.resolve`, for a name with these facts."""
+        if facts.is_link or path.name == "..":
+            return self._files.resolve(path)
+        folder = self.resolve_folder(path.parent)
+        return path if folder == path.parent else folder / path.name
+
+
+def read_instruction_text(
+    files: ReadableFileSystem,
+    real_paths: RealPathCache,
+    path: Path,
+    *,
+    limit: int,
+    inside: Sequence[Path] = (),
+    whole: bool = True,
+) -> InstructionRead:
+    """Read a file as text. With `inside`, its real path must lie in one of those real folders.
+
+    With `whole`, a file of more than `limit` bytes is left out; without, its first `limit` bytes
+    are read. Only regular files are opened.
+    """
+    try:
+        facts = files.facts(path)
+        if facts is None:
+            return InstructionRead()
+        real = real_paths.resolve_file(path, facts)
+        if real != path and (facts := files.facts(real)) is None:
+            return InstructionRead(problem="its link leads nowhere")
+        problem = _find_problem(real, facts, limit if whole else 0, inside)
+        return (
+            InstructionRead(real, problem=problem)
+            if problem
+            else _read_file(files, real, facts, limit)
+        )
+    except FileNotFoundError:
+        return InstructionRead()
+    except (StoreError, ValueError) as error:
+        return InstructionRead(problem=str(error))
+
+
+def _find_problem(real: Path, facts: FileInfo, limit: int, inside: Sequence[Path]) -> str:
+    if inside and not any(real.is_relative_to(folder) for folder in inside):
+        return f"it lies outside the project, at {real}; context.outside = true allows that"
+    if not facts.is_file:
+        return "it is no ordinary file"
+    if limit and facts.size > limit:
+        return f"it has {facts.size:,} bytes, more than {limit:,}"
+    return ""
+
+
+def _read_file(
+    files: ReadableFileSystem, real: Path, facts: FileInfo, limit: int
+) -> InstructionRead:
+    data = files.read(real, limit=limit)
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            text = data.decode(encoding, "replace")
+            return InstructionRead(
+                real,
+                text.encode("utf-8", "replace"),
+                (f"it is {encoding.upper()}, and was read as such",),
+                size=facts.size,
+            )
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if b"\0" in data[:_BINARY_PROBE_BYTES]:
+        return InstructionRead(real, problem="it is a binary file")
+    try:
+        cut = codecs.getincrementaldecoder("utf-8")().decode(data, final=len(data) >= facts.size)
+        return InstructionRead(real, cut.encode(), size=facts.size)
+    except UnicodeDecodeError as error:
+        read = data.decode("utf-8", "replace").encode()
+        return InstructionRead(
+            real,
+            read,
+            (f"it is no UTF-8 (byte {error.start:,}); what could not be read is marked",),
+            size=facts.size,
+        )
+
+
+def find_project_root(files: ReadableFileSystem, folder: Path, markers: Sequence[str]) -> Path:
+    """Return the nearest ancestor (or the folder itself) that holds a marker; the folder itself if
+    none does.
+    """
+    for above in (folder, *folder.parents):
+        for marker in markers:
+            try:
+                if files.facts(above / marker) is not None:
+                    return above
+            except StoreError:
+                continue
+    return folder
+
+
+# A file system that remembers what it was asked for, so that detecting a change costs one stat
+# per name.
+
+
+class WatchedFiles:
+    """Reads like the `ReadableFiles` it wraps, and remembers what existed and what did not."""
+
+    def __init__(self, files: ReadableFileSystem) -> None:
+        self._files = files
+        self._seen: dict[Path, FileInfo | None] = {}
+
+    def has_changed(self) -> bool:
+        """Tell whether any name asked for was replaced, removed or created; a name that can no
+        longer be examined counts as changed.
+        """
+        try:
+            return any(self._files.facts(path) != before for path, before in self._seen.items())
+        except StoreError:
+            return True
+
+    def facts(self, path: Path) -> FileInfo | None:
+        """Same as `ReadableFiles.facts`."""
+        found = self._seen[path] = self._files.facts(path)
+        return found
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """Same as `ReadableFiles.read`."""
+        self.facts(path)
+        return self._files.read(path, limit=limit)
+
+    def resolve(self, path: Path) -> Path:
+        """Same as `ReadableFiles.resolve`."""
+        return self._files.resolve(path)
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
+        """Same as `ReadableFiles.scan`. A name that appears or disappears changes its folder."""
+        found = self._files.scan(folder, limit=limit)
+        for below in {folder, *((folder / name).parent for name, _ in found)}:
+            self.facts(below)
+        return found
+
+
+# Detect what a folder, a machine and a repository report. A failed lookup leaves its value
+# empty.
+
+
+_GIT_TIMEOUT_SECONDS = 2.0
+"""Timeout of one git command; on a slow disk the snapshot is lost, not the session."""
+_GIT_COMMAND = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
+"""Takes no lock that the user's own git would wait for, and starts no program that the repository
+names.
+"""
+_GIT_QUESTIONS: Mapping[str, Sequence[str]] = {
+    "branch": ("rev-parse", "--abbrev-ref", "HEAD"),
+    "main": ("rev-parse", "--abbrev-ref", "origin/HEAD"),
+    "status": ("status", "--short"),
+    "commits": ("log", "--oneline", "-n", "5"),
+    "user": ("config", "user.name"),
+}
+"""The five questions of claude-code.md section 1.2."""
+_ZONEINFO_FOLDER = "zoneinfo/"
+
+
+def detect_environment(
+    folder: Path, clock: Clock, *, git: bool = True, environment: Mapping[str, str] | None = None
+) -> SessionEnvironment:
+    """Detect the environment of a session that begins now in the folder."""
+    known = os.environ if environment is None else environment
+    now = datetime.fromtimestamp(clock.now()).astimezone()
+    inside = any((above / ".git").exists() for above in (folder, *folder.parents))
+    return SessionEnvironment(
+        environments=(
+            CommandEnvironment(folder=str(folder), shell=Path(known.get("SHELL", "")).name),
+        ),
+        date=now.date().isoformat(),
+        timezone=_detect_timezone(known, now),
+        platform=sys.platform,
+        system=f"{platform.system()} {platform.release()}",
+        is_repository=inside,
+        git=read_git_state(folder, known) if inside and git else None,
+    )
+
+
+def _detect_timezone(environment: Mapping[str, str], now: datetime) -> str:
+    named = environment.get("TZ", "").removeprefix(":")
+    if not named:
+        with contextlib.suppress(OSError):
+            _, mark, named = os.path.realpath("/etc/localtime").rpartition(_ZONEINFO_FOLDER)
+            named = named if mark else ""
+    return named or now.tzname() or ""
+
+
+def read_git_state(folder: Path, environment: Mapping[str, str] | None = None) -> GitState | None:
+    """Read a snapshot of the repository with these environment variables; None if git is missing or
+    reports no status.
+
+    The five commands run in parallel.
+    """
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, words in _GIT_QUESTIONS.items():
+            running[name] = subprocess.Popen(
+                [*_GIT_COMMAND, *words],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        said = {name: _read_output(process) for name, process in running.items()}
+    except OSError:
+        return None
+    finally:
+        for process in running.values():
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+    # Without an answer on the status, an empty one would be taken for a clean tree.
+    status = said["status"]
+    if status is None:
+        return None
+    return GitState(
+        branch=said["branch"] or "",
+        main=(said["main"] or "").removeprefix("origin/"),
+        status=status,
+        commits=tuple((said["commits"] or "").splitlines()),
+        user=said["user"] or "",
+    )
+
+
+def _read_output(process: subprocess.Popen[bytes]) -> str | None:
+    """Return what a command printed; None if it failed or took too long."""
+    try:
+        out, _ = process.communicate(timeout=_GIT_TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None
+    return out.decode("utf-8", "replace").rstrip() if process.returncode == 0 else None

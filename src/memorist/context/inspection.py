@@ -1,0 +1,521 @@
+"""Attachments of Claude Code sessions, read as pieces of the context. Pure (CX-9).
+
+Source: claude-code.md sections 1.4 and 12.3 for the records; the kinds are those seen in session
+files of 2.1.97 and later. The file holds the data of an attachment, not the text the client puts
+around it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.compaction.offline import RecordedWindow
+from memorist.context.pieces import ContextPiece, OmittedSource, build_piece
+from memorist.context.tags import (
+    escape_closing_tag,
+    find_row,
+    identify_row,
+    split_by_rows,
+    wrap_in_tag,
+)
+from memorist.core.messages import (
+    RECALL_ID_PREFIX,
+    ROLLOUT_MEMORY_ID_PREFIX,
+    SKILL_ID_PREFIX,
+    WORLD_STATE_ID_PREFIX,
+    Block,
+    Message,
+    Origin,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    WireInfo,
+)
+from memorist.core.tokens import estimate_message_tokens
+from memorist.errors import InputError
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    SessionHead,
+    SideRecord,
+    SkippedLine,
+    TranscriptEntry,
+)
+from memorist.settings import Family
+
+SHOWN_KINDS = {
+    "agent_listing_delta": "agents that can be called, as far as they changed",
+    "already_read_file": "a file that was mentioned and had been read",
+    "auto_mode": "the agent is to go on without asking",
+    "auto_mode_exit": "the agent is to ask again",
+    "budget_usd": "what has been spent of the budget",
+    "compact_file_reference": "a file that was read before the compaction, by its name",
+    "critical_system_reminder": "a reminder of the agent's own definition",
+    "current_session_memory": "the notes of the session",
+    "date_change": "the date changed",
+    "deferred_tools_delta": "tools that are not in the schema, as far as they changed",
+    "diagnostics": "the editor's diagnostics",
+    "directory": "a folder that was mentioned",
+    "dynamic_skill": "skills of a folder in which a file was read",
+    "edited_image_file": "a picture that changed outside the conversation",
+    "edited_text_file": "a file that changed outside the conversation",
+    "file": "a file that was mentioned",
+    "hook_additional_context": "what a hook added",
+    "hook_blocking_error": "a hook stopped what was to be done",
+    "hook_stopped_continuation": "a hook ended the turn",
+    "hook_success": "what a hook said",
+    "invoked_skills": "skills that stood in the context before the compaction",
+    "mcp_instructions_delta": "instructions of tool servers, as far as they changed",
+    "mcp_resource": "a resource of a tool server that was mentioned",
+    "nested_memory": "an instruction file whose folder or scope a read file is of",
+    "opened_file_in_ide": "a file is open in the editor",
+    "output_style": "the style of replies",
+    "pdf_reference": "a document too large to be shown whole",
+    "plan_file_reference": "the plan as it stands",
+    "plan_mode": "the agent is to plan and change nothing",
+    "plan_mode_exit": "planning is over",
+    "plan_mode_reentry": "planning begins again",
+    "relevant_memories": "memories that bear on the prompt",
+    "selected_lines_in_ide": "lines are selected in the editor",
+    "skill_listing": "skills on offer",
+    "task_reminder": "the task list, after turns without it",
+    "task_status": "the state of background work",
+    "teammate_mailbox": "what other agents wrote",
+    "todo_reminder": "the task list, after turns without it",
+    "token_usage": "how full the window is",
+    "total_tokens_reminder": "how full the window is",
+}
+"""Kinds that the model is shown, with the reason for each."""
+
+HIDDEN_KINDS = {
+    "command_permissions": "says which tools a command may use",
+    "hook_cancelled": "tells the user that a hook was stopped",
+    "hook_error_during_execution": "tells the user that a hook failed",
+    "hook_non_blocking_error": "tells the user that a hook failed",
+    "hook_permission_decision": "says what a hook decided about a call",
+    "hook_system_message": "is a hook's word to the user",
+    "max_turns_reached": "tells the host that the session stopped",
+    "prompt_snapshot": "keeps system prompt and tools for a later resumption",
+    "structured_output": "is the reply for the program that asked",
+}
+"""Kinds that the model is not shown, with what they do instead."""
+
+HOOKS_WITH_OUTPUT = frozenset(
+    {"SessionStart", "UserPromptSubmit", "UserPromptExpansion", "SubagentStart", "Setup"}
+)
+"""Events whose successful hooks speak to the model; the output of other hooks is only logged."""
+
+_KIND = "attachment/"
+_DEFERRED_TOOLS_KIND = "deferred_tools_delta"
+_LOCATION_FIELDS = ("displayPath", "filename", "path", "planFilePath", "uri", "name")
+_BODY_FIELDS = (
+    "addedLines", "addedBlocks", "content", "snippet", "text", "memories", "skills", "planContent", "blockingError", "newDate",
+    "message", "prompt", "file",
+)  # fmt: skip
+
+
+class _AttachmentRecord(Struct):
+    uuid: str
+    attachment: dict[str, Any]
+    timestamp: Any = None
+
+
+_decode = msgspec.json.Decoder(_AttachmentRecord).decode
+
+
+MAX_NAMED_LINES = 20
+"""Unreadable lines that are reported individually; our choice."""
+
+
+class AttachmentReader:
+    """Reads entries once and inserts the live attachments of a Claude Code session as messages.
+
+    Counts the attachments that the model is not shown, and remembers the lines that could not be
+    read.
+    """
+
+    def __init__(self) -> None:
+        self._unshown: Counter[tuple[str, str]] = Counter()
+        self._skipped: list[SkippedLine] = []
+
+    def insert_attachments(self, entries: Iterable[TranscriptEntry]) -> Iterator[TranscriptEntry]:
+        """Yield the entries with attachments inserted.
+
+        A compaction that keeps messages also keeps the attachments between them.
+        """
+        ours: list[bool] = []
+        for entry in entries:
+            if isinstance(entry, SideRecord) and entry.kind == "attachment":
+                message = self._read(entry)
+                if message is not None:
+                    ours.append(True)
+                    yield message
+                continue
+            if isinstance(entry, CompactionBoundary):
+                wider, ours = _widen_boundary(entry, ours)
+                yield wider
+                continue
+            if isinstance(entry, Message):
+                ours.append(False)
+            elif isinstance(entry, SkippedLine):
+                self._skipped.append(entry)
+            yield entry
+
+    def left_out(self) -> tuple[OmittedSource, ...]:
+        """Report what was not shown to the model, by kind, and the first of the unreadable lines
+        one by one.
+        """
+        further = len(self._skipped) - MAX_NAMED_LINES
+        return (
+            *(
+                OmittedSource(
+                    f"attachment {kind}", f"{count} of them: it {why}" if count > 1 else f"it {why}"
+                )
+                for (kind, why), count in sorted(self._unshown.items())
+            ),
+            *(
+                OmittedSource(f"line {skip.line}", f"it cannot be used: {skip.why}")
+                for skip in self._skipped[:MAX_NAMED_LINES]
+            ),
+            *(
+                [OmittedSource("further lines", f"{further:,} of them cannot be used")]
+                if further > 0
+                else []
+            ),
+        )
+
+    def _read(self, aside: SideRecord) -> Message | None:
+        try:
+            record = _decode(aside.raw)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        given = record.attachment
+        kind = given.get("type")
+        kind = kind if isinstance(kind, str) and kind else "without a kind"
+        unshown = HIDDEN_KINDS.get(kind, "") or _reason_hidden(kind, given)
+        if unshown:
+            self._unshown[kind, unshown] += 1
+            return None
+        tag = find_row(
+            "available-deferred-tools" if kind == _DEFERRED_TOOLS_KIND else "system-reminder",
+            "file-native",
+        )
+        return Message(
+            id=record.uuid,
+            role="user",
+            blocks=(
+                TextBlock(wrap_in_tag(tag, escape_closing_tag(render_attachment(given), tag))),
+            ),
+            origin=Origin.INJECTED,
+            line=aside.line,
+            wire=WireInfo("claude_code", kind=f"{_KIND}{kind}"),
+        )
+
+
+def _reason_hidden(kind: str, given: dict[str, Any]) -> str:
+    """Return why an attachment of a showable kind is silent this time; empty if it is not."""
+    if kind == "queued_command":
+        return "held no words"
+    if kind == "hook_success" and (
+        given.get("hookEvent") not in HOOKS_WITH_OUTPUT or not _collect_words(given.get("content"))
+    ):
+        return "is what a hook printed for the log"
+    return ""
+
+
+def _widen_boundary(
+    boundary: CompactionBoundary, ours: list[bool]
+) -> tuple[CompactionBoundary, list[bool]]:
+    """Extend the boundary by the attachments between the messages it keeps, and return what is then
+    in the window.
+    """
+    messages = kept = 0
+    while messages < boundary.kept and kept < len(ours):
+        kept += 1
+        messages += not ours[-kept]
+    window = [*(False for _ in boundary.replacement), *(ours[-kept:] if kept else ())]
+    return msgspec.structs.replace(boundary, kept=kept), window
+
+
+def attachment_kind(message: Message) -> str:
+    """Return the kind of attachment a message was; empty for any other message."""
+    found = message.wire.kind if message.wire is not None else ""
+    return found.removeprefix(_KIND) if found.startswith(_KIND) else ""
+
+
+def scaffold_tag_and_reason(kind: str) -> tuple[str, str]:
+    """Return the scaffold tag for a kind of attachment, and the reason for showing it."""
+    tag = "available-deferred-tools" if kind == _DEFERRED_TOOLS_KIND else "system-reminder"
+    reason = SHOWN_KINDS.get(kind)
+    return (
+        tag,
+        f"{reason} (attachment {kind})"
+        if reason
+        else f"attachment {kind}, a kind that is not known here; shown as the file has it",
+    )
+
+
+def render_attachment(attachment: dict[str, Any]) -> str:
+    """Render an attachment: its location and its text, or its data as JSON if it has no text."""
+    words = _collect_words(attachment)
+    removed = attachment.get("removedNames") or attachment.get("removedTypes")
+    gone = (
+        [f"No longer there: {', '.join(each for each in removed if isinstance(each, str))}"]
+        if isinstance(removed, list) and removed
+        else []
+    )
+    if words or gone:
+        return "\n".join([*([words] if words else []), *gone])
+    data = {key: value for key, value in attachment.items() if key != "type"}
+    return json.dumps(data, ensure_ascii=False) if data else ""
+
+
+def _collect_words(value: object, depth: int = 0) -> str:
+    """Collect the text of a value from the fields that hold text; empty if there is none."""
+    if isinstance(value, str):
+        return value.strip("\n")
+    if depth > len(_BODY_FIELDS):
+        return ""
+    if isinstance(value, list):
+        return "\n".join(words for each in value if (words := _collect_words(each, depth + 1)))
+    if not isinstance(value, dict):
+        return ""
+    body = next(
+        (words for key in _BODY_FIELDS if (words := _collect_words(value.get(key), depth + 1))), ""
+    )
+    named = [
+        found for key in _LOCATION_FIELDS if isinstance(found := value.get(key), str) and found
+    ]
+    if not named or named[0] in body.partition("\n")[0]:
+        return body
+    return f"{named[0]}\n{body}" if body else named[0] if depth else ""
+
+
+# A recorded session's context at one of its turns, cut into pieces by the scaffold table.
+
+
+_FAMILIES: dict[str, Family] = {"codex": "rollout", "claude_code": "file-native"}
+_UNTAGGED = {"developer": "developer_instructions", "system": "static"}
+"""What untagged text of these roles is, known by the role alone."""
+
+CONVERSATION_PARTS = {
+    "prompt": "the user said it",
+    "reply": "the model said it",
+    "thinking": "the model thought it",
+    "tool_use": "the model called a tool",
+    "tool_result": "a tool answered",
+    "media": "a picture or document",
+    "unknown": "an item of a kind that is not known here, called by its name",
+}
+"""Parts of the conversation that are not scaffold, with the reason for each."""
+
+OWN_MESSAGE_REASONS = {
+    WORLD_STATE_ID_PREFIX: "memorist told what of the surroundings changed",
+    SKILL_ID_PREFIX: "the body of a skill that was called for",
+    RECALL_ID_PREFIX: "memories that suit the conversation",
+    ROLLOUT_MEMORY_ID_PREFIX: "what past sessions taught",
+}
+"""What memorist adds in a live session, by the prefix of the message ids."""
+
+
+def detect_family(head: SessionHead | None, otherwise: Family) -> Family:
+    """Return the family of a recorded session, by the client that wrote it."""
+    return _FAMILIES.get(head.format, otherwise) if head is not None else otherwise
+
+
+def find_last_model(recorded: RecordedWindow) -> str:
+    """Return the model of the newest reply so far; otherwise what the head names; otherwise
+    empty.
+    """
+    named = next(
+        (message.model for message in reversed(recorded.all_messages) if message.model), None
+    )
+    return named or (recorded.head.model if recorded.head is not None else "")
+
+
+def is_user_turn(message: Message) -> bool:
+    """Tell whether a message begins a turn: the user spoke."""
+    return message.origin is Origin.USER and message.role == "user" and not message.tool_results
+
+
+def find_turn(entries: Iterable[TranscriptEntry], turn: int | None) -> tuple[int, str]:
+    """Find a turn (the last one without a number) and the id of the message it begins with, for
+    `recorded_at`.
+
+    It begins with the user's words, or with the last of what the host adds to them. The id is empty
+    for the last turn, which is shown to the end of the session. Raises InputError if there is no
+    such turn.
+    """
+    count = messages = 0
+    for entry in entries:
+        if isinstance(entry, Message):
+            if count == turn and not _accompanies_prompt(entry):
+                return count, str(messages)
+            messages += 1
+            count += is_user_turn(entry)
+    if turn is not None and count == turn:
+        return count, str(messages)
+    if turn is not None:
+        raise InputError(f"the session has no turn {turn}; it has {count}")
+    return count, ""
+
+
+def _accompanies_prompt(message: Message) -> bool:
+    """Tell whether a message accompanies the prompt before it: host additions such as a skill or an
+    attachment.
+    """
+    return (
+        message.role in {"user", "developer"}
+        and message.origin is Origin.INJECTED
+        and not message.tool_results
+    )
+
+
+def build_recorded_pieces(recorded: RecordedWindow, family: Family) -> tuple[ContextPiece, ...]:
+    """Return every piece of the window at that message, in order: base instructions if the file
+    holds them, scaffold, and conversation.
+    """
+    found: list[ContextPiece] = []
+    if recorded.head is not None and recorded.head.instructions:
+        kind = find_row("base_instructions" if family == "rollout" else "static", family)
+        found.append(
+            build_piece(
+                kind.role,
+                kind.tag,
+                recorded.head.instructions,
+                source="the session's head",
+                why=kind.when,
+            )
+        )
+    for message in recorded.messages:
+        found += _message_pieces(message, family)
+    return tuple(found)
+
+
+def _message_pieces(message: Message, family: Family) -> Iterator[ContextPiece]:
+    source = f"line {message.line}" if message.line else message.id
+    if kind := attachment_kind(message):
+        tag, why = scaffold_tag_and_reason(kind)
+        yield build_piece(message.role, tag, message.text, source=source, why=why)
+        return
+    for block in message.blocks:
+        if isinstance(block, TextBlock):
+            yield from _text_pieces(block, message, family, source)
+        else:
+            tag, text = _describe_block(block)
+            made = build_piece(message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag])
+            yield msgspec.structs.replace(
+                made,
+                tokens=estimate_message_tokens(msgspec.structs.replace(message, blocks=(block,))),
+            )
+
+
+def _text_pieces(
+    block: TextBlock, message: Message, family: Family, source: str
+) -> Iterator[ContextPiece]:
+    if message.role == "assistant":
+        kind = identify_row(block.text, "assistant", family)
+        tag, why = (kind.tag, kind.when) if kind else ("reply", CONVERSATION_PARTS["reply"])
+        yield build_piece("assistant", tag, block.text, source=source, why=why)
+        return
+    ours = next(
+        (why for start, why in OWN_MESSAGE_REASONS.items() if message.id.startswith(start)), ""
+    )
+    for kind, text in split_by_rows(block.text, message.role, family):
+        tag, why = (kind.tag, kind.when) if kind else name_untagged(message, block)
+        yield build_piece(
+            message.role, tag, text, source="memorist" if ours else source, why=ours or why
+        )
+
+
+def name_untagged(message: Message, block: TextBlock) -> tuple[str, str]:
+    """Name a text that no tag identifies."""
+    if message.role in _UNTAGGED:
+        return _UNTAGGED[message.role], "known by its role alone: it has no tag"
+    origin = block.origin or message.origin
+    if origin in {Origin.USER, Origin.TOOL}:
+        return "prompt", CONVERSATION_PARTS["prompt"]
+    return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
+
+
+def conversation_part(block: Block) -> str:
+    """Name a block that is not text, by its key in `CONVERSATION_PARTS`."""
+    return _describe_block(block)[0]
+
+
+def _describe_block(block: Block) -> tuple[str, str]:
+    """Name a block that is not text, and render it."""
+    match block:
+        case ThinkingBlock(text=text):
+            return "thinking", text
+        case RedactedThinkingBlock():
+            return "thinking", "[withheld by the provider]"
+        case ToolUse(name=name, input=given, arguments=arguments):
+            return (
+                "tool_use",
+                f"{name} "
+                f"{arguments if arguments is not None else msgspec.json.encode(given).decode()}",
+            )
+        case ToolResult():
+            return "tool_result", block.text
+        case UnknownBlock(kind=kind):
+            return "unknown", f"[{kind}]"
+        case _:
+            return "media", f"[{type(block).__name__.lower()}]"
+
+
+# Compare two contexts piece by piece: added, gone or unchanged. Pure (CX-9).
+
+
+PieceStatus = Literal["added", "gone", "same"]
+
+
+class PieceChange(Struct, frozen=True):
+    """A piece and its status in the comparison."""
+
+    piece: ContextPiece
+    change: PieceStatus
+
+
+def compare_pieces(
+    before: Sequence[ContextPiece], after: Sequence[ContextPiece]
+) -> tuple[PieceChange, ...]:
+    """List the pieces of both contexts: those of `after` in their order, removed ones where they
+    stood.
+
+    Two pieces are the same if role, tag and text are equal: a compaction that keeps a message under
+    another id keeps the piece. Runs in linear time.
+    """
+    old, new = _match_pieces(before, after), _match_pieces(after, before)
+    found: list[PieceChange] = []
+    at = 0
+    for piece, stays in zip(after, new, strict=True):
+        while at < len(before) and not old[at]:
+            found.append(PieceChange(before[at], "gone"))
+            at += 1
+        found.append(PieceChange(piece, "same" if stays else "added"))
+        at += stays
+    return (*found, *(PieceChange(piece, "gone") for piece in before[at:]))
+
+
+def _match_pieces(pieces: Sequence[ContextPiece], others: Sequence[ContextPiece]) -> list[bool]:
+    """For each piece, tell whether the others hold an equal one that is not matched yet."""
+    left = Counter(map(_identity, others))
+    found = []
+    for piece in pieces:
+        key = _identity(piece)
+        found.append(left[key] > 0)
+        left[key] -= 1
+    return found
+
+
+def _identity(piece: ContextPiece) -> tuple[str, str, str]:
+    return piece.role, piece.tag, piece.text

@@ -1,1 +1,0 @@
-"""The first context as it was sent, saved for the next process."""

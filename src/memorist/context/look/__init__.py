@@ -1,1 +1,0 @@
-"""Detecting the environment: folder, shell, system, date, git."""

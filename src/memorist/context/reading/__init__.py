@@ -1,1 +1,0 @@
-"""Reading one instruction file, with all that can be wrong with it."""

@@ -1,0 +1,462 @@
+"""Wrap a text in its tag, unwrap it, and identify the row of the scaffold table that a text belongs
+to. Pure (CX-1, CX-2).
+
+What counts as typed by the user is decided in `memorist.formats.host_markup` alone; here the pieces
+only get their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from memorist.core.markdown import escape_attribute, find_placeholders, render_template
+from memorist.core.messages import Origin, Role
+from memorist.errors import InputError
+from memorist.formats.host_markup import detect_origin, find_markup_parts, strip_host_markup
+from memorist.settings import Family
+
+# The scaffold table: every tag of both families, as data.
+
+
+RowForm = Literal["part", "whole", "lead", "role", "label"]
+"""How a text is recognised when it is read back: `part` wherever it opens at the start of a line
+and is closed, `whole` if it encloses the whole text, `lead` by its first words, `label` by a tag
+alone in its block, `role` by the role alone.
+"""
+
+
+class ScaffoldRow(Struct, frozen=True, kw_only=True):
+    """One kind of text."""
+
+    tag: str
+    family: Family
+    role: Role
+    when: str
+    """When it appears, in a few words."""
+    opening: str
+    """With `{{names}}` to be filled in; empty if there is no tag."""
+    closing: str
+    form: RowForm
+    origin: Origin = Origin.INJECTED
+    """The origin it gets when it is read back."""
+    apart: bool = False
+    """Whether it gets a message of its own; others share one with neighbours of the same role."""
+
+
+def _plain_row(
+    family: Family,
+    role: Role,
+    tag: str,
+    known: RowForm,
+    when: str,
+    origin: Origin = Origin.INJECTED,
+) -> ScaffoldRow:
+    """Build a row of the plain form: the tag on a line of its own before and after the text."""
+    bare = known == "role"
+    return ScaffoldRow(
+        tag=tag,
+        family=family,
+        role=role,
+        when=when,
+        opening="" if bare else f"<{tag}>\n",
+        closing="" if bare else f"\n</{tag}>",
+        form=known,
+        origin=origin,
+    )
+
+
+def _with_form(row: ScaffoldRow, opening: str, closing: str) -> ScaffoldRow:
+    return structs.replace(row, opening=opening, closing=closing)
+
+
+def _standing_apart(row: ScaffoldRow) -> ScaffoldRow:
+    return structs.replace(row, apart=True)
+
+
+_R: Family = "rollout"
+_F: Family = "file-native"
+
+ROLLOUT_ROWS: tuple[ScaffoldRow, ...] = (
+    _standing_apart(_plain_row(_R, "developer", "base_instructions", "role", "always, first")),
+    _plain_row(_R, "developer", "model_switch", "whole", "the model changed between turns"),
+    _plain_row(_R, "developer", "developer_instructions", "role", "developer instructions are set"),
+    _plain_row(
+        _R, "developer", "memory", "role", "memory is on and there is a summary or an index"
+    ),
+    _plain_row(_R, "developer", "context_window", "whole", "the window has a token budget"),
+    _plain_row(
+        _R,
+        "developer",
+        "personality_spec",
+        "whole",
+        "a personality is set that the model's own instructions lack",
+    ),
+    _plain_row(
+        _R, "developer", "context_window_guidance", "whole", "guidance for the window is set"
+    ),
+    _plain_row(
+        _R, "developer", "realtime_conversation", "whole", "a spoken conversation begins or ends"
+    ),
+    _plain_row(_R, "developer", "skills_instructions", "whole", "there is a skill to offer"),
+    _plain_row(
+        _R,
+        "developer",
+        "permissions instructions",
+        "whole",
+        "always: what needs approval, and the sandbox",
+    ),
+    _plain_row(_R, "developer", "collaboration_mode", "whole", "the mode has a text"),
+    _plain_row(
+        _R, "developer", "environments_instructions", "whole", "there is more than one environment"
+    ),
+    _plain_row(_R, "developer", "apps_instructions", "whole", "there are apps"),
+    _plain_row(_R, "developer", "plugins_instructions", "whole", "there are plugins"),
+    _plain_row(_R, "developer", "tools", "whole", "tools are described in the context"),
+    _plain_row(_R, "developer", "rollout_budget", "whole", "the session has a budget"),
+    _plain_row(_R, "developer", "git_attribution", "whole", "commits are to name the agent"),
+    _standing_apart(
+        _plain_row(_R, "developer", "multi_agent_role", "whole", "the agent is one of several")
+    ),
+    _standing_apart(
+        _plain_row(_R, "developer", "multi_agent_mode", "whole", "agents work together")
+    ),
+    _plain_row(_R, "user", "recommended_plugins", "whole", "plugins are recommended"),
+    _with_form(
+        _plain_row(_R, "user", "external_KEY", "whole", "an extension adds a value"),
+        "<external_{{key}}>\n",
+        "\n</external_{{key}}>",
+    ),
+    _with_form(
+        _plain_row(
+            _R,
+            "user",
+            "AGENTS.md",
+            "lead",
+            "there are instruction files from the project's root to the working folder",
+        ),
+        "# AGENTS.md instructions for {{folder}}\n\n<INSTRUCTIONS>\n",
+        "\n</INSTRUCTIONS>",
+    ),
+    _plain_row(_R, "user", "user_instructions", "part", "older clients: instruction files"),
+    _plain_row(_R, "user", "environment_context", "part", "first turn; later only what changed"),
+    _plain_row(
+        _R, "user", "environments", "whole", "inside environment_context, where there are several"
+    ),
+    _plain_row(_R, "user", "skill", "whole", "a skill is mentioned; after the user's message"),
+    _with_form(
+        _plain_row(
+            _R,
+            "user",
+            "image",
+            "label",
+            "around a picture of the user's message; a local one has a name",
+        ),
+        "<image name={{name}}>",
+        "",
+    ),
+    _with_form(
+        _plain_row(_R, "user", "image end", "label", "after a picture of the user's message"),
+        "</image>",
+        "",
+    ),
+    _plain_row(_R, "user", "user_shell_command", "whole", "the user ran a command"),
+    _plain_row(_R, "user", "turn_aborted", "part", "the user stopped a turn"),
+    _plain_row(
+        _R,
+        "user",
+        "subagent_notification",
+        "part",
+        "a subagent's state changed",
+        Origin.NOTIFICATION,
+    ),
+    _plain_row(
+        _R,
+        "user",
+        "user_action",
+        "whole",
+        "the user did something outside the conversation, such as a review",
+    ),
+    _with_form(
+        _plain_row(
+            _R, "user", "codex_internal_context", "part", "the client steers a goal or a hand-over"
+        ),
+        '<codex_internal_context source="{{source}}">\n',
+        "\n</codex_internal_context>",
+    ),
+    _with_form(
+        _plain_row(_R, "user", "handover", "lead", "after compaction: the summary", Origin.SUMMARY),
+        "Another language model started to solve this problem\n",
+        "",
+    ),
+    _plain_row(_R, "assistant", "proposed_plan", "whole", "plan mode's final answer", Origin.MODEL),
+)
+"""In the order of a first context; then what comes later."""
+
+FILE_NATIVE_ROWS: tuple[ScaffoldRow, ...] = (
+    _plain_row(_F, "system", "static", "role", "always: what is the same for every session"),
+    _with_form(
+        _plain_row(
+            _F, "system", "boundary", "lead", "parts the static from the dynamic part; not sent"
+        ),
+        "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__",
+        "",
+    ),
+    _plain_row(
+        _F, "system", "dynamic", "role", "what is this session's own: memory, language, style"
+    ),
+    _plain_row(_F, "system", "env", "whole", "always: folder, platform, shell, system, model"),
+    _plain_row(_F, "system", "git", "role", "in a repository: a snapshot from the session's start"),
+    _plain_row(
+        _F,
+        "user",
+        "system-reminder",
+        "part",
+        "all that a harness says: instruction files, date, memory, hook text, attachments",
+    ),
+    _plain_row(
+        _F, "user", "available-deferred-tools", "part", "there are tools that are not in the schema"
+    ),
+    _plain_row(
+        _F,
+        "user",
+        "local-command-caveat",
+        "part",
+        "before the output of commands that the user ran",
+    ),
+    _plain_row(_F, "user", "local-command-stdout", "part", "a slash command said something"),
+    _plain_row(_F, "user", "local-command-stderr", "part", "a slash command failed"),
+    _plain_row(_F, "user", "command-name", "lead", "the user gave a slash command", Origin.USER),
+    _plain_row(
+        _F, "user", "command-message", "lead", "with command-name: what is shown of it", Origin.USER
+    ),
+    _plain_row(_F, "user", "command-args", "lead", "with command-name: its arguments", Origin.USER),
+    _plain_row(_F, "user", "bash-input", "whole", "the user ran a shell line", Origin.USER),
+    _plain_row(_F, "user", "bash-stdout", "part", "what that shell line said"),
+    _plain_row(_F, "user", "bash-stderr", "part", "what that shell line said of errors"),
+    _plain_row(
+        _F, "user", "user-memory-input", "whole", "the user wrote a line to remember", Origin.USER
+    ),
+    _plain_row(_F, "user", "ide_opened_file", "part", "a file is open in the editor"),
+    _plain_row(_F, "user", "ide_selection", "part", "lines are selected in the editor"),
+    _plain_row(_F, "user", "ide_diagnostics", "part", "the editor's diagnostics"),
+    _plain_row(_F, "user", "new-diagnostics", "part", "diagnostics that an edit brought"),
+    _plain_row(
+        _F, "user", "session-start-hook", "part", "a hook at the start of a session said something"
+    ),
+    _plain_row(_F, "user", "user-prompt-submit-hook", "part", "a hook on a prompt said something"),
+    _plain_row(_F, "user", "pre-tool-use-hook", "part", "a hook before a tool said something"),
+    _plain_row(_F, "user", "post-tool-use-hook", "part", "a hook after a tool said something"),
+    _plain_row(_F, "user", "stop-hook", "part", "a hook at the end of a turn said something"),
+    _plain_row(_F, "user", "tick", "part", "time passed in proactive mode"),
+    _plain_row(
+        _F, "user", "task-notification", "part", "news of background work", Origin.NOTIFICATION
+    ),
+    _with_form(
+        _plain_row(_F, "user", "teammate-message", "part", "another agent wrote", Origin.AGENT),
+        '<teammate-message teammate_id="{{agent}}">\n',
+        "\n</teammate-message>",
+    ),
+    _with_form(
+        _plain_row(_F, "user", "interruption", "lead", "the user stopped the reply"),
+        "[Request interrupted by user]",
+        "",
+    ),
+    _plain_row(
+        _F,
+        "user",
+        "current_notes_content",
+        "whole",
+        "in the update of session notes: the notes as they are",
+    ),
+    _with_form(
+        _plain_row(
+            _F, "user", "continuation", "lead", "after compaction: the summary", Origin.SUMMARY
+        ),
+        "This session is being continued from a previous conversation\n",
+        "",
+    ),
+    _plain_row(
+        _F,
+        "assistant",
+        "analysis",
+        "whole",
+        "in the answer to a compaction: the draft, dropped",
+        Origin.MODEL,
+    ),
+    _plain_row(
+        _F,
+        "assistant",
+        "summary",
+        "whole",
+        "in the answer to a compaction: the summary",
+        Origin.MODEL,
+    ),
+)
+"""In the order of a first context; then what comes later."""
+
+SCAFFOLD_TABLE: tuple[ScaffoldRow, ...] = (*ROLLOUT_ROWS, *FILE_NATIVE_ROWS)
+
+
+_NAME = re.compile(r"\s*<(/image(?=>)|[a-z_][\w.-]*(?: instructions)?)", re.IGNORECASE)
+_BY_TAG: dict[str, tuple[ScaffoldRow, ...]] = {
+    row.tag.lower(): tuple(
+        other for other in SCAFFOLD_TABLE if other.tag.lower() == row.tag.lower()
+    )
+    for row in SCAFFOLD_TABLE
+}
+_UNTAGGED = tuple(row for row in SCAFFOLD_TABLE if row.opening and not row.opening.startswith("<"))
+_ALIASES = {"/image": "image end"}
+_MAX_LEAD_CHARACTERS = 200
+"""Characters of a text that are searched for the untagged leads."""
+
+
+def find_row(tag: str, family: Family | None = None) -> ScaffoldRow:
+    """Return the row of a tag; without a family, the first of that name.
+
+    Raises InputError, which names the tag.
+    """
+    for found in _BY_TAG.get(tag.lower(), ()):
+        if family is None or found.family == family:
+            return found
+    raise InputError(
+        f"{tag!r} is no tag of the scaffold "
+        f"table{f' of the {family} family' if family else ''}; docs/context.md lists them"
+    )
+
+
+def wrap_in_tag(kind: ScaffoldRow, text: str, values: Mapping[str, str] | None = None) -> str:
+    """Wrap the text in its tag.
+
+    `values` fill the names of the opening (`folder`, `key`, `source` …).
+
+    The text is used as it is: data goes through `safety.data.neutralise` first. Raises
+    SettingsError for a missing value.
+    """
+    plain = {name: _tag_value(value, kind) for name, value in (values or {}).items()}
+    return f"{render_template(kind.opening, plain, strict=True)}{text}{render_template(kind.closing, plain, strict=True)}"
+
+
+def _tag_value(value: str, kind: ScaffoldRow) -> str:
+    """Make a value that cannot end its tag: no line ends, no angle brackets; inside quotes no
+    quotes.
+    """
+    line = " ".join(value.split())
+    return escape_attribute(line) if kind.opening.startswith("<") else line.replace("<", "&lt;")
+
+
+def escape_closing_tag(text: str, kind: ScaffoldRow) -> str:
+    """Return the text so that it cannot end its own tag: the first character of such an end becomes
+    `&lt;`.
+    """
+    closing = kind.closing.strip().partition("{{")[0].rstrip(">")
+    return (
+        re.sub(f"<(?={re.escape(closing[1:])})", "&lt;", text, flags=re.IGNORECASE)
+        if closing.startswith("</")
+        else text
+    )
+
+
+def unwrap_tag(text: str, kind: ScaffoldRow) -> str | None:
+    """Return the content of the tag; None if the text as a whole is not of this row, and for rows
+    without a tag.
+    """
+    found = _row_pattern(kind).fullmatch(text.strip()) if kind.opening else None
+    return found["inner"] if found else None
+
+
+@cache
+def _row_pattern(kind: ScaffoldRow) -> re.Pattern[str]:
+    opening = _loose_pattern(kind.opening, named=True)
+    return re.compile(
+        f"{opening}(?P<inner>.*){_loose_pattern(kind.closing, named=False)}",
+        re.IGNORECASE | re.DOTALL,
+    )
+
+
+def _loose_pattern(form: str, *, named: bool) -> str:
+    """Turn the form into a pattern: any value for a name, further attributes, any white space for a
+    line end.
+    """
+    pattern = ""
+    for piece in re.split(r"(\{\{\w+\}\}|\n+)", form):
+        if piece.startswith("{{"):
+            name = piece.strip("{}")
+            pattern += f"(?P<{name}>[^<>\\n]*?)" if named else f"(?P={name})"
+        else:
+            pattern += r"\s*" if not piece.strip() else re.escape(piece)
+    return pattern
+
+
+def identify_row(text: str, role: Role, family: Family | None = None) -> ScaffoldRow | None:
+    """Return the row of a whole text of this role, or None.
+
+    Rows known by their role alone are never returned.
+    """
+    head = text[:_MAX_LEAD_CHARACTERS].lstrip().lower()
+    for kind in _UNTAGGED:
+        if kind.role == role and head.startswith(_opening_lead(kind)):
+            return kind
+    name = _NAME.match(text)
+    if name is None:
+        return None
+    tag = _ALIASES.get(
+        name[1].lower(),
+        "external_key" if name[1].lower().startswith("external_") else name[1].lower(),
+    )
+    rows = [kind for kind in _BY_TAG.get(tag, ()) if kind.role == role]
+    rows.sort(key=lambda kind: kind.family != family)
+    return next((kind for kind in rows if _is_of_row(kind, text)), None)
+
+
+def _opening_lead(kind: ScaffoldRow) -> str:
+    return kind.opening.partition("{{")[0].partition("\n")[0].strip().lower()
+
+
+def _is_of_row(kind: ScaffoldRow, text: str) -> bool:
+    """Tell whether the text is of this row: labels alone, parts and leads wherever they close,
+    wholes at the end.
+    """
+    closing = kind.closing.strip().lower()
+    folded = text.rstrip().lower()
+    if kind.form == "label":
+        return len(folded) < _MAX_LEAD_CHARACTERS and not strip_host_markup(text)
+    if find_placeholders(kind.closing):
+        return _row_pattern(kind).fullmatch(text.strip()) is not None
+    return closing in folded if kind.form in {"part", "lead"} else folded.endswith(closing)
+
+
+def split_by_rows(
+    text: str, role: Role, family: Family | None = None
+) -> Iterator[tuple[ScaffoldRow | None, str]]:
+    """Split a text into known rows and unknown text, in order and lossless but for white space in
+    between.
+
+    A summary is one piece, whatever it quotes.
+    """
+    if detect_origin(text) is Origin.SUMMARY:
+        yield identify_row(text, role, family), text.strip()
+        return
+    done = 0
+    for part in find_markup_parts(text):
+        yield from _split_known(text[done : part.start], role, family)
+        inner = text[part.start : part.end]
+        yield identify_row(inner, role, family), inner.strip()
+        done = part.end
+    yield from _split_known(text[done:], role, family)
+
+
+def _split_known(
+    text: str, role: Role, family: Family | None
+) -> Iterator[tuple[ScaffoldRow | None, str]]:
+    if text.strip():
+        yield identify_row(text, role, family), text.strip()
+
+
+def required_values(kind: ScaffoldRow) -> frozenset[str]:
+    """Return the names that `wrap_in_tag` needs values for."""
+    return find_placeholders(kind.opening)

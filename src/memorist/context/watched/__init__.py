@@ -1,1 +1,0 @@
-"""Detecting changes of files that were read."""

@@ -1,0 +1,419 @@
+"""Codex's `apply_patch` format: parsing, and computing the changed file. Pure.
+
+    *** Begin Patch
+    *** Update File: PATH     then hunks: `@@` with an optional line to search for, then lines
+                              beginning with a blank (kept), `-` (removed) or `+` (added)
+    *** Add File: PATH        then lines beginning with `+`
+    *** Delete File: PATH     parsed, so that it can be denied by name,
+    *** Move to: PATH         and so is this line after an update
+    *** End Patch
+
+Stricter than Codex in one point: lines are compared exactly, and a hunk without an `@@` line must
+fit in exactly one place. A memory is never changed by a guess.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+
+_BEGIN, _END = "*** Begin Patch", "*** End Patch"
+_UPDATE, _ADD, _DELETE, _MOVE_TO = (
+    "*** Update File: ",
+    "*** Add File: ",
+    "*** Delete File: ",
+    "*** Move to: ",
+)
+_END_OF_FILE = "*** End of File"
+
+
+class PatchHunk(Struct, frozen=True):
+    """Consecutive lines: `old` as they are, `new` as they become; `after` is a line that must stand
+    somewhere before them.
+    """
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    after: str = ""
+    at_end: bool = False
+
+
+class UpdateFilePatch(Struct, frozen=True, tag="update"):
+    """Change a file. `move_to` is its new path, if it is moved."""
+
+    path: str
+    hunks: tuple[PatchHunk, ...]
+    move_to: str | None = None
+
+
+class AddFilePatch(Struct, frozen=True, tag="add"):
+    """Create a file."""
+
+    path: str
+    text: str
+
+
+class DeleteFilePatch(Struct, frozen=True, tag="delete"):
+    """Delete a file."""
+
+    path: str
+
+
+FilePatch = UpdateFilePatch | AddFilePatch | DeleteFilePatch
+
+
+class PatchRejected(Struct, frozen=True):
+    """Why a patch or an edit cannot be applied, in one sentence for the model."""
+
+    why: str
+
+
+def parse_file_patches(text: str) -> tuple[FilePatch, ...] | PatchRejected:
+    """Parse a whole patch, or return what is wrong with it."""
+    lines = text.strip("\n").split("\n")
+    if lines[0].strip() != _BEGIN or lines[-1].strip() != _END:
+        return PatchRejected(
+            f"A patch begins with the line `{_BEGIN}` and ends with the line `{_END}`."
+        )
+    found: list[FilePatch] = []
+    at = 1
+    while at < len(lines) - 1:
+        end = _find_section_end(lines, at + 1)
+        section = _parse_section(lines[at], lines[at + 1 : end])
+        if isinstance(section, PatchRejected):
+            return section
+        found.append(section)
+        at = end
+    return tuple(found) if found else PatchRejected("The patch names no file.")
+
+
+def _find_section_end(lines: list[str], start: int) -> int:
+    for index in range(start, len(lines) - 1):
+        if lines[index].startswith((_UPDATE, _ADD, _DELETE)):
+            return index
+    return len(lines) - 1
+
+
+def _parse_section(head: str, body: list[str]) -> FilePatch | PatchRejected:
+    if head.startswith(_DELETE):
+        return DeleteFilePatch(head[len(_DELETE) :].strip())
+    if head.startswith(_ADD):
+        if any(not line.startswith("+") for line in body):
+            return PatchRejected(
+                f"Every line of a new file begins with `+`: {head[len(_ADD) :].strip()}"
+            )
+        return AddFilePatch(head[len(_ADD) :].strip(), "".join(line[1:] + "\n" for line in body))
+    if not head.startswith(_UPDATE):
+        return PatchRejected(f"Not a line of a patch: {head[:80]}")
+    move_to = None
+    if body and body[0].startswith(_MOVE_TO):
+        move_to, body = body[0][len(_MOVE_TO) :].strip(), body[1:]
+    hunks = _parse_hunks(body)
+    return (
+        hunks
+        if isinstance(hunks, PatchRejected)
+        else UpdateFilePatch(head[len(_UPDATE) :].strip(), hunks, move_to)
+    )
+
+
+def _parse_hunks(body: list[str]) -> tuple[PatchHunk, ...] | PatchRejected:
+    groups: list[tuple[str, list[str]]] = []
+    for line in body:
+        if line == "@@" or line.startswith("@@ "):
+            groups.append((line[3:], []))
+        elif not groups:
+            groups.append(("", [line]))
+        else:
+            groups[-1][1].append(line)
+    hunks = []
+    for after, lines in groups:
+        hunk = _parse_hunk(after, lines)
+        if isinstance(hunk, PatchRejected):
+            return hunk
+        hunks.append(hunk)
+    return tuple(hunks) if hunks else PatchRejected("An update holds no changed line.")
+
+
+def _parse_hunk(after: str, lines: list[str]) -> PatchHunk | PatchRejected:
+    old: list[str] = []
+    new: list[str] = []
+    at_end = bool(lines) and lines[-1].strip() == _END_OF_FILE
+    for line in lines[:-1] if at_end else lines:
+        sign, rest = (line[0], line[1:]) if line else (" ", "")
+        if sign not in " +-":
+            return PatchRejected(f"A line of a hunk begins with a blank, `+` or `-`: {line[:80]}")
+        if sign != "+":
+            old.append(rest)
+        if sign != "-":
+            new.append(rest)
+    if old == new:
+        return PatchRejected("A hunk changes nothing.")
+    return PatchHunk(tuple(old), tuple(new), after, at_end)
+
+
+def apply_hunks(text: str, hunks: tuple[PatchHunk, ...]) -> str | PatchRejected:
+    """The file's text after the hunks, applied in order; or why one of them does not fit. The
+    file's line ends are kept.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.replace("\r\n", "\n").split("\n")
+    ends_with_newline = lines[-1] == ""
+    if ends_with_newline:
+        lines.pop()
+    cursor = 0
+    for hunk in hunks:
+        place = _find_hunk(lines, hunk, cursor)
+        if isinstance(place, PatchRejected):
+            return place
+        lines[place : place + len(hunk.old)] = hunk.new
+        cursor = place + len(hunk.new)
+    return newline.join(lines) + (newline if ends_with_newline and lines else "")
+
+
+def _find_hunk(lines: list[str], hunk: PatchHunk, cursor: int) -> int | PatchRejected:
+    start = cursor
+    if hunk.after:
+        heads = [
+            index
+            for index in range(cursor, len(lines))
+            if lines[index].strip() == hunk.after.strip()
+        ]
+        if not heads:
+            return PatchRejected(f"No line reads: {hunk.after[:120]}")
+        start = heads[0] + 1
+    if not hunk.old:
+        return start if hunk.after else len(lines)
+    size = len(hunk.old)
+    places = [
+        index
+        for index in range(start, len(lines) - size + 1)
+        if tuple(lines[index : index + size]) == hunk.old
+    ]
+    if hunk.at_end:
+        places = [place for place in places if place + size == len(lines)]
+    if not places:
+        return PatchRejected(
+            "These lines do not stand in the file as written: " + " / ".join(hunk.old)[:200]
+        )
+    if len(places) > 1 and not hunk.after:
+        numbers = ", ".join(str(place + 1) for place in places[:10])
+        return PatchRejected(
+            f"These lines stand in the file at more than one place (lines {numbers}): give "
+            f"more lines around them."
+        )
+    return places[0]
+
+
+# Patches in the `apply_patch` form (codex.md section 6), as a tool's input or inside a shell
+# command. Pure.
+
+
+PATCH_LIMIT = 40_000
+"""Characters of a patch that are examined."""
+
+_SIDE_LIMIT = 6_000
+_FILE_HEADER = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
+_MOVE_HEADER = re.compile(r"\*\*\* Move to: (.+)")
+
+
+class FileEdit(Struct, frozen=True):
+    """An edit of one file: `edit`, `write` (the whole text), `add`, `delete` or `move`; the removed
+    and the added text.
+    """
+
+    path: str
+    old: str = ""
+    new: str = ""
+    kind: str = "edit"
+
+
+def parse_patch(patch: str) -> tuple[FileEdit, ...]:
+    """The edits of a patch, file by file; unreadable parts are skipped."""
+    changes: list[FileEdit] = []
+    path, kind = "", "edit"
+    old: list[str] = []
+    new: list[str] = []
+
+    def close() -> None:
+        if path:
+            changes.append(
+                FileEdit(path, "\n".join(old)[:_SIDE_LIMIT], "\n".join(new)[:_SIDE_LIMIT], kind)
+            )
+        old.clear()
+        new.clear()
+
+    for line in patch[:PATCH_LIMIT].split("\n"):
+        header = _FILE_HEADER.match(line)
+        if header:
+            close()
+            path, kind = (
+                header[2].strip(),
+                {"Add": "add", "Delete": "delete"}.get(header[1], "edit"),
+            )
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif line.startswith("-"):
+            old.append(line[1:])
+        elif move := _MOVE_HEADER.match(line):
+            kind = "move"
+            new.append(move[1].strip())
+    close()
+    return tuple(changes)
+
+
+def parse_diff(path: str, diff: str) -> FileEdit:
+    """The removed and added lines of a unified diff, or of search-and-replace blocks, of one file."""
+    old: list[str] = []
+    new: list[str] = []
+    side = ""
+    for line in diff[:PATCH_LIMIT].split("\n"):
+        if line.startswith(("+++", "---", "@@", "<<<<<<<", "=======", ">>>>>>>")):
+            side = (
+                {"<": "-", "=": "+"}.get(line[0], "") if line[:7] in ("<<<<<<<", "=======") else ""
+            )
+        elif line.startswith("+") or side == "+":
+            new.append(line.removeprefix("+"))
+        elif line.startswith("-") or side == "-":
+            old.append(line.removeprefix("-"))
+    return FileEdit(path, "\n".join(old)[:_SIDE_LIMIT], "\n".join(new)[:_SIDE_LIMIT])
+
+
+def find_patch_in_command(command: str) -> tuple[FileEdit, ...]:
+    """The edits of a patch that a command line feeds to `apply_patch`; empty when there is none."""
+    at = command.find("*** Begin Patch")
+    return parse_patch(command[at:]) if at >= 0 and "apply_patch" in command[:at] else ()
+
+
+# Recognize file edits by the shape of a tool's input rather than by the tool's name: a path with
+# an old and a new text, or a whole text. Pure.
+
+
+INPUT_VALUE_LIMIT = 6_000
+"""Characters of one input value that are examined."""
+
+MAX_EDITS = 20
+"""Edits of one call that are examined."""
+
+_PATH_KEYS = (
+    "file_path",
+    "path",
+    "notebook_path",
+    "filePath",
+    "filepath",
+    "target_file",
+    "file",
+    "filename",
+    "relative_path",
+    "absolute_path",
+)
+_OLD_TEXT_KEYS = (
+    "old_string",
+    "old_str",
+    "old",
+    "old_text",
+    "oldText",
+    "oldString",
+    "old_content",
+    "search",
+    "find",
+    "original",
+    "before",
+)
+_NEW_TEXT_KEYS = (
+    "new_string", "new_str", "new", "new_text", "newText", "newString", "new_content", "replace", "replacement", "updated", "after", "new_source",
+    "insert_text",
+)  # fmt: skip
+_WHOLE_TEXT_KEYS = ("content", "contents", "file_text", "text", "code_edit")
+_EDIT_LIST_KEYS = ("edits", "replacements", "changes")
+_DIFF_KEYS = ("diff", "patch")
+_MOVE_KEYS = (
+    ("source", "destination"),
+    ("old_path", "new_path"),
+    ("from_path", "to_path"),
+    ("source_path", "destination_path"),
+)
+
+_DELETE_TOOL = re.compile(r"(?:delete|remove)_?file|^unlink$")
+_TEXT_TAKING_TOOL = re.compile(
+    r"search|find|grep|query|read|view|open|list|lint|check|comment|message|send|post|ask|say|"
+    r"log|review|run|exec|test|valid|parse|format|render|upload",
+)
+"""Tools with such names take a path and a text without writing the text to the file."""
+
+
+def cut_text(value: object) -> str:
+    """The value if it is a string, cut to the limit; else empty."""
+    return value[:INPUT_VALUE_LIMIT] if isinstance(value, str) else ""
+
+
+def find_edited_path(inputs: JsonObject) -> str:
+    """The file that an input names; empty for none."""
+    return next(
+        (path for key in _PATH_KEYS if (path := cut_text(inputs.get(key))) and "\n" not in path), ""
+    )
+
+
+def find_file_edits(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit, ...]:
+    """The edits that a call makes, empty for none. `name` is the tool's, lower case; `path` as
+    returned by `find_edited_path`.
+    """
+    for from_key, to_key in _MOVE_KEYS:
+        if (
+            ("move" in name or "rename" in name)
+            and (source := cut_text(inputs.get(from_key)))
+            and (target := cut_text(inputs.get(to_key)))
+        ):
+            return (FileEdit(source, new=target, kind="move"),)
+    if not path:
+        patch = next(
+            (
+                value
+                for value in inputs.values()
+                if isinstance(value, str) and value.startswith("*** Begin Patch")
+            ),
+            "",
+        )
+        return parse_patch(patch) if patch else ()
+    if _DELETE_TOOL.search(name):
+        return (FileEdit(path, kind="delete"),)
+    many = next((inputs[key] for key in _EDIT_LIST_KEYS if isinstance(inputs.get(key), list)), None)
+    if isinstance(many, list):
+        found = (
+            _parse_replacement(path, each) for each in many[:MAX_EDITS] if isinstance(each, dict)
+        )
+        return tuple(each for each in found if each is not None) or (
+            (FileEdit(path),) if "edit" in name else ()
+        )
+    diff = next((inputs[key] for key in _DIFF_KEYS if isinstance(inputs.get(key), str)), "")
+    if diff:
+        return parse_patch(diff) if "*** Begin Patch" in diff else (parse_diff(path, diff),)
+    return _find_single_edit(name, inputs, path)
+
+
+def _find_single_edit(name: str, inputs: JsonObject, path: str) -> tuple[FileEdit, ...]:
+    edit = _parse_replacement(path, inputs)
+    if edit is not None:
+        return (edit,)
+    whole = next(
+        (inputs[key] for key in _WHOLE_TEXT_KEYS if isinstance(inputs.get(key), str)), None
+    )
+    if whole is not None and not _TEXT_TAKING_TOOL.search(name):
+        return (FileEdit(path, new=whole[:INPUT_VALUE_LIMIT], kind="write"),)
+    return ()
+
+
+def _parse_replacement(path: str, inputs: JsonObject) -> FileEdit | None:
+    """The replacement that an input describes: both sides, or only a new side, which is an
+    insertion.
+    """
+    old = next((inputs[key] for key in _OLD_TEXT_KEYS if isinstance(inputs.get(key), str)), None)
+    new = next((inputs[key] for key in _NEW_TEXT_KEYS if isinstance(inputs.get(key), str)), None)
+    if new is None or (
+        old is None
+        and not ({"insert_line", "line", "new_source", "cell_id", "insert_text"} & inputs.keys())
+    ):
+        return None
+    return FileEdit(path, old=cut_text(old), new=cut_text(new))

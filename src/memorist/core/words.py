@@ -1,0 +1,296 @@
+"""Split text into search words: lower case, stems, identifiers whole and in parts, character pairs
+in unspaced scripts.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from memorist.core.lazy import lazy_pattern
+
+# Stem English words by Porter's algorithm (Program 14(3), 1980), as SQLite's `porter` tokeniser
+# does.
+
+
+STEM_CACHE_SIZE = 65_536
+"""Cached stems: the vocabulary of some ten thousand memories."""
+
+MAX_STEM_LETTERS = 20
+"""Letters beyond which a word is not stemmed: longer ones are joined identifiers, not English."""
+
+_LOWERCASE_WORD = re.compile(r"[a-z]+")
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "logi": "log", "bli": "ble", "alli": "al", "entli": "ent",
+    "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful",
+    "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_STEP_3 = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
+_STEP_4 = (
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ion", "ism", "ate", "iti", "ous", "ive", "ize", "al", "er", "ic", "ou",
+)  # fmt: skip
+
+
+@lru_cache(STEM_CACHE_SIZE)
+def stem_word(word: str) -> str:
+    """Return the stem of a lower-case word.
+
+    A word that is not 3 to `MAX_STEM_LETTERS` plain letters is returned unchanged.
+    """
+    if not 3 <= len(word) <= MAX_STEM_LETTERS or not _LOWERCASE_WORD.fullmatch(word):
+        return word
+    word = _strip_plural(word)
+    word = _strip_past(word)
+    if word.endswith("y") and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replace_suffix(word, _STEP_2)
+    word = _replace_suffix(word, _STEP_3)
+    word = _strip_suffix(word)
+    return _strip_final_letters(word)
+
+
+def _letter_shape(part: str) -> str:
+    """Render the part as consonants and vowels: `toy` is `cvc`; y after a consonant is a vowel."""
+    made = ""
+    for letter in part:
+        vowel = letter in "aeiou" or (letter == "y" and made[-1:] == "c")
+        made += "v" if vowel else "c"
+    return made
+
+
+def _measure(part: str) -> int:
+    """Count how many times vowels are followed by consonants."""
+    return _letter_shape(part).count("vc")
+
+
+def _has_vowel(part: str) -> bool:
+    return "v" in _letter_shape(part)
+
+
+def _ends_in_double_consonant(word: str) -> bool:
+    return len(word) > 1 and word[-1] == word[-2] and _letter_shape(word)[-1] == "c"
+
+
+def _ends_in_short_syllable(word: str) -> bool:
+    """Whether it ends in consonant, vowel, consonant, the last not w, x or y: such a word has lost
+    its e.
+    """
+    return _letter_shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+
+
+def _strip_plural(word: str) -> str:
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _strip_past(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    cut = next((word[: -len(end)] for end in ("ed", "ing") if word.endswith(end)), None)
+    if cut is None or not _has_vowel(cut):
+        return word
+    if cut.endswith(("at", "bl", "iz")):
+        return cut + "e"
+    if _ends_in_double_consonant(cut) and cut[-1] not in "lsz":
+        return cut[:-1]
+    return cut + "e" if _measure(cut) == 1 and _ends_in_short_syllable(cut) else cut
+
+
+def _replace_suffix(word: str, endings: dict[str, str]) -> str:
+    """Replace the longest ending in the table if the rest can stand alone."""
+    for size in range(min(7, len(word)), 2, -1):
+        if (new := endings.get(word[-size:])) is not None:
+            return word[:-size] + new if _measure(word[:-size]) > 0 else word
+    return word
+
+
+def _strip_suffix(word: str) -> str:
+    for end in _STEP_4:
+        if word.endswith(end):
+            cut = word[: -len(end)]
+            fits = _measure(cut) > 1 and (end != "ion" or cut.endswith(("s", "t")))
+            return cut if fits else word
+    return word
+
+
+def _strip_final_letters(word: str) -> str:
+    if word.endswith("e"):
+        cut = word[:-1]
+        size = _measure(cut)
+        if size > 1 or (size == 1 and not _ends_in_short_syllable(cut)):
+            word = cut
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+# English words that the ranker treats specially.
+
+
+_QUERY_STOP_WORD_LIST = (
+    "a about after all also an and any are as at be been before being but by can could d did "
+    "do does doing done down during each for from"
+    " had has have having he her here hers him his how i if in into is it its just ll m many "
+    "may me might mine more most much must my no nor"
+    " not of on or other our ours out over re s shall she should since so some such t than "
+    "that the their theirs them then there these they"
+    " this those to under up us ve very was we were what when where which who whom whose why "
+    "will with would you your yours"
+    " isn didn doesn don wasn weren won wouldn couldn shouldn hasn haven hadn"
+)
+QUERY_STOP_WORDS = frozenset(_QUERY_STOP_WORD_LIST.split())
+"""Words of a query that do not say what it is about."""
+
+_IRREGULAR_FORMS = (
+    "become became|begin began begun|bend bent|bite bit bitten|blow blew blown|break broke "
+    "broken|bring brought|build built|burn burnt|buy bought"
+    "|catch caught|choose chose chosen|come came|creep crept|deal dealt|dig dug|draw drew "
+    "drawn|dream dreamt|drink drank drunk"
+    "|drive drove driven|eat ate eaten|fall fell fallen|feed fed|feel felt|fight fought|find "
+    "found|fly flew flown|forget forgot forgotten"
+    "|forgive forgave forgiven|freeze froze frozen|get got gotten|give gave given|go went "
+    "gone|grow grew grown|hang hung|hear heard"
+    "|hide hid hidden|hold held|keep kept|know knew known|lay laid|lead led|learn learnt|leave "
+    "left|lend lent|lose lost|make made|mean meant"
+    "|meet met|pay paid|ride rode ridden|ring rang rung|rise rose risen|run ran|say said|see "
+    "saw seen|seek sought|sell sold|send sent"
+    "|shake shook shaken|shine shone|shoot shot|sing sang sung|sink sank sunk|sit sat|sleep "
+    "slept|speak spoke spoken|spend spent"
+    "|spring sprang|stand stood|steal stole stolen|stick stuck|strike struck|swear swore "
+    "sworn|sweep swept|swim swam swum|take took taken"
+    "|teach taught|tear tore torn|tell told|think thought|throw threw thrown|understand "
+    "understood|wake woke woken|wear wore worn"
+    "|weave wove woven|win won|write wrote written|rewrite rewrote rewritten|undo undid "
+    "undone|child children kid kids|man men|woman women"
+    "|person people|mouse mice|foot feet|tooth teeth|wife wives|life lives|leaf leaves|knife "
+    "knives|shelf shelves|index indices"
+    "|movie film films|mother mom mum mommy|father dad daddy|photo photos photograph picture "
+    "pictures pic pics|bike bicycle"
+    "|grandmother grandma|grandfather grandpa|tv television|database db|repository repo "
+    "repos|directory dir dirs folder folders"
+    "|configuration config configs|documentation docs|environment env|authentication "
+    "auth|kubernetes k8s|javascript js|typescript ts"
+)
+BASE_FORMS = {
+    form: forms.split()[0] for forms in _IRREGULAR_FORMS.split("|") for form in forms.split()[1:]
+}
+"""Irregular forms and a few everyday synonyms, mapped to the word they count as: no stemmer joins
+`went` to `go`.
+"""
+
+TIME_EXPRESSION = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|recently|since|week(?:end)?s?|"
+    r"months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|january|february|march|april|may|june|july|august|september|october|november|december|"
+    r"\d+)\b",
+    re.IGNORECASE,
+)
+"""A text that places something in time."""
+
+TIME_QUESTION = re.compile(
+    r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:year|month|date|day|time)\b", re.IGNORECASE
+)
+"""A question about time."""
+
+
+MAX_WORD_CHARS = 64
+"""Characters kept of one word: longer ones are hashes and encoded data, which nobody types."""
+
+MAX_TEXT_CHARS = 100_000
+"""Characters read of one text. Up to 4,096 bytes of a memory are shown (RC-4); text far behind them
+cannot be its subject.
+"""
+
+_UNSPACED_SCRIPTS = (
+    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, kana, bopomofo, Chinese characters, Hangul."""
+
+_WORD_RUN = lazy_pattern(rf"([{_UNSPACED_SCRIPTS}]+)|([^\W_]+(?:[_./:\\-]+[^\W_]+)*)")
+_UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED_SCRIPTS}]+")
+_ALPHANUMERIC_RUN = lazy_pattern(r"[^\W_]+")
+_CAMEL_CASE_BREAK = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PATH_SEPARATOR = lazy_pattern(r"[./:\\]+")
+_COMBINING_ACCENT = lazy_pattern("[\u0300-\u036f]")
+
+
+def extract_search_words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield every word of the text, in order, as its search key and as it is spelled."""
+    text = text[:MAX_TEXT_CHARS]
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    for match in _WORD_RUN.finditer(text):
+        unspaced, spaced = match.groups()
+        if unspaced:
+            yield from _character_pairs(unspaced)
+        elif _UNSPACED_RUN.search(spaced):
+            for part in re.split(f"([{_UNSPACED_SCRIPTS}]+)", spaced):
+                yield from (
+                    _character_pairs(part)
+                    if _UNSPACED_RUN.fullmatch(part)
+                    else _identifier_words(part)
+                )
+        else:
+            yield from _identifier_words(spaced)
+
+
+def _character_pairs(run: str) -> Iterator[tuple[str, str]]:
+    """Yield single characters and adjacent pairs: a single one can be searched for, and a pair
+    means more.
+    """
+    for at, character in enumerate(run):
+        yield character, character
+        if at + 1 < len(run):
+            yield run[at : at + 2], run[at : at + 2]
+
+
+@lru_cache(STEM_CACHE_SIZE)
+def _identifier_words(run: str) -> tuple[tuple[str, str], ...]:
+    """Split a word or identifier into its parts and the joined whole, so that `readAll`, `read_all`
+    and `read-all` match.
+    """
+    if run.isalpha() and (run.islower() or run.istitle()):
+        return ((make_search_key(run), run),)
+    found = []
+    segments = [segment for segment in _PATH_SEPARATOR.split(run) if segment]
+    for segment in segments:
+        parts = [
+            part
+            for piece in _ALPHANUMERIC_RUN.findall(segment)
+            for part in _CAMEL_CASE_BREAK.split(piece)
+            if part
+        ]
+        found += [(make_search_key(part), part) for part in parts]
+        if len(parts) > 1:
+            found.append((_join_identifier(segment), segment))
+    if len(segments) > 1:
+        found.append((_join_identifier(run), run))
+    return tuple(found)
+
+
+def make_search_key(word: str) -> str:
+    """Make the search key of one plain word: folded, mapped to its base form if irregular, stemmed."""
+    folded = _fold_word(word)[:MAX_WORD_CHARS]
+    return stem_word(BASE_FORMS.get(folded, folded))
+
+
+def _join_identifier(run: str) -> str:
+    return _fold_word("".join(_ALPHANUMERIC_RUN.findall(run)))[:MAX_WORD_CHARS]
+
+
+def _fold_word(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    return _COMBINING_ACCENT.sub("", unicodedata.normalize("NFD", word.casefold()))

@@ -1,1 +1,0 @@
-"""The lock that decides who may consolidate."""

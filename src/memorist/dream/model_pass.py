@@ -1,0 +1,355 @@
+"""The instruction and material of the dream's fork (DR-3). Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.auto_memory.changes import MemoryChange, find_path_problem
+from memorist.auto_memory.index import INDEX_NAME, USER_TRUST
+from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
+from memorist.auto_memory.write_gate import normalize_for_comparison, split_script_words
+from memorist.core.markdown import render_template
+from memorist.dream.rules import DreamAct, InstructionSource
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.secrets import redact
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.settings import DreamSettings
+
+# Review what a model did to a copy of the folder before any of it is written: what it removed,
+# and whether that exceeds one dream's limit (DR-4). Pure.
+
+
+RETIRED_MARK = re.compile(r"\s*retired:\s*(?P<why>\S[^\n]{0,300})\s*", re.IGNORECASE)
+"""All that a model leaves of a memory which it retires."""
+MAX_RETIRED_SHARE = 5
+"""At most one in this many memories may be retired in one dream."""
+MIN_RETIRED_LIMIT = 3
+"""At least this many may be retired, even in a small folder."""
+
+
+class ModelChanges(Struct, frozen=True, kw_only=True):
+    """The reviewed changes of a model."""
+
+    changes: tuple[MemoryChange, ...] = ()
+    """To be judged by the gate and written; removals come last."""
+    questions: tuple[tuple[MemoryChange, str], ...] = ()
+    """Memories that the user stated and the model wants retired, with its reason: the user
+    decides.
+    """
+    acts: tuple[DreamAct, ...] = ()
+    refused: str = ""
+    """Why none of it is kept; empty if it is acceptable."""
+
+
+def review_model_changes(
+    changed: Mapping[str, tuple[bytes | None, bytes | None]],
+    before: Mapping[str, bytes],
+    settings: DreamSettings,
+) -> ModelChanges:
+    """Sort the differences between the folder (`before`: every memory) and the copy.
+
+    `changed` maps each path to its old and new bytes in the copy.
+    """
+    written: list[MemoryChange] = []
+    gone: list[MemoryChange] = []
+    asked: list[tuple[MemoryChange, str]] = []
+    acts: list[DreamAct] = []
+    for path, (old, new) in sorted(changed.items()):
+        if path == INDEX_NAME or find_path_problem(path, frozenset(before)) or old == new:
+            continue
+        retired = (
+            RETIRED_MARK.fullmatch((new or b"").decode("utf-8", "replace"))
+            if new is not None
+            else None
+        )
+        if new is not None and retired is None:
+            written.append(MemoryChange(path=path, before=old, after=new))
+            acts.append(
+                DreamAct(path=path, did="added" if old is None else "changed", why="by the model")
+            )
+        elif old is not None:
+            why = " ".join(retired["why"].split()) if retired else "it deleted the file"
+            change = MemoryChange(path=path, before=old, after=None)
+            if parse_topic(path, old).provenance.trust in USER_TRUST:
+                asked.append((change, f"the dream would retire it: {why}"))
+            else:
+                gone.append(change)
+                acts.append(DreamAct(path=path, did="retired", why=why))
+    after = _apply_changes(before, (*written, *gone))
+    count = len(gone) + len(asked) + _count_gutted(written, before, _folder_words(after))
+    refused = _find_too_many_retired(count, len(before), settings) or _find_too_many_words_lost(
+        _folder_words(before), _folder_words(after), settings
+    )
+    return (
+        ModelChanges(refused=refused)
+        if refused
+        else ModelChanges(changes=(*written, *gone), questions=tuple(asked), acts=tuple(acts))
+    )
+
+
+def _apply_changes(
+    before: Mapping[str, bytes], changes: Sequence[MemoryChange]
+) -> dict[str, bytes]:
+    """Return the folder as it would be."""
+    after = dict(before)
+    for change in changes:
+        after.pop(change.path, None)
+        if change.after is not None:
+            after[change.path] = change.after
+    return after
+
+
+def _count_gutted(
+    written: Sequence[MemoryChange], before: Mapping[str, bytes], left: frozenset[str]
+) -> int:
+    """Count memories rewritten so that most of their words no longer occur anywhere: as good as
+    retired.
+    """
+    had = [
+        _folder_words({change.path: before[change.path]})
+        for change in written
+        if change.path in before
+    ]
+    return sum(2 * len(words - left) > len(words) for words in had)
+
+
+def max_retired(present: int, settings: DreamSettings) -> int:
+    """Return how many of `present` memories a model may retire in one dream."""
+    return min(settings.retired, max(MIN_RETIRED_LIMIT, present // MAX_RETIRED_SHARE))
+
+
+def _find_too_many_retired(gone: int, present: int, settings: DreamSettings) -> str:
+    most = max_retired(present, settings)
+    return (
+        f"it would take out {gone} of {present} memories, and at most {most} may go in one dream"
+        if gone > most
+        else ""
+    )
+
+
+def _find_too_many_words_lost(
+    had: frozenset[str], left: frozenset[str], settings: DreamSettings
+) -> str:
+    """Return why too many of the folder's words would be lost; a word that occurs elsewhere is not
+    lost. A small folder may lose a few words.
+    """
+    lost = len(had - left)
+    if lost <= max(MIN_RETIRED_LIMIT * 10, int(settings.loss * len(had))):
+        return ""
+    return (
+        f"it would take {lost} of {len(had)} words out of memory, and at most "
+        f"{settings.loss:.0%} may go in one dream"
+    )
+
+
+def _folder_words(folder: Mapping[str, bytes]) -> frozenset[str]:
+    return frozenset(
+        word
+        for path, data in folder.items()
+        for word in split_script_words(normalize_for_comparison(parse_topic(path, data).body))
+    )
+
+
+# Select the user utterances of past sessions that a model is shown: a few per memory, found by
+# its rarest words (DR-3). Pure.
+
+
+MAX_UTTERANCE_CHARACTERS = 300
+"""Characters shown of one utterance."""
+MAX_UTTERANCES_PER_MEMORY = 2
+"""Upper bound of utterances per memory."""
+MAX_UTTERANCES = 40
+"""Upper bound of utterances per dream."""
+MIN_SHARED_WORDS = 2
+"""Words an utterance must share with a memory to match it."""
+_MIN_WORD_CHARACTERS = 4
+
+
+class UserUtterance(Struct, frozen=True, kw_only=True):
+    """Something the user said in a session."""
+
+    session: str
+    message: str
+    text: str
+    at: float
+    """Seconds since the epoch, UTC."""
+
+
+def match_utterances(
+    topics: Sequence[Topic], utterances: Sequence[UserUtterance]
+) -> tuple[tuple[UserUtterance, str], ...]:
+    """Return the utterances that match memories, best first and without duplicates, each with the
+    path of its memory.
+    """
+    told = [frozenset(_significant_words(saying.text)) for saying in utterances]
+    frequent = Counter(word for each in told for word in each)
+    weight = {word: math.log(1 + len(told) / count) for word, count in frequent.items()}
+    places: dict[str, list[int]] = {}
+    for number, each in enumerate(told):
+        for word in each:
+            places.setdefault(word, []).append(number)
+    ranked: list[tuple[float, int, str]] = []
+    for topic in topics:
+        mine = (
+            frozenset(_significant_words(f"{topic.name} {topic.description} {topic.body}"))
+            & weight.keys()
+        )
+        shared: Counter[int] = Counter(number for word in mine for number in places[word])
+        near = [number for number, count in shared.items() if count >= MIN_SHARED_WORDS]
+        scores = sorted(
+            ((_score(mine & told[number], weight), number) for number in near), reverse=True
+        )
+        ranked += [
+            (score, number, topic.path) for score, number in scores[:MAX_UTTERANCES_PER_MEMORY]
+        ]
+    chosen: dict[int, str] = {}
+    for _, number, path in sorted(ranked, key=lambda row: (-row[0], row[1], row[2])):
+        if len(chosen) < MAX_UTTERANCES:
+            chosen.setdefault(number, path)
+    return tuple((utterances[number], path) for number, path in chosen.items())
+
+
+def _score(shared: frozenset[str], weight: Mapping[str, float]) -> float:
+    return sum(weight[word] for word in shared)
+
+
+def _significant_words(text: str) -> list[str]:
+    return [
+        word[:6]
+        for word in split_script_words(normalize_for_comparison(text))
+        if len(word) >= _MIN_WORD_CHARACTERS
+    ]
+
+
+_MATERIAL_TAGS = ("memory", "index", "log", "saying", "instruction-file", "memorist-fork")
+
+
+class DreamMaterial(Struct, frozen=True, kw_only=True):
+    """Everything a dream may be made from, most informative first."""
+
+    folder: Path
+    index: str
+    topics: tuple[Topic, ...]
+    """Memories that a model may be shown, most important first."""
+    logs: tuple[tuple[str, str], ...] = ()
+    """Day and text of the daily logs, newest first."""
+    utterances: tuple[tuple[UserUtterance, str], ...] = ()
+    instructions: tuple[InstructionSource, ...] = ()
+
+
+class FittedMaterial(Struct, frozen=True, kw_only=True):
+    """The material that fits."""
+
+    text: str
+    paths: tuple[str, ...]
+    """The memories that are shown whole."""
+    utterances: tuple[UserUtterance, ...]
+    left_out: int
+    """Memories that did not fit."""
+
+
+def fit_material(material: DreamMaterial, *, limit: int) -> FittedMaterial:
+    """Render the material in at most about `limit` characters.
+
+    Of what does not fit, memories are dropped last.
+    """
+    memories, paths = _select_fitting(
+        [(topic.path, _render_memory(material.folder, topic)) for topic in material.topics],
+        limit * 7 // 10,
+    )
+    room = limit - sum(map(len, memories))
+    logs, _ = _select_fitting(
+        [(day, f'<log day="{day}">\n{_escape_data(text)}\n</log>') for day, text in material.logs],
+        room // 3,
+    )
+    room -= sum(map(len, logs))
+    said, heard = _select_fitting(
+        [
+            (str(number), _render_utterance(*each))
+            for number, each in enumerate(material.utterances)
+        ],
+        room // 2,
+    )
+    files, _ = _select_fitting(
+        [(file.path, _render_instructions(file)) for file in material.instructions],
+        room - sum(map(len, said)),
+    )
+    index = f"<index>\n{_escape_data(material.index.strip()) or '(empty)'}\n</index>"
+    return FittedMaterial(
+        text="\n\n".join((index, *memories, *logs, *said, *files)),
+        paths=paths,
+        utterances=tuple(material.utterances[int(number)][0] for number in heard),
+        left_out=len(material.topics) - len(paths),
+    )
+
+
+def _select_fitting(
+    parts: Sequence[tuple[str, str]], room: int
+) -> tuple[list[str], tuple[str, ...]]:
+    """Select the parts that fit, in order; a part that is too large is skipped in favour of the
+    next.
+    """
+    texts: list[str] = []
+    names: list[str] = []
+    for name, text in parts:
+        if len(text) <= room:
+            texts.append(text)
+            names.append(name)
+            room -= len(text)
+    return texts, tuple(names)
+
+
+def _render_memory(folder: Path, topic: Topic) -> str:
+    return (
+        f"<memory "
+        f'path="{strip_hidden_characters(str(folder / topic.path))}">\n{_escape_data(topic.text().rstrip())}\n</memory>'
+    )
+
+
+def _render_utterance(saying: UserUtterance, path: str) -> str:
+    text = (
+        saying.text
+        if len(saying.text) <= MAX_UTTERANCE_CHARACTERS
+        else saying.text[:MAX_UTTERANCE_CHARACTERS].rstrip() + " …"
+    )
+    return (
+        f'<saying memory="{path}" '
+        f'day="{format_utc_timestamp(saying.at)[:10]}">\n{_escape_data(text)}\n</saying>'
+    )
+
+
+def _render_instructions(file: InstructionSource) -> str:
+    return (
+        f'<instruction-file path="{strip_hidden_characters(file.path)}" '
+        f'changed="{format_utc_timestamp(file.at)[:10]}">\n{_escape_data(file.text.strip())}\n</'
+        f"instruction-file>"
+    )
+
+
+def _escape_data(text: str) -> str:
+    return neutralize_markup(
+        strip_hidden_characters(redact(text.encode("utf-8", "replace").decode()).text),
+        _MATERIAL_TAGS,
+    )
+
+
+def build_dream_task(text: str, folder: Path, *, now: float, max_retired: int) -> str:
+    """Render the instruction."""
+    return (
+        render_template(
+            text,
+            {
+                "folder": str(folder),
+                "today": format_utc_timestamp(now)[:10],
+                "retired": str(max_retired),
+            },
+            strict=True,
+        ).strip()
+        + "\n"
+    )

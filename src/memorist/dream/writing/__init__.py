@@ -1,1 +1,0 @@
-"""Writing the result of a dream."""

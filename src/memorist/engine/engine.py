@@ -1,0 +1,415 @@
+"""The engine: what a host calls. `Memorist` is opened once per process, `Session` once per
+conversation.
+
+    open(session)      reads what is on disk and continues where a former process stopped
+    prepare(request)   before a model call; returns the request to send
+    observe(reply)     after a model call; may start an update of the notes in the background
+    on_file_read(path) a file was read into the conversation
+    end_turn()         the reply had no tool calls
+    summarise()        update the notes now
+    close()            wait for background work, within a bound
+
+`prepare` and `observe` take the host's own wire format. Only `summarise` and `close` keep the host
+waiting for a model.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from msgspec.structs import replace
+
+from memorist.auto_memory.location import locate_memory
+from memorist.auto_memory.memory import AutoMemory, open_memory
+from memorist.budget.governor import record_rate_limits
+from memorist.config import apply_project_settings, load_settings
+from memorist.context.assembly import ContextDependencies
+from memorist.context.environment import HostContext
+from memorist.core.lazy import LruCache
+from memorist.engine.context_assembly import AssemblyDependencies, ContextExtension
+from memorist.engine.extensions import SessionExtensions
+from memorist.engine.memory_extension import SessionDependencies, SessionIdentity
+from memorist.engine.recorded_session import ObservedSession, ReplayedSession
+from memorist.engine.rollout_memory import RolloutMemoryDependencies, RolloutMemoryExtension
+from memorist.engine.session import Session
+from memorist.engine.session_log import SessionLog
+from memorist.engine.worker_process import has_exited, start_worker
+from memorist.errors import UsageError
+from memorist.events import EventListener
+from memorist.flags.flags import Flags, FlagSource, open_flags_file
+from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
+from memorist.models.registry import open_model
+from memorist.ports import Clock, FileSystem, Model
+from memorist.session_memory.notes import load_notes_prompts
+from memorist.session_memory.trigger import HostInfo
+from memorist.settings import Settings
+from memorist.skills.discovery import SkillDiscovery, find_skill_locations
+from memorist.store.database import open_database
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, MemoryLayout, SessionLayout
+from memorist.store.state import StateDatabase, open_state
+from memorist.system import SystemClock
+from memorist.team.location import open_remote, read_remote_location
+from memorist.team.sync import TeamSync
+from memorist.team.watcher import TeamWatcher
+
+FLAGS_WAIT_SECONDS = 2.0
+"""Longest wait of a replay for the feature flags, in seconds, so that its first messages are judged
+like its last.
+
+Our choice; a live session never waits.
+"""
+
+
+class Memorist:
+    """The engine of one process. Holds no conversation itself; any number of sessions may be open
+    at once.
+
+    Args:
+        model: a model string, an object that satisfies `memorist.ports.Model`, or None for the
+            settings' model.
+        home: folder of all data; None for the settings' home.
+        settings: all settings; None reads the user's file and the environment, and for each session
+            its project's file.
+        flags: source of feature flags (`memorist.flags.flags.Source`); None for the file that the
+            settings name.
+        clock, files: clock and file system, for tests and unusual hosts.
+
+    Raises SettingsError for settings that cannot be used, ModelNameError for a model string that
+    cannot be understood.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str | Model | None = None,
+        home: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+        flags: FlagSource | None = None,
+        clock: Clock | None = None,
+        files: FileSystem | None = None,
+    ) -> None:
+        self.environment: Mapping[str, str] = os.environ
+        """Where sessions find the folders of a user's skills (`HOME`) and a team's token; each
+        tenant has its own.
+        """
+        self.starts_workers = True
+        """Whether opening a session starts a worker process for due work on past sessions;
+        `memorist worker` does that work too.
+        """
+        where = None if home is None else Path(home).expanduser().absolute()
+        self._reads_project_settings = settings is None
+        found = settings or load_settings(os.environ, home=where).settings
+        self.settings = found if where is None else replace(found, home=str(where))
+        self.layout = Layout(Path(self.settings.home).expanduser().absolute())
+        self._clock = clock or SystemClock()
+        self._files = files or DiskFiles()
+        source = open_flags_file(self.settings.flags) if flags is None else flags
+        self._model, self._owns_model = self._open_model(model)
+        subscribe_to_rate_limits(self._model, self._on_rate_limits)
+        self.flags = Flags(source, refresh_seconds=self.settings.flags.refresh_seconds)
+        """Feature flags as last looked up.
+
+        `flags.refresh()` looks them up at once, in the background.
+        """
+        self._database: sqlite3.Connection | None = None
+        self._sessions: set[Session | ReplayedSession | ObservedSession] = set()
+        self._open_memories = LruCache(AutoMemory.close)
+        self._skill_searches: LruCache[SkillDiscovery] = LruCache()
+        self._state: StateDatabase | None = None
+        self._worker_process: int | None = None
+        """Process id of the last started worker."""
+
+    def _open_model(self, model: str | Model | None) -> tuple[Model | None, bool]:
+        if model is None or isinstance(model, str):
+            return open_model(
+                model or self.settings.model, self.settings.models, clock=self._clock
+            ), True
+        return model, False
+
+    def _on_rate_limits(self, limits: RateLimitReport) -> None:
+        """Store rate limits that a provider reported: all processes of this home hold back
+        background work by them.
+        """
+        if self._database is not None:
+            record_rate_limits(
+                self._database, limits, now=self._clock.now(), settings=self.settings.spend
+            )
+
+    @property
+    def open_sessions(self) -> int:
+        """Number of open sessions."""
+        return len(self._sessions)
+
+    async def open(
+        self,
+        session: str,
+        *,
+        project: str = "",
+        format: str = "anthropic",
+        host: HostInfo | None = None,
+        folder: Path | None = None,
+        listener: EventListener | None = None,
+    ) -> Session:
+        """Open a session by its id, new or known.
+
+        Args:
+            session: any text that names it; the same text finds it again.
+            project: root folder of the project; separates projects on disk.
+            format: wire format of `prepare` and `observe`: `anthropic`, `openai_responses` or
+                `openai_chat`.
+            host: what the host says of itself; decides whether notes are kept.
+            folder: where to put the session's files instead of in the home folder.
+            listener: called with every event.
+
+        Raises StoreError when the folder cannot be written or another process has the session open;
+        SettingsError for a project's settings file that cannot be used.
+        """
+        journal = self._open_log(session, project, format, host or HostInfo(), folder, listener)
+        beside, _ = self._open_extensions(journal, host or HostInfo())
+        self._sessions.add(opened := Session(journal, beside, self._sessions.discard))
+        return opened
+
+    def observe_session(
+        self,
+        session: str,
+        *,
+        project: str = "",
+        format: str = "anthropic",
+        listener: EventListener | None = None,
+    ) -> ObservedSession:
+        """Open a live session of an agent that memorist observes through the agent's own records,
+        as hooks do.
+
+        Raises as `open` does.
+        """
+        journal = self._open_log(session, project, format, HostInfo(), None, listener)
+        self._sessions.add(
+            opened := ObservedSession(
+                journal,
+                *self._open_extensions(journal, HostInfo()),
+                on_close=self._sessions.discard,
+            )
+        )
+        return opened
+
+    def _open_extensions(
+        self, log: SessionLog, host: HostInfo
+    ) -> tuple[SessionExtensions, RolloutMemoryExtension | None]:
+        """Open the extensions of a live session and start their due work."""
+        log.memory_extension.begin()
+        past = None
+        if self.settings.uses_rollouts and not host.remote:
+            past = self._open_rollout_memory(log)
+            if self.starts_workers and (
+                self._worker_process is None or has_exited(self._worker_process)
+            ):
+                self._worker_process = start_worker(
+                    self.settings,
+                    files=self._files,
+                    clock=self._clock,
+                    environment=self.environment,
+                )
+        return SessionExtensions(
+            log, lambda context: self._open_context_extension(log, context), past
+        ), past
+
+    def _open_rollout_memory(self, log: SessionLog) -> RolloutMemoryExtension:
+        means = RolloutMemoryDependencies(
+            session=log.identity.id,
+            project=log.identity.project,
+            family="rollout" if log.identity.format == "openai_responses" else "file-native",
+            layout=self.layout,
+            files=self._files,
+            clock=self._clock,
+            settings=self.settings.rollouts,
+            open_state=self._open_rollout_state,
+        )
+        return RolloutMemoryExtension(means)
+
+    def _open_rollout_state(self) -> StateDatabase:
+        if self._state is None:
+            self._state = open_state(self.settings.state, self.layout.database)
+        return self._state
+
+    def _open_context_extension(self, log: SessionLog, context: HostContext) -> ContextExtension:
+        means = AssemblyDependencies(
+            format=log.identity.format,
+            context_dependencies=ContextDependencies(
+                files=self._files,
+                clock=self._clock,
+                settings=self.settings.context,
+                environment=self.environment,
+            ),
+            files=self._files,
+            layout=log.layout,
+            skills_settings=self.settings.skills,
+            skill_search=self.skills,
+            index_message=log.memory_extension.index_message,
+            record_world=log.add_entry,
+            open_calls=lambda: [call.id for call in log.tracker.open_calls.calls],
+            on_skill_shown=log.invoked_skills.on_message,
+        )
+        return ContextExtension(context, means)
+
+    def skills(self, folder: str) -> SkillDiscovery:
+        """The skill search of a working folder; what it has read is kept for the next session
+        there.
+        """
+        places = find_skill_locations(Path(folder), self.environment, self.settings.home)
+        return self._skill_searches.get_or_create(
+            folder, lambda: SkillDiscovery(places, self.settings.skills)
+        )
+
+    def replay_session(
+        self,
+        session: str,
+        *,
+        project: str = "",
+        folder: Path | None = None,
+        listener: EventListener | None = None,
+    ) -> ReplayedSession:
+        """Open a session that is fed from a recording, as `memorist replay` does.
+
+        Raises as `open` does.
+        """
+        self.flags.wait(FLAGS_WAIT_SECONDS)
+        played = ReplayedSession(
+            self._open_log(session, project, "anthropic", HostInfo(), folder, listener),
+            self._sessions.discard,
+        )
+        self._sessions.add(played)
+        return played
+
+    def _open_log(
+        self,
+        session: str,
+        project: str,
+        format: str,
+        host: HostInfo,
+        folder: Path | None,
+        listener: EventListener | None,
+    ) -> SessionLog:
+        if not session:
+            raise UsageError("a session needs an id; any text that is not empty will do")
+        where = (
+            SessionLayout(folder) if folder is not None else self.layout.session(project, session)
+        )
+        world = SessionDependencies(
+            clock=self._clock,
+            files=self._files,
+            database=self.database(),
+            model=self._model,
+            settings=apply_project_settings(self.settings, os.environ, project)
+            if self._reads_project_settings
+            else self.settings,
+            flags=self.flags,
+            auto_memory=self._memory_for(project, host),
+            open_team_watcher=lambda tell: self._open_team_watcher(project, host, tell),
+            listener=listener,
+        )
+        named = SessionIdentity(id=session, project=project, format=format)
+        return SessionLog(
+            named,
+            host,
+            load_notes_prompts(self._files, self.layout),
+            layout=where,
+            dependencies=world,
+        )
+
+    def database(self) -> sqlite3.Connection:
+        """The state database, opened on first use. Raises StoreError."""
+        if self._database is None:
+            self._database = open_database(self.layout.database)
+        return self._database
+
+    def _memory_for(self, project: str, host: HostInfo) -> AutoMemory | None:
+        """The memory of a session's project; None without a project, and on a machine whose disk is
+        not persistent.
+        """
+        return (
+            self.memory(project)
+            if project and self.settings.uses_auto_memory and not host.remote
+            else None
+        )
+
+    def memory(self, project: str) -> AutoMemory:
+        """The memory of a project, by any folder of its repository.
+
+        Raises SettingsError for an unsafe `auto_memory.directory`.
+        """
+        where = locate_memory(self.layout, project, self.settings.auto_memory)
+        return self._open_memories.get_or_create(
+            str(where.folder), lambda: self._open_memory(where, project)
+        )
+
+    def _open_memory(self, layout: MemoryLayout, project: str) -> AutoMemory:
+        settings = self.settings.auto_memory
+        return open_memory(
+            layout,
+            project,
+            files=self._files,
+            clock=self._clock,
+            settings=settings,
+            database=self.database,
+        )
+
+    def _open_team_watcher(
+        self, project: str, host: HostInfo, tell: EventListener
+    ) -> TeamWatcher | None:
+        """The watcher that syncs the team's memories of a project; None when that is off, or no
+        location is configured.
+        """
+        memory = self._memory_for(project, host) if self.settings.team.enabled else None
+        place = (
+            None
+            if memory is None
+            else read_remote_location(self._files, memory.layout.team, self.settings.team)
+        )
+        if memory is None or place is None:
+            return None
+
+        def opening() -> tuple[TeamSync, Callable[[], None]]:
+            remote = open_remote(
+                memory.layout.team, place, Path(project), self.settings.team, self.environment
+            )
+            own = memory.clone_for_thread()
+            return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
+
+        return TeamWatcher(opening, files=self._files, settings=self.settings.team, tell=tell)
+
+    async def close(self) -> None:
+        """Close every open session, the flags and the model. May be called twice."""
+        for session in list(self._sessions):
+            await session.close()
+        self._sessions.clear()
+        for memory in self._open_memories:
+            memory.close()
+        self._open_memories.clear()
+        self.flags.close()
+        if self._model is not None and self._owns_model:
+            await self._model.close()
+        if self._state is not None:
+            self._state.close()
+            self._state = None
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+        if self._worker_process is not None:
+            has_exited(self._worker_process)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

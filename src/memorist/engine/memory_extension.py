@@ -1,0 +1,347 @@
+"""Auto memory within one session: what it extracts for later sessions, and what it recalls from
+earlier ones.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.extraction import ExtractionDependencies, MemoryExtraction
+from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.write_gate import extract_user_text
+from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin
+from memorist.engine.request_view import RequestView
+from memorist.errors import StoreError
+from memorist.events import Event, EventListener
+from memorist.flags.flags import Flags
+from memorist.forks.spec import Governor, ParentCall, Receipt
+from memorist.magic_docs.header import ConversationReader
+from memorist.ports import Clock, FileSystem, Model
+from memorist.recall.recall import MemoryRecall, RecallDependencies
+from memorist.recall.relevance import list_tools_used
+from memorist.recall.search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
+from memorist.settings import Settings
+from memorist.store.layout import SessionLayout
+from memorist.store.sessions import record_uses
+from memorist.team.watcher import TeamWatcher
+
+MAX_SCAN_WAIT_SECONDS = 60.0
+"""Longest wait at close, in seconds, for the initial scan when a memory is still to be written
+after it (AM-9's bound for every drain). After it the memory is written without the scan.
+"""
+
+
+class RecalledText(Struct, frozen=True):
+    """A recalled text that was shown, or in a replay would have been shown, at one message."""
+
+    message: str
+    """Id of the message that the text was recalled for."""
+    text: str
+
+
+class MemoryExtension:
+    """Extraction and recall of one session.
+
+    Either may be missing; without both, every method does nothing.
+    """
+
+    def __init__(
+        self,
+        extraction: MemoryExtraction | None = None,
+        recall: MemoryRecall | None = None,
+        initial_scan: InitialScan | None = None,
+        team_watcher: TeamWatcher | None = None,
+    ) -> None:
+        self.extraction = extraction
+        self.recall = recall
+        self._initial_scan = initial_scan
+        self._team_watcher = team_watcher
+        self.conversation_reader = ConversationReader()
+        """Follows the conversation for Magic Docs."""
+        self._pending_query: Message | None = None
+        """The user's last message, until recall was started for it."""
+        self._index_failed = False
+        """Whether the index could not be read the last time it was due."""
+        self._turn_messages: list[Message] = []
+        """Messages since the user's last one."""
+        self._history_replaced = False
+
+    def begin(self) -> None:
+        """Start the background work of a live session: the initial scan of the memory folder, and
+        the watcher of the team's memories.
+        """
+        if self._initial_scan is not None:
+            self._initial_scan.start()
+        if self._team_watcher is not None:
+            self._team_watcher.start()
+
+    @property
+    def _is_scanned(self) -> bool:
+        return self._initial_scan is None or self._initial_scan.is_done
+
+    async def wait_for_scan(self) -> None:
+        """Wait briefly for the initial scan.
+
+        A request that comes before its end shows nothing of the folder; a later one does.
+        """
+        if self._initial_scan is not None and not self._initial_scan.is_done:
+            await self._initial_scan.wait(SCAN_WAIT_SECONDS)
+
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
+        """Follow one message. `replayed` marks a message that a former process had seen already."""
+        if message.origin is Origin.USER and not message.tool_results:
+            self._turn_messages.clear()
+        self._turn_messages.append(message)
+        self.conversation_reader.on_message(message)
+        if self.extraction is not None:
+            self._on_written(
+                self.extraction.on_message(
+                    message, replayed=replayed, deferred=not self._is_scanned
+                )
+            )
+        if self.recall is not None and not replayed:
+            self.recall.on_message(message)
+
+    def _on_written(self, written: WriteResult | None) -> None:
+        if written is not None and self.recall is not None:
+            self.recall.on_memories_written(written.paths)
+
+    def _apply_pending_statements(self) -> None:
+        """Write the memories that the user asked for while the initial scan was running."""
+        if self.extraction is not None and self._is_scanned:
+            self._on_written(self.extraction.apply_statements())
+
+    def on_history_replaced(self) -> None:
+        """Note that the conversation was compacted, or rewritten by the host."""
+        self._history_replaced = True
+        if self.recall is not None:
+            self.recall.on_history_replaced()
+
+    def on_resume(self, view: RequestView) -> None:
+        """Restore what a former process had shown, from the messages that are still in the view."""
+        if self.recall is not None and (shown := view.injected_texts(RECALL_ID_PREFIX)):
+            self.recall.restore(shown)
+
+    def before_request(self, view: RequestView, messages: Sequence[Message]) -> None:
+        """Show the index, and start recall for the user's newest message.
+
+        A disk error skips this and never stops a request.
+        """
+        self._apply_pending_statements()
+        if self.recall is None:
+            return
+        asked = _last_user_message(messages)
+        self._pending_query = asked or self._pending_query
+        if self._is_scanned:
+            with self.recall.scan_once():
+                self._show_index(view, self.recall, retry=asked is not None)
+                self._start_recall(self.recall)
+        if view.accepts_messages:
+            for message in self.recall.take_ready_messages():
+                view.insert(message)
+
+    def index_message(self) -> Message | None:
+        """The index as a message, for a context that has a place for it; the index then counts as
+        shown.
+
+        None while the folder is being scanned and on a disk error; it is then shown by itself
+        later.
+        """
+        return (
+            None
+            if self.recall is None or not self._is_scanned
+            else self._load_index_message(self.recall)
+        )
+
+    def _load_index_message(self, recall: MemoryRecall) -> Message | None:
+        self._index_failed = True
+        with contextlib.suppress(StoreError):
+            opening = recall.take_index_message()
+            self._index_failed = False
+            return opening
+        return None
+
+    def _show_index(self, view: RequestView, recall: MemoryRecall, *, retry: bool) -> None:
+        """Show the index where it is due. `retry` allows another attempt after a disk error."""
+        if not recall.is_index_due or (self._index_failed and not retry):
+            return
+        # Insert at the front only while nothing there is in the provider's cache: before the first
+        # reply and after a compaction. At any other time that would break the cached prefix.
+        first = self._history_replaced or not view.has_model_reply
+        if not (first or view.accepts_messages):
+            return
+        opening = self._load_index_message(recall)
+        if opening is None:
+            return
+        if first:
+            view.insert_at_start(opening)
+        else:
+            view.insert(opening)
+        self._history_replaced = False
+
+    def _start_recall(self, recall: MemoryRecall) -> None:
+        asked, self._pending_query = self._pending_query, None
+        if asked is not None:
+            with contextlib.suppress(StoreError):
+                recall.begin_turn(
+                    extract_user_text(asked), asked.id, list_tools_used(self._turn_messages)
+                )
+
+    def replay_recall(self, message: Message) -> list[RecalledText]:
+        """Return what a live session would have been shown before this message is answered.
+
+        For replays.
+        """
+        if self.recall is None:
+            return []
+        found = []
+        self._pending_query = _last_user_message([message])
+        with self.recall.scan_once():
+            with contextlib.suppress(StoreError):
+                opening = self.recall.take_index_message()
+                if opening is not None:
+                    found.append(RecalledText(message.id, opening.text))
+            self._start_recall(self.recall)
+        return found + [
+            RecalledText(message.id, shown.text) for shown in self.recall.take_ready_messages()
+        ]
+
+    async def recall_texts(self, query: str, message_id: str) -> list[str]:
+        """Recall for an agent that manages its own context: the texts that are relevant to the
+        query and not shown yet.
+
+        Waits for a selecting model.
+        """
+        if self.recall is None or not self._is_scanned:
+            return []
+        with self.recall.scan_once(), contextlib.suppress(StoreError):
+            self.recall.begin_turn(query, message_id, list_tools_used(self._turn_messages))
+        await self.recall.wait_for_selection()
+        return [shown.text for shown in self.recall.take_ready_messages()]
+
+    def on_turn_end(self, parent: ParentCall | None) -> None:
+        """Start an extraction in the background: the reply had no tool calls, so the turn is over."""
+        self._apply_pending_statements()
+        if self.extraction is not None:
+            self.extraction.on_turn_end(parent)
+
+    async def extract(self, parent: ParentCall | None = None) -> None:
+        """Run an extraction and wait for it."""
+        if self.extraction is not None:
+            await self.extraction.extract_now(parent)
+
+    async def close(self) -> None:
+        """Write what the user asked for and wait for a running extraction, within its bound; cancel
+        a scan or recall that is still running.
+        """
+        if self.extraction is not None:
+            if self._initial_scan is not None and self.extraction.has_deferred_statements:
+                await self._initial_scan.wait(MAX_SCAN_WAIT_SECONDS)
+            self._on_written(self.extraction.apply_statements())
+            await self.extraction.drain()
+        if self._team_watcher is not None:
+            await self._team_watcher.close()
+        if self._initial_scan is not None:
+            await self._initial_scan.stop()
+        if self.recall is not None:
+            await self.recall.close()
+
+
+def _last_user_message(messages: Sequence[Message]) -> Message | None:
+    return next(
+        (
+            message
+            for message in reversed(messages)
+            if message.origin is Origin.USER and not message.tool_results
+        ),
+        None,
+    )
+
+
+# What a session depends on, and how its auto memory extension is built.
+
+
+class SessionDependencies(Struct, frozen=True, kw_only=True):
+    """The dependencies of one session."""
+
+    clock: Clock
+    files: FileSystem
+    database: sqlite3.Connection
+    model: Model | None
+    settings: Settings
+    flags: Flags
+    """May override some settings while the session runs."""
+    auto_memory: AutoMemory | None = None
+    """Auto memory of the session's project; None where none is kept."""
+    open_team_watcher: Callable[[EventListener], TeamWatcher | None] = lambda _: None
+    """Opens the watcher that syncs the team's memories, given where to send its events; None where
+    the project has no team.
+    """
+    listener: EventListener | None = None
+
+
+class SessionIdentity(Struct, frozen=True, kw_only=True):
+    """Identity of a session: its id, the root folder of its project, and its wire format."""
+
+    id: str
+    project: str
+    format: str
+
+
+class SessionSinks(Struct, frozen=True):
+    """Where a session's events and receipts go."""
+
+    tell: Callable[[Event], None]
+    record: Callable[[Receipt], None]
+
+
+def open_memory_extension(
+    session: str,
+    layout: SessionLayout,
+    dependencies: SessionDependencies,
+    governor: Governor,
+    sinks: SessionSinks,
+) -> MemoryExtension:
+    """Build extraction and recall for a session; neither where no memory is kept."""
+    memory = dependencies.auto_memory
+    if memory is None:
+        return MemoryExtension()
+    look = InitialScan(memory.folder, dependencies.settings.recall)
+    extraction = ExtractionDependencies(
+        session=session,
+        cursor_path=layout.memory_cursor,
+        clock=dependencies.clock,
+        files=dependencies.files,
+        model=dependencies.model,
+        limits=dependencies.settings.forks,
+        governor=governor,
+        tell=sinks.tell,
+        record=sinks.record,
+        wait_until_scanned=look.wait,
+    )
+    recall = RecallDependencies(
+        session=session,
+        clock=dependencies.clock,
+        files=dependencies.files,
+        model=dependencies.model,
+        settings=dependencies.settings.recall,
+        limits=dependencies.settings.forks,
+        governor=governor,
+        searcher=FolderSearch(memory.folder, dependencies.settings.recall),
+        tell=sinks.tell,
+        record=sinks.record,
+        record_uses=lambda uses: record_uses(
+            dependencies.database, str(memory.layout.folder), uses
+        ),
+    )
+    recalling = MemoryRecall(memory, recall) if dependencies.settings.recall.enabled else None
+    return MemoryExtension(
+        MemoryExtraction(memory, extraction),
+        recalling,
+        look,
+        dependencies.open_team_watcher(sinks.tell),
+    )

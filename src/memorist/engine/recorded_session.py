@@ -1,0 +1,307 @@
+"""A live session of an agent that manages its own context: memorist reads what the agent records,
+and its hooks ask what to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.compaction.compactor import NO_USAGE
+from memorist.compaction.full import CompactionOutcome, CompactionRequest
+from memorist.compaction.policy import CompactionThresholds
+from memorist.core.messages import Message, Origin
+from memorist.engine.extensions import SessionExtensions
+from memorist.engine.memory_extension import RecalledText
+from memorist.engine.rollout_memory import RolloutMemoryExtension
+from memorist.engine.session_log import CLOSE_SECONDS, LogEntry, SessionLog
+from memorist.errors import NothingToDo, StoreError
+from memorist.forks.spec import Receipt
+from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.transcript import CompactionBoundary, SessionHead, TurnRollback
+from memorist.models.pricing import ModelPrice
+from memorist.session_memory.template import section_bodies
+from memorist.session_memory.trigger import ConversationTracker, NotesDue
+from memorist.store.layout import SessionLayout
+
+RECORDS_PER_SLICE = 20
+"""Number of records that are processed before other tasks run: some milliseconds of work."""
+
+
+class ShownTexts(Struct, frozen=True, kw_only=True):
+    """What the agent was shown since its last compaction, so that a new process shows nothing
+    twice.
+
+    Written to disk.
+    """
+
+    texts: tuple[str, ...] = ()
+    past: bool = False
+
+
+class ObservedSession:
+    """Opened by `Memorist.observe_session`.
+
+    Methods may be called while others wait; `add_records` and `close` exclude each other.
+    """
+
+    def __init__(
+        self,
+        log: SessionLog,
+        extensions: SessionExtensions,
+        rollout_memory: RolloutMemoryExtension | None,
+        *,
+        on_close: Callable[[ObservedSession], object] = lambda _: None,
+    ) -> None:
+        self._log = log
+        self._extensions = extensions
+        self._rollout_memory = rollout_memory
+        self._on_close = on_close
+        self._lock = asyncio.Lock()
+        self._prompt_count = 0
+        self.message_ids: set[str] = set(log.known_ids)
+        """Ids of the messages that were recorded."""
+        self._shown = self._load_shown()
+        if self._shown.texts and log.memory_extension.recall is not None:
+            log.memory_extension.recall.restore(self._shown.texts)
+        if self._shown.past and rollout_memory is not None:
+            rollout_memory.mark_shown()
+
+    @property
+    def layout(self) -> SessionLayout:
+        """Paths of the session's files."""
+        return self._log.layout
+
+    @property
+    def message_count(self) -> int:
+        """Number of messages so far."""
+        return self._log.tracker.messages
+
+    @property
+    def notes(self) -> str | None:
+        """The notes on disk; None when there are none yet."""
+        return self._log.session_memory.read_notes()
+
+    def notes_by_section(self) -> dict[str, str]:
+        """The notes by section title; empty without notes."""
+        return section_bodies(self.notes or "", self._log.session_memory.template)
+
+    def _load_shown(self) -> ShownTexts:
+        try:
+            return msgspec.json.decode(
+                self._log.dependencies.files.read(self.layout.hook_context), type=ShownTexts
+            )
+        except (FileNotFoundError, StoreError, msgspec.DecodeError):
+            return ShownTexts()
+
+    def _save_shown(self, shown: ShownTexts) -> None:
+        self._shown = shown
+        with contextlib.suppress(StoreError):  # at worst the next process shows something twice
+            self._log.dependencies.files.write(self.layout.hook_context, msgspec.json.encode(shown))
+
+    async def add_records(self, head: SessionHead | None, entries: Iterable[LogEntry]) -> None:
+        """Add what the agent has recorded since the last call. Raises StoreError."""
+        async with self._lock:
+            if head is not None:
+                self._log.tracker.on_head(head)
+            for count, entry in enumerate(entries, 1):
+                self._add_record(entry)
+                if count % RECORDS_PER_SLICE == 0:
+                    await asyncio.sleep(0)
+            self._log.flush()
+
+    def _add_record(self, entry: LogEntry) -> None:
+        match entry:
+            case TurnRollback(turns=turns, messages=messages):
+                self._log.record_rollback(turns, messages)
+            case _:
+                self._log.schedule_notes_update(self._log.add_entry(entry), None)
+        if isinstance(entry, Message):
+            self.message_ids.add(entry.id)
+            if entry.origin is Origin.MODEL:
+                self._extensions.on_reply([entry])
+
+    def on_rewind(self, live_ids: Iterable[str]) -> None:
+        """The user rewound the conversation: of the recorded messages only those with these ids are
+        still in the agent's context.
+        """
+        here = set(live_ids)
+        window = self._log.window_messages
+        kept = [message for message in window if message.id in here]
+        if len(kept) < len(window):
+            self._log.record_replacement(
+                CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
+            )
+
+    async def opening_texts(self) -> list[str]:
+        """Return what to show at the start of a session: the memory index and the rollout memory,
+        unless the agent was shown them already.
+        """
+        await self._log.memory_extension.wait_for_scan()
+        texts = []
+        index = self._log.memory_extension.index_message()
+        if index is not None:
+            texts.append(index.text)
+        past = ""
+        if self._rollout_memory is not None:
+            with contextlib.suppress(StoreError):
+                past = self._rollout_memory.take_text()
+        if texts or past:
+            self._save_shown(
+                ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past or bool(past))
+            )
+        return [*texts, *filter(None, [past])]
+
+    def on_history_replaced(self) -> None:
+        """The agent compacted its conversation, or began a new one: what was shown is gone."""
+        self._extensions.on_history_replaced()
+        self._save_shown(ShownTexts())
+
+    async def recall_for_prompt(self, prompt: str) -> list[str]:
+        """Return the memories that are relevant to the user's prompt and were not shown yet."""
+        self._prompt_count += 1
+        await self._log.memory_extension.wait_for_scan()
+        texts = await self._log.memory_extension.recall_texts(
+            strip_host_markup(prompt), f"prompt-{self._prompt_count}"
+        )
+        if texts:
+            self._save_shown(ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past))
+        return texts
+
+    async def update_notes(self, why: str) -> None:
+        """Update the notes and wait for it. `why` is recorded as the reason."""
+        if self._log.keeps_notes and self.message_count:
+            await self._log.session_memory.wait_until_current()
+            await self._log.update_notes(NotesDue(why=why, tokens=self._log.tracker.tokens))
+
+    def on_turn_end(self) -> None:
+        """The turn is over and the agent waits for its user: a natural break for updates."""
+        self._log.schedule_notes_update(self._log.tracker.on_turn_end(), None)
+        self._extensions.on_turn_end(None)
+        self._log.flush()
+
+    def register_recording(self, file: Path) -> None:
+        """The session is over and recorded in this file: register it as a rollout."""
+        if self._rollout_memory is not None:
+            with contextlib.suppress(StoreError):
+                self._rollout_memory.register_recording(file)
+
+    async def wait_for_background(self) -> None:
+        """Wait for background work, within its bounds; the session stays open."""
+        await self._extensions.close()
+        await self._log.session_memory.drain(CLOSE_SECONDS)
+        if self._log.memory_extension.extraction is not None:
+            await self._log.memory_extension.extraction.drain()
+
+    async def close(self) -> None:
+        """Wait for background work, at most a minute, write everything and release the files.
+
+        May be called twice.
+        """
+        async with self._lock:
+            await self._extensions.close()
+            await self._log.close()
+        self._on_close(self)
+
+
+# A recorded session played through the engine.
+
+
+class ReplayedSession:
+    """Opened by `Memorist.replay_session`."""
+
+    def __init__(
+        self, log: SessionLog, on_close: Callable[[ReplayedSession], object] = lambda _: None
+    ) -> None:
+        self._log = log
+        self._on_close = on_close
+        self.limits: CompactionThresholds | None = None
+        """When memorist compacts by itself; None leaves compaction to the recorded agent."""
+        self._recalled: list[RecalledText] = []
+        self.price: ModelPrice | None = None
+        """Price of the recorded model; None when unknown."""
+
+    @property
+    def layout(self) -> SessionLayout:
+        """Paths of the session's files."""
+        return self._log.layout
+
+    @property
+    def tracker(self) -> ConversationTracker:
+        """State of the conversation so far: size of the context, messages, turns."""
+        return self._log.tracker
+
+    def receipts(self) -> list[Receipt]:
+        """Receipts of background forks, oldest first."""
+        return list(self._log.receipts)
+
+    async def add_record(self, entry: LogEntry) -> None:
+        """Add the next entry of the recording."""
+        if isinstance(entry, Message) and entry.origin is Origin.USER and not entry.tool_results:
+            await self._log.memory_extension.extract()  # the turn before has ended
+        due = self._log.add_entry(entry)
+        if due is not None:
+            await self._log.update_notes(due)
+        if self.limits is not None:
+            await self._compact_if_due(entry, self.limits)
+        if isinstance(entry, Message):
+            self._recalled += self._log.memory_extension.replay_recall(entry)
+
+    async def _compact_if_due(self, entry: LogEntry, limits: CompactionThresholds) -> None:
+        """Compact where a live session would have: before the request that this message is part of."""
+        if not isinstance(entry, Message):
+            return
+        now = entry.timestamp or 0.0
+        if entry.origin is Origin.MODEL:
+            self._log.compactor.on_reply(now, entry.usage or NO_USAGE)
+        elif self._log.compaction_enabled and self._log.compactor.is_due(now, limits):
+            done = await self._log.compactor.compact(
+                CompactionRequest(
+                    skills=self._log.invoked_skills.list_invoked(),
+                    messages=tuple(self._log.window_messages),
+                    limits=limits,
+                    price=self.price,
+                    now=now,
+                )
+            )
+            self._apply_compaction(done)
+
+    def _apply_compaction(self, done: CompactionOutcome) -> None:
+        if done.result is None:
+            return
+        if done.result.strategy == "micro":
+            self._log.window_messages = list(done.result.messages)
+            self.tracker.on_results_cleared(done.result.tokens_before - done.result.tokens_after)
+        else:
+            self._log.record_compaction(
+                done.to_boundary(manual=False), done.result.messages, measured_before=True
+            )
+            self._log.memory_extension.on_history_replaced()
+
+    def take_recalled(self) -> list[RecalledText]:
+        """Return the memories that a live session would have been shown since the last call."""
+        found, self._recalled = self._recalled, []
+        return found
+
+    async def summarise(self) -> str:
+        """Finish the recording: extract memories, update the notes and return them.
+
+        Raises NothingToDo for an empty conversation.
+        """
+        if not self.tracker.messages:
+            raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
+        await self._log.memory_extension.extract()
+        await self._log.session_memory.update(
+            NotesDue(why="the recording ends", tokens=self.tracker.tokens), None
+        )
+        return self._log.session_memory.read_notes() or ""
+
+    async def close(self) -> None:
+        """Write everything and release the files. May be called twice."""
+        await self._log.close()
+        self._on_close(self)

@@ -1,0 +1,678 @@
+"""What the model of a session is shown: the host's history, compacted where necessary, and access
+to what was removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
+from memorist.compaction.compactor import Compactor
+from memorist.compaction.full import CompactionOutcome, CompactionRequest
+from memorist.compaction.offline import find_text
+from memorist.context.rollback import starts_turn
+from memorist.core.messages import WORLD_STATE_ID_PREFIX, JsonObject, Message, Origin, ToolResult
+from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
+from memorist.errors import StoreError
+from memorist.formats import transcript
+from memorist.formats.codec import Codec
+from memorist.ports import FileSystem
+from memorist.store.files import remove_if_exists
+from memorist.store.layout import SessionLayout
+from memorist.store.transcript import LineFile
+
+# The entries that the model is shown: the host's own, or what compaction made of them. Pure.
+
+
+class ViewEntry(Struct, frozen=True):
+    """One entry of the view: an entry of the host, by its index, or one of memorist's, with its
+    wire items.
+    """
+
+    messages: tuple[Message, ...]
+    host_index: int | None
+    items: tuple[Any, ...] = ()
+
+
+class RolledBackTurns(Struct, frozen=True):
+    """Turns that the user rolled back: the index of the first host entry that differs, and the
+    messages that are gone.
+    """
+
+    host_index: int
+    messages: tuple[Message, ...]
+
+    @property
+    def turns(self) -> int:
+        """Number of turns that are gone."""
+        return sum(map(starts_turn, self.messages))
+
+
+class ViewWindow:
+    """The entries that the next request shows."""
+
+    def __init__(self, codec: Codec, history: HostHistory) -> None:
+        self._codec = codec
+        self._history = history
+        self._entries: list[ViewEntry] = []
+        self._preamble: ViewEntry | None = None
+        """The preamble before the conversation.
+
+        It has no messages, since it is not part of the conversation.
+        """
+        self._sent_items: list[Any] = []
+        """Wire items that were sent for the first `_sent_count` entries, so that a request costs
+        time in its new entries only.
+        """
+        self._sent_count = 0
+        self._prepared_copy: list[Any] | None = None
+        self.has_changes = False
+        """Whether the view differs from the host's history."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages in the view, in order."""
+        return tuple(message for shown in self._entries for message in shown.messages)
+
+    def host_object_ids(self) -> frozenset[int]:
+        """The `id()` of each message object that comes from the host's own entries: only those can
+        be found again in its history.
+        """
+        return frozenset(
+            id(message)
+            for shown in self._entries
+            if shown.host_index is not None
+            for message in shown.messages
+        )
+
+    @property
+    def first(self) -> Message | None:
+        """The first message in the view."""
+        return next((message for shown in self._entries for message in shown.messages), None)
+
+    def add_entries(self, entries: Sequence[HostEntry]) -> None:
+        """Append the entries of a new request."""
+        self._entries += [ViewEntry(entry.messages, entry.index) for entry in entries]
+
+    def reset(self, entries: Sequence[HostEntry]) -> None:
+        """Show the host's own entries again, after the host rewrote its history."""
+        self._replace_entries([ViewEntry(entry.messages, entry.index) for entry in entries])
+        self.has_changes = self._preamble is not None
+
+    def set_preamble(self, messages: Sequence[Message]) -> None:
+        """Show these messages before the conversation, after the host's own instructions, from the
+        next request on.
+
+        Neither a compaction nor a rewritten history changes them.
+        """
+        shown = [each for each in self._entries if each is not self._preamble]
+        self._preamble = ViewEntry((), None, tuple(self._codec.encode_messages(messages)))
+        self._replace_entries(shown)
+        self.has_changes = True
+
+    def find_rollback(self, entries: Sequence[HostEntry]) -> RolledBackTurns | None:
+        """Detect a rollback: the rewritten history equals the old one up to the start of a turn,
+        followed by new user messages or nothing.
+
+        None for every other rewriting. Entries that a compaction removed from the view are not
+        compared.
+        """
+        hosts = [shown for shown in self._entries if shown.host_index is not None]
+        for place, shown in enumerate(hosts):
+            at = shown.host_index or 0
+            if at >= len(entries) or _message_ids(shown.messages) != _message_ids(
+                entries[at].messages
+            ):
+                dropped = tuple(message for each in hosts[place:] for message in each.messages)
+                after = [message for entry in entries[at:] for message in entry.messages]
+                begins = bool(place) and bool(dropped) and starts_turn(dropped[0])
+                fresh = all(starts_turn(message) for message in after) and all(
+                    entry.new == entry.messages for entry in entries[at:]
+                )
+                return RolledBackTurns(at, dropped) if begins and fresh else None
+        return None
+
+    def truncate(self, host_index: int) -> None:
+        """Keep only the entries before the host's entry of this index, and before the world changes
+        that were inserted for it. What was inserted for an entry that stays, stays.
+        """
+        end = next(
+            (
+                place
+                for place, shown in enumerate(self._entries)
+                if shown.host_index is not None and shown.host_index >= host_index
+            ),
+            len(self._entries),
+        )
+        gone = tuple(
+            f"{WORLD_STATE_ID_PREFIX}{each.id}"
+            for shown in self._entries[end : end + 1]
+            for each in shown.messages
+        )
+        while (
+            end
+            and self._entries[end - 1].host_index is None
+            and any(each.id.startswith(gone) for each in self._entries[end - 1].messages)
+        ):
+            end -= 1
+        self._replace_entries(
+            [shown for shown in self._entries[:end] if shown is not self._preamble]
+        )
+
+    def _replace_entries(self, shown: list[ViewEntry]) -> None:
+        self._entries, self._sent_items, self._sent_count, self._prepared_copy = shown, [], 0, None
+        if self._preamble is not None:
+            shown.insert(
+                next(
+                    (at for at, each in enumerate(shown) if not _is_instructions(each)), len(shown)
+                ),
+                self._preamble,
+            )
+
+    def append_own(self, message: Message) -> None:
+        """Show one of memorist's messages after all others."""
+        self._entries.append(self._build_own_entry(message))
+
+    def insert_before(self, message: Message, other: Message) -> Message | None:
+        """Insert one of memorist's messages right before the host's entry that holds `other`, and
+        return the message before it.
+
+        Returns None and inserts nothing when that entry was already sent, when the model has
+        answered it, or when a call would be separated from its results.
+        """
+        at = len(self._entries)
+        while at > self._sent_count:
+            at -= 1
+            here = self._entries[at].messages
+            if any(each.role == "assistant" or each.tool_results for each in here):
+                return None
+            if any(each is other for each in here):
+                before = self._message_before(at)
+                if before is None or before.tool_uses:
+                    return None
+                self._entries.insert(at, self._build_own_entry(message))
+                return before
+        return None
+
+    def _message_before(self, at: int) -> Message | None:
+        return next(
+            (
+                message
+                for place in range(at - 1, -1, -1)
+                for message in reversed(self._entries[place].messages)
+            ),
+            None,
+        )
+
+    def _build_own_entry(self, message: Message) -> ViewEntry:
+        self.has_changes = True
+        return ViewEntry((message,), None, tuple(self._codec.encode_messages([message])))
+
+    @property
+    def last(self) -> Message | None:
+        """The last message in the view."""
+        return self._message_before(len(self._entries))
+
+    def rewrite(self, messages: Sequence[Message]) -> int:
+        """Replace the view by these messages. Message objects that are already in the view keep
+        their wire form.
+
+        Returns the number of wire items at the start of the history that stay unchanged.
+        """
+        known = {id(shown.messages[0]): shown for shown in self._entries if shown.messages}
+        new: list[ViewEntry] = []
+        at = 0
+        while at < len(messages):
+            shown = known.get(id(messages[at]))
+            count = 0 if shown is None else len(shown.messages)
+            if shown is not None and all(
+                mine is theirs
+                for mine, theirs in zip(shown.messages, messages[at : at + count], strict=False)
+            ):
+                new.append(shown)
+                at += count
+            else:
+                new.append(
+                    ViewEntry(
+                        (messages[at],), None, tuple(self._codec.encode_messages([messages[at]]))
+                    )
+                )
+                at += 1
+        before_it = self._entries
+        self._replace_entries(new)
+        same = 0
+        for before, after in zip(before_it, new, strict=False):
+            if before is not after:
+                break
+            same += 1 if after.host_index is not None else len(after.items)
+        self.has_changes = True
+        return same
+
+    def prepare_copy(self) -> None:
+        """Copy the list of items ahead of the next request, as `HostHistory.prepare_copy` does."""
+        self._prepared_copy = list(self._sent_items)
+
+    def items(self) -> list[Any]:
+        """The history of the request for this view; the list is the caller's own."""
+        since = self._first_unsettled()
+        size = sum(
+            len(shown.items) if shown.host_index is None else 1
+            for shown in self._entries[since : self._sent_count]
+        )
+        same = len(self._sent_items) - size
+        del self._sent_items[same:]
+        for shown in self._entries[since:]:
+            if shown.host_index is None:
+                self._sent_items += shown.items
+            else:
+                self._sent_items.append(self._history.item(shown.host_index))
+        self._sent_count = len(self._entries)
+        spare, self._prepared_copy = self._prepared_copy, None
+        if spare is None:
+            return list(self._sent_items)
+        spare[same:] = self._sent_items[same:]
+        return spare
+
+    def _first_unsettled(self) -> int:
+        """Index of the first entry that may differ from what was sent: a host may have moved its
+        cache marks within its newest entries.
+        """
+        at, newest = self._sent_count, None
+        while at > 0:
+            index = self._entries[at - 1].host_index
+            newest = index if newest is None else newest
+            if index is not None and newest is not None and index <= newest - COMPARED_ENTRIES:
+                break
+            at -= 1
+        return at
+
+
+def _message_ids(messages: Sequence[Message]) -> list[str]:
+    return [message.id for message in messages]
+
+
+def _is_instructions(shown: ViewEntry) -> bool:
+    """Whether an entry holds only the host's instructions, which many providers require first."""
+    return bool(shown.messages) and all(
+        message.role in ("system", "developer") for message in shown.messages
+    )
+
+
+IDLE_WORK_DELAY_SECONDS = 0.02
+"""Delay in seconds before idle work begins: by then the host has sent its request and waits.
+
+Our choice: half a megabyte takes some milliseconds, a model takes a second.
+"""
+LONG_HISTORY_ENTRIES = 256
+"""Number of entries from which the history is copied ahead of the next request, because copying it
+takes noticeable time.
+"""
+
+
+class SavedEntry(Struct, frozen=True):
+    """One message of a saved view: a host's by its id, one of memorist's in full.
+
+    Written to disk.
+    """
+
+    id: str
+    own: Message | None = None
+
+
+class InjectedMessage(Struct, frozen=True):
+    """One of memorist's messages, shown after the message with the id `after`. Written to disk."""
+
+    after: str
+    message: Message
+
+
+class RequestView:
+    """The view of one session, with its compactor.
+
+    `compact_if_due` is called before each request, `build_request` returns the request to send.
+    """
+
+    def __init__(
+        self,
+        window: ViewWindow,
+        history: HostHistory,
+        compactor: Compactor,
+        *,
+        layout: SessionLayout,
+        files: FileSystem,
+    ) -> None:
+        self._window = window
+        self._history = history
+        self._compactor = compactor
+        self._layout = layout
+        self._files = files
+        self._saved = self._load_saved()
+        self._injected = self._load_injected()
+        self._host_sets_marks = False
+        self._stable_count = 0
+        """Items at the start of the history that are unchanged since the last request."""
+        self._end_marked = False
+        """Whether the last request had a cache mark at its end, so that a longer one may have it
+        too.
+        """
+        self._model: object = None
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the model is shown something other than the host's history."""
+        return self._window.has_changes
+
+    def set_preamble(self, messages: Sequence[Message]) -> None:
+        """Show these messages before all others from the next request on: the first context, which
+        is not part of the conversation.
+        """
+        self._window.set_preamble(messages)
+        self._stable_count, self._end_marked = 0, False
+
+    def messages(self) -> tuple[Message, ...]:
+        """The messages in the view, without the preamble."""
+        return self._window.messages
+
+    def find_rollback(self, update: HistoryUpdate) -> RolledBackTurns | None:
+        """Return the turns that the user rolled back, if the host rewrote its history for that and
+        nothing else.
+        """
+        return self._window.find_rollback(update.entries) if update.rewritten else None
+
+    def _apply_rollback(self, rollback: RolledBackTurns, update: HistoryUpdate) -> None:
+        """Truncate the view.
+
+        The older part is sent as before, with what was inserted in it, so that the provider's cache
+        still serves it.
+        """
+        self._window.truncate(rollback.host_index)
+        if self._window.has_changes:
+            self._show_messages(self._window.messages)
+        self._stable_count, self._end_marked = 0, False
+        self._window.add_entries(
+            [entry for entry in update.entries if entry.index >= rollback.host_index]
+        )
+
+    def add_request(self, update: HistoryUpdate, rollback: RolledBackTurns | None = None) -> None:
+        """Add what came with a request.
+
+        The first request of a process restores the view that the former process saved; without one,
+        what the model has already seen stays as it was shown.
+        """
+        if self._window.first is None and not self._saved:
+            order = [message for entry in update.entries for message in entry.messages]
+            answered = next(
+                (
+                    index
+                    for index in range(len(order) - 1, -1, -1)
+                    if order[index].role == "assistant"
+                ),
+                0,
+            )
+            self._compactor.adopt_history(order[:answered])
+        if rollback is not None:
+            self._apply_rollback(rollback, update)
+        elif update.rewritten:
+            self._window.reset(update.entries)
+            self._stable_count, self._end_marked = 0, False
+            self._discard_saved()
+        else:
+            self._window.add_entries(update.entries)
+            self._restore_saved(update.entries)
+            self._restore_injected()
+        self._offload_results(update.entries)
+        if (
+            self.has_changes
+            and (first := self._window.first) is not None
+            and first.role == "assistant"
+        ):
+            # A manual compaction kept nothing, so the reply before it would be the first message
+            # shown.
+            self._show_messages([self._compactor.opening_message(), *self._window.messages])
+
+    def _offload_results(self, entries: Sequence[HostEntry]) -> None:
+        recent = [message for entry in entries for message in entry.messages]
+        if not any(isinstance(block, ToolResult) for message in recent for block in message.blocks):
+            return
+        shown = self._compactor.offload_results(recent)
+        if shown is not None:
+            whole = self._window.messages
+            self._show_messages([*whole[: len(whole) - len(recent)], *shown])
+
+    async def compact_if_due(self, now: float, call: CompactionRequest) -> CompactionOutcome | None:
+        """Compact the view if that is due, requested or forced; None when there was nothing to
+        decide.
+        """
+        if not (call.manual or call.forced or self._compactor.is_due(now, call.limits)):
+            return None
+        done = await self._compactor.compact(replace(call, messages=self._window.messages))
+        if done.result is not None:
+            self._show_messages(done.result.messages)
+        return done
+
+    def _show_messages(self, messages: Sequence[Message]) -> None:
+        hosts = self._window.host_object_ids()
+        self._stable_count, self._end_marked = (
+            min(self._stable_count, self._window.rewrite(messages)),
+            False,
+        )
+        kept = [
+            SavedEntry(message.id, None if id(message) in hosts else message)
+            for message in self._window.messages
+        ]
+        try:
+            self._files.write(self._layout.window, msgspec.json.encode(kept))
+            remove_if_exists(
+                self._files, self._layout.injected_messages
+            )  # the saved view holds them now
+        except StoreError:
+            # Without it a new process shows the host's history and compacts it again; nothing is
+            # lost.
+            self._saved = []
+
+    def repair_messages(self, repair: Callable[[tuple[Message, ...]], tuple[Message, ...]]) -> None:
+        """Replace the shown messages by `repair(messages)`, if that changes any of them."""
+        now = self._window.messages
+        new = repair(now)
+        if len(new) != len(now) or any(
+            one is not other for one, other in zip(now, new, strict=True)
+        ):
+            self._show_messages(new)
+
+    def insert(self, message: Message, *, before: Message | None = None) -> None:
+        """Show one of memorist's messages in this request and all later ones.
+
+        It goes after all that is shown, or right before the new host message `before` where it can
+        stand there. Constant time, however long the view is.
+        """
+        last = None if before is None else self._window.insert_before(message, before)
+        if last is None:
+            last = self._window.last
+            self._window.append_own(message)
+        line = msgspec.json.encode(InjectedMessage(last.id if last else "", message)) + b"\n"
+        with contextlib.suppress(StoreError):  # a new process shows the history without it
+            self._files.append(self._layout.injected_messages, line)
+
+    def insert_at_start(self, message: Message) -> None:
+        """Show one of memorist's messages before all others except the host's instructions, which
+        many providers require first.
+
+        Only for a view that no request has shown yet, or that was just compacted: elsewhere it
+        would break the provider's cache.
+        """
+        order = self._window.messages
+        at = next(
+            (index for index, each in enumerate(order) if each.role not in ("system", "developer")),
+            len(order),
+        )
+        self._show_messages([*order[:at], message, *order[at:]])
+
+    @property
+    def has_model_reply(self) -> bool:
+        """Whether the view holds a message of the model."""
+        return any(message.origin is Origin.MODEL for message in self._window.messages)
+
+    @property
+    def last_message(self) -> Message | None:
+        """The last message in the view."""
+        return self._window.last
+
+    @property
+    def accepts_messages(self) -> bool:
+        """Whether a message may be added at the end: not after a message of the model, which the
+        host wants continued.
+        """
+        last = self._window.last
+        return last is not None and last.role != "assistant"
+
+    def build_request(self, request: JsonObject, key: str, *, marks: bool) -> JsonObject:
+        """Return the request to send; the same object when nothing changes.
+
+        With `marks`, cache breakpoints are set unless the host sets its own.
+        """
+        if self._window.has_changes:
+            body = {**request, key: self._window.items()}
+            body = (
+                self._add_cache_marks(body, lambda items: items) if marks else body
+            )  # the list is our own
+        elif marks:
+            # The host's entries may be SDK objects; the history holds them as plain JSON.
+            body = self._add_cache_marks(
+                {**request, key: self._history.entries}, lambda _: self._history.take_copy()
+            )
+            if body.get(key) is self._history.entries:
+                body[key] = self._history.take_copy()
+        else:
+            body = request
+        self._stable_count = len(body[key]) if isinstance(body.get(key), list) else 0
+        return body
+
+    def _add_cache_marks(
+        self, body: JsonObject, copied: Callable[[list[Any]], list[Any]]
+    ) -> JsonObject:
+        """Set cache breakpoints.
+
+        As soon as the host sets one itself, memorist sets none in this session.
+        """
+        start = (
+            max(0, self._stable_count - COMPARED_ENTRIES)
+            if self._window.has_changes
+            else self._history.unchanged_count
+        )
+        if not self._host_sets_marks and (
+            body.get("cache_control") or find_host_breakpoints(body, start)
+        ):
+            self._host_sets_marks = True
+        if self._host_sets_marks:
+            return body
+        messages, settled = body["messages"], self._end_marked and body.get("model") == self._model
+        marked = add_breakpoints(
+            body,
+            unchanged_entries=self._stable_count,
+            unmarked_entries=len(messages),
+            known_cacheable=settled,
+            copy_list=copied,
+        )
+        self._end_marked, self._model = marked["messages"] is not messages, body.get("model")
+        return marked
+
+    def prepare_ahead(self) -> None:
+        """Do work for the next request in advance, while the host waits for its model."""
+        if len(self._history.entries) >= LONG_HISTORY_ENTRIES:
+            self._window.prepare_copy() if self._window.has_changes else self._history.prepare_copy()
+
+    def items(self) -> list[Any]:
+        """The history as it was last sent."""
+        return self._window.items() if self._window.has_changes else self._history.items
+
+    def fetch(self, id: str) -> str | None:
+        """Return the full text of a message or tool result that is no longer shown in full; None
+        when the session has none with this id.
+        """
+        path = self._layout.transcript
+        if not path.exists():
+            return None
+        entries = transcript.read_session(LineFile(path))
+        return find_text((entry for entry in entries if isinstance(entry, Message)), id)
+
+    def _load_saved(self) -> list[SavedEntry]:
+        try:
+            return msgspec.json.decode(self._files.read(self._layout.window), type=list[SavedEntry])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return []
+
+    def _load_injected(self) -> list[InjectedMessage]:
+        found = []
+        try:
+            for line in self._files.read(self._layout.injected_messages).splitlines():
+                with contextlib.suppress(msgspec.DecodeError):  # a torn last line
+                    found.append(msgspec.json.decode(line, type=InjectedMessage))
+        except FileNotFoundError:
+            pass
+        return found
+
+    def injected_texts(self, id_prefix: str) -> list[str]:
+        """Texts of the shown messages whose ids start with `id_prefix`."""
+        return [
+            message.text for message in self._window.messages if message.id.startswith(id_prefix)
+        ]
+
+    def _restore_injected(self) -> None:
+        """Show again, in its old position, what a former process had inserted between the host's
+        messages.
+        """
+        inserted, self._injected = self._injected, []
+        if not inserted:
+            return
+        shown = self._window.messages
+        last = {message.id: index for index, message in enumerate(shown)}
+        there = {
+            (message.id, message.text) for message in shown
+        }  # the view was saved with them, and the process killed before it deleted the inserts
+        after: dict[int, list[Message]] = {}
+        for each in inserted:
+            at = last.get(each.after)
+            if at is not None and (each.message.id, each.message.text) not in there:
+                after.setdefault(at, []).append(each.message)
+                last[each.message.id] = at
+        if after:
+            self._show_messages(
+                [
+                    one
+                    for index, message in enumerate(shown)
+                    for one in (message, *after.get(index, ()))
+                ]
+            )
+
+    def _restore_saved(self, entries: Sequence[HostEntry]) -> None:
+        """Show what the former process had shown, if the host's history still holds it, and then
+        what came after.
+        """
+        saved, self._saved = self._saved, []
+        if not saved:
+            return
+        given = {message.id: message for entry in entries for message in entry.messages}
+        order = [message for entry in entries for message in entry.messages]
+        shown = [kept.own or given.get(kept.id) for kept in saved]
+        last = max(
+            (index for index, message in enumerate(order) if any(message is one for one in shown)),
+            default=-1,
+        )
+        if all(message is not None for message in shown) and last >= 0:
+            self._window.rewrite(
+                [*(message for message in shown if message is not None), *order[last + 1 :]]
+            )
+        else:
+            self._discard_saved()
+
+    def _discard_saved(self) -> None:
+        self._saved = []
+        self._injected = []
+        remove_if_exists(self._files, self._layout.window)
+        remove_if_exists(self._files, self._layout.injected_messages)

@@ -1,0 +1,183 @@
+"""Rollout memory in a session: shown once at its start and after each compaction, and counted when
+the model cites it (RO-7, RO-8).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.context.assembly import REMINDER_TAG
+from memorist.context.tags import find_row, wrap_in_tag
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
+from memorist.engine.request_view import RequestView as Window
+from memorist.errors import StoreError
+from memorist.ports import Clock, FileSystem
+from memorist.rollouts.artifacts import summary_paths
+from memorist.rollouts.citations import strip_citations
+from memorist.rollouts.claims import SessionLocation
+from memorist.rollouts.folder import read_memory_folder
+from memorist.rollouts.memory_files import SUMMARY_FILE, find_notes
+from memorist.rollouts.sources import SourceFolder, find_repository_root, find_rollouts
+from memorist.rollouts.summary_view import (
+    RolloutMemoryPrompts,
+    SummaryViewOptions,
+    render_summary_view,
+)
+from memorist.settings import Family, RolloutsSettings
+from memorist.store.layout import Layout
+from memorist.store.rollouts import count_uses, list_extracts, list_rollouts, save_rollouts
+from memorist.store.state import StateDatabase
+
+
+class RolloutMemoryDependencies(Struct, frozen=True, kw_only=True):
+    """The dependencies of the extension."""
+
+    session: str
+    project: str
+    family: Family
+    layout: Layout
+    files: FileSystem
+    clock: Clock
+    settings: RolloutsSettings
+    open_state: Callable[[], StateDatabase]
+    """Opens the database of past sessions, when something was cited."""
+
+
+class RolloutMemoryExtension:
+    """Shows rollout memory in one session of a home that learns from past sessions."""
+
+    def __init__(self, dependencies: RolloutMemoryDependencies) -> None:
+        self._dependencies = dependencies
+        self._is_due = True
+        self._history_replaced = False
+        self._count = 0
+
+    def on_resume(self, view: Window) -> None:
+        """Note whether a former process had shown it: then it is still in the view."""
+        self._is_due = not view.injected_texts(ROLLOUT_MEMORY_ID_PREFIX)
+
+    def on_history_replaced(self) -> None:
+        """Note that the conversation was compacted: show it again unless it is still in the view."""
+        self._is_due = self._history_replaced = True
+
+    def before_request(self, view: Window) -> None:
+        """Show it if it is due and there is any.
+
+        Files that cannot be read stop nothing: the next request tries again.
+        """
+        first = self._history_replaced or not view.has_model_reply
+        if not self._is_due or not (first or view.accepts_messages):
+            return
+        if self._history_replaced and view.injected_texts(ROLLOUT_MEMORY_ID_PREFIX):
+            # A developer message before the history survives a compaction; it stays in the
+            # provider's cache.
+            self._is_due = self._history_replaced = False
+            return
+        with contextlib.suppress(StoreError):
+            text = self._render_text()
+            self._is_due = self._history_replaced = False
+            if text:
+                view.insert_at_start(self._build_message(text)) if first else view.insert(
+                    self._build_message(text)
+                )
+
+    def take_text(self) -> str:
+        """Return the text for a host that shows it by itself; empty when it was shown already or
+        there is none.
+
+        Raises StoreError, and stays due.
+        """
+        text = self._render_text() if self._is_due else ""
+        self._is_due = self._history_replaced = False
+        return text
+
+    def mark_shown(self) -> None:
+        """Note that a former process showed it and it is still in the context."""
+        self._is_due = False
+
+    def register_recording(self, file: Path) -> None:
+        """Register the recording of this session, and new ones in the same folder, as rollouts.
+
+        Raises StoreError.
+        """
+        state = self._dependencies.open_state()
+        save_rollouts(
+            state, find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
+        )
+
+    def _render_text(self) -> str:
+        means = self._dependencies
+        files = read_memory_folder(means.files, means.layout.rollouts).files
+        if not files:
+            return ""
+        view = SummaryViewOptions(
+            location=SessionLocation(
+                cwd=means.project,
+                repository=find_repository_root(means.project) if means.project else "",
+            ),
+            folder=str(means.layout.rollouts),
+            tokens=means.settings.summary_tokens,
+            lean=means.settings.form == "lean",
+        )
+        texts = RolloutMemoryPrompts(
+            load_prompt("rollouts/shown"),
+            load_prompt("rollouts/lookup"),
+            load_prompt("rollouts/lean"),
+        )
+        found = render_summary_view(
+            files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
+        )
+        return "" if found is None else found.text
+
+    def _build_message(self, text: str) -> Message:
+        self._count += 1
+        native = self._dependencies.family == "file-native"
+        return Message(
+            id=f"{ROLLOUT_MEMORY_ID_PREFIX}{self._dependencies.session[:40]}-{self._count}",
+            role="user" if native else "developer",
+            blocks=(
+                TextBlock(
+                    wrap_in_tag(find_row(REMINDER_TAG, "file-native"), text) if native else text
+                ),
+            ),
+            origin=Origin.INJECTED,
+            timestamp=self._dependencies.clock.now(),
+        )
+
+    def on_reply(self, messages: Sequence[Message]) -> None:
+        """Count the citations of a reply as uses. A database error loses a count, nothing else."""
+        cited = [
+            strip_citations(text)[1]
+            for text in _text_blocks(messages)
+            if "<oai-mem-citation>" in text
+        ]
+        if not cited:
+            return
+        with contextlib.suppress(StoreError):
+            state = self._dependencies.open_state()
+            named = {
+                path: thread
+                for thread, path in summary_paths(
+                    [each.extracted for each in list_extracts(state)]
+                ).items()
+            }
+            count_uses(
+                state,
+                tuple(
+                    dict.fromkeys(thread for each in cited for thread in each.used_threads(named))
+                ),
+            )
+
+
+def _text_blocks(messages: Iterable[Message]) -> Iterable[str]:
+    return (
+        block.text
+        for message in messages
+        for block in message.blocks
+        if isinstance(block, TextBlock)
+    )

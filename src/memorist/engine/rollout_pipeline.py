@@ -1,0 +1,450 @@
+"""The two stages of rollout memory in one home: sessions are found, extracted and consolidated
+(RO-1 to RO-7).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.budget.governor import BudgetGovernor, record_rate_limits
+from memorist.errors import NothingToDo
+from memorist.forks.spec import ForkOutcome, Receipt
+from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
+from memorist.models.registry import open_model
+from memorist.ports import Clock, FileSystem, Model
+from memorist.rollouts.artifacts import parse_artifacts
+from memorist.rollouts.folder import read_memory_folder
+from memorist.rollouts.memory_files import restore_extracts_from_summaries
+from memorist.rollouts.sources import (
+    SourceFolder,
+    SourceScan,
+    default_source_folders,
+    find_rollouts,
+    load_skipped_files,
+    save_skipped_files,
+)
+from memorist.rollouts.stage_one import StageOneDependencies, extract_session
+from memorist.rollouts.stage_two import (
+    ConsolidationDependencies,
+    ConsolidationResult,
+    consolidate_folder,
+)
+from memorist.rollouts.worker import (
+    JobEvent,
+    RolloutSyncReport,
+    UnextractedSession,
+    WorkerDependencies,
+    WorkerStages,
+    build_claim_terms,
+    find_eligible_threads,
+    run_round,
+    split_job_events,
+    structural_fallback_remarks,
+    worker_name,
+)
+from memorist.safety.secrets import redact
+from memorist.settings import RolloutsSettings, Settings
+from memorist.store.database import open_database
+from memorist.store.files import DiskFiles
+from memorist.store.jobs import LeasePolicy, set_memory_mode
+from memorist.store.layout import Layout
+from memorist.store.rollouts import (
+    Rollout,
+    RolloutExtract,
+    StoredExtract,
+    list_extracts,
+    list_rollouts,
+    reinsert_extracts,
+    save_rollouts,
+)
+from memorist.store.state import StateDatabase, list_damage_remarks, open_state
+from memorist.system import SystemClock
+from memorist.telemetry.tracing import SessionTracer
+
+# The stored state of rollouts, opened to read or correct it: database, folder and claim terms,
+# without the two stages.
+
+
+class RolloutStore:
+    """Opened for one command and closed by it.
+
+    Raises StoreError and SettingsError when it cannot be opened.
+    """
+
+    def __init__(self, settings: Settings, *, clock: Clock | None = None) -> None:
+        self.settings = settings
+        self.layout = Layout(Path(settings.home).expanduser().absolute())
+        self.clock = clock or SystemClock()
+        self.state: StateDatabase = open_state(settings.state, self.layout.database)
+
+    @property
+    def claim_terms(self) -> LeasePolicy:
+        """The terms on which jobs are claimed."""
+        return build_claim_terms(self.settings.rollouts)
+
+
+@contextlib.contextmanager
+def open_rollout_store(settings: Settings) -> Iterator[RolloutStore]:
+    """Open the store, and close it in any case."""
+    opened = RolloutStore(settings)
+    try:
+        yield opened
+    finally:
+        opened.state.close()
+
+
+ANY_AGE_DAYS = 36_500
+"""A maximum age in days that excludes no session."""
+
+
+class RolloutSyncPlan(Struct, frozen=True):
+    """What a sync would work on."""
+
+    found: SourceScan
+    sessions: int
+    """Number of known sessions, new and old."""
+    eligible: tuple[Rollout, ...]
+    worker_dependencies: WorkerDependencies
+
+
+class _ConsolidationLease:
+    """The lease on the consolidation."""
+
+    def __init__(self, renew: Callable[[], bool]) -> None:
+        self._renew = renew
+
+    def renew(self) -> bool:
+        """Renew the lease; whether it is still held."""
+        return self._renew()
+
+
+class RolloutPipeline(RolloutStore):
+    """The rollout store with the two stages. Opened for a worker or a command, and closed by it.
+
+    Raises StoreError, SettingsError and ModelNameError when a part of it cannot be opened.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        model: Model | None = None,
+        clock: Clock | None = None,
+        files: FileSystem | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(settings, clock=clock)
+        self._last_consolidation: ConsolidationResult | None = None
+        self._recovery_remarks: tuple[str, ...] = ()
+        self._files = files or DiskFiles()
+        self._environment = os.environ if environment is None else environment
+        self._fixed_model = model
+        self._models: dict[str, Model | None] = {}
+        self._database = open_database(self.layout.database)
+
+    def _model(self, *names: str) -> Model | None:
+        """Return the model of the first name that is set; each is opened once."""
+        if self._fixed_model is not None:
+            return self._fixed_model
+        name = next(filter(None, names), self.settings.model)
+        if name not in self._models:
+            self._models[name] = open_model(name, self.settings.models, clock=self.clock)
+            subscribe_to_rate_limits(self._models[name], self._on_rate_limits)
+        return self._models[name]
+
+    def open_models(self) -> None:
+        """Open the models of both stages, so that a model that cannot be opened costs no session an
+        attempt.
+
+        Raises ModelNameError.
+        """
+        self._model(self.settings.rollouts.model)
+        self._model(self.settings.rollouts.consolidation_model, self.settings.rollouts.model)
+
+    def _on_rate_limits(self, limits: RateLimitReport) -> None:
+        record_rate_limits(
+            self._database, limits, now=self.clock.now(), settings=self.settings.spend
+        )
+
+    @property
+    def consolidation(self) -> ConsolidationResult | None:
+        """Result of the last consolidation; None when none ran."""
+        return self._last_consolidation
+
+    def find_sessions(self, folders: Sequence[Path] = ()) -> SourceScan:
+        """Find sessions where agents keep them, or in the given folders, and record them. If the
+        database was lost, it is restored from the files.
+
+        Raises StoreError.
+        """
+        self._restore_from_files()
+        home = Path(self._environment.get("HOME") or "~").expanduser()
+        places = [
+            SourceFolder(folder, is_named=True) for folder in folders
+        ] or default_source_folders(self.layout, home, self._environment)
+        passed = self.layout.rollouts_state / "passed.json"
+        found = find_rollouts(places, [*list_rollouts(self.state), *load_skipped_files(passed)])
+        save_rollouts(self.state, found.threads)
+        if not folders:
+            save_skipped_files(self._files, passed, found.skipped)
+        return found
+
+    def _restore_from_files(self) -> None:
+        """Restore a lost database from the files.
+
+        Only an empty database was lost: one that knows sessions but no extracts was reset, or
+        everything was excluded.
+        """
+        if (
+            list_rollouts(self.state)
+            or list_extracts(self.state)
+            or not self.layout.rollouts.exists()
+        ):
+            return
+        count = reinsert_extracts(self.state, self._read_kept_files())
+        self._recovery_remarks = (
+            *list_damage_remarks(self.state),
+            *([f"what {count:,} sessions gave was taken back from the files"] if count else []),
+        )
+
+    def _read_kept_files(self) -> Sequence[StoredExtract]:
+        return restore_extracts_from_summaries(
+            parse_artifacts(read_memory_folder(self._files, self.layout.rollouts).files)
+        ).rows
+
+    def _are_all_excluded(self) -> bool:
+        """Whether everything in the files is excluded from memory, by the user or because of the
+        sessions themselves.
+        """
+        modes = {each.id: each.mode for each in list_rollouts(self.state)}
+        remembered = [each.extracted.thread for each in self._read_kept_files()]
+        return bool(remembered) and all(
+            modes.get(thread, "enabled") != "enabled" for thread in remembered
+        )
+
+    def stages(self, rollouts: RolloutsSettings) -> WorkerStages:
+        """The two stages, for a worker."""
+        once = partial(self._extract, rollouts)
+        return WorkerStages(
+            extract=partial(once, final=False),
+            consolidate=partial(self._consolidate, rollouts),
+            last_extract=partial(once, final=True),
+        )
+
+    def _open_governor(self) -> tuple[BudgetGovernor, Callable[[Receipt], object]]:
+        told = SessionTracer(self.settings.telemetry, "", self.clock).on_receipt
+        governor = BudgetGovernor(
+            self._database, "", clock=self.clock, settings=self.settings.spend, on_receipt=told
+        )
+        return governor, lambda receipt: governor.record_receipt(_redact_answer(receipt))
+
+    async def _extract(
+        self, rollouts: RolloutsSettings, thread: Rollout, *, final: bool
+    ) -> RolloutExtract:
+        governor, record = self._open_governor()
+        means = StageOneDependencies(
+            files=self._files,
+            clock=self.clock,
+            model=self._model(rollouts.model),
+            limits=self.settings.forks,
+            governor=governor,
+            record=record,
+            final=final,
+        )
+        try:
+            made = await extract_session(thread, means)
+        finally:
+            governor.release_reservations()
+        if made.outside and rollouts.pollutes:
+            set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
+        return made
+
+    async def _consolidate(
+        self, rollouts: RolloutsSettings, renew: Callable[[], bool]
+    ) -> Sequence[RolloutExtract]:
+        governor, record = self._open_governor()
+        means = ConsolidationDependencies(
+            folder=self.layout.rollouts,
+            state=self.layout.rollouts_state,
+            files=self._files,
+            clock=self.clock,
+            model=self._model(rollouts.consolidation_model, rollouts.model),
+            settings=rollouts,
+            governor=governor,
+            record=record,
+        )
+        rows = list_extracts(self.state)
+        emptied = not rows and self._are_all_excluded()
+        try:
+            made = self._last_consolidation = await consolidate_folder(
+                means, rows, _ConsolidationLease(renew), emptied=emptied
+            )
+        finally:
+            governor.release_reservations()
+        return made.selected
+
+    def worker_dependencies(
+        self,
+        rollouts: RolloutsSettings,
+        on_event: Callable[[JobEvent], None],
+        *,
+        terms: LeasePolicy | None = None,
+    ) -> WorkerDependencies:
+        """The dependencies of a worker."""
+        return WorkerDependencies(
+            state=self.state,
+            settings=rollouts,
+            terms=terms or self.claim_terms,
+            stages=self.stages(rollouts),
+            clock=self.clock,
+            on_event=on_event,
+            find_sessions=self.find_sessions,
+        )
+
+    def plan_sync(
+        self, folders: Sequence[Path] = (), max_age_days: int | None = None
+    ) -> RolloutSyncPlan:
+        """Find sessions and say which of them a sync would extract.
+
+        Raises StoreError, and NothingToDo when there are none.
+        """
+        found = self.find_sessions(folders)
+        rollouts = self._search_settings(folders, max_age_days)
+        below = tuple(os.path.realpath(folder) for folder in folders)
+        mine = [
+            each for each in list_rollouts(self.state) if not below or _is_below(each.path, below)
+        ]
+        if not mine and not found.skipped:
+            raise NothingToDo(
+                "there are no recorded sessions here; name folders that hold some with "
+                "--sessions DIR"
+            )
+        means = replace(
+            self.worker_dependencies(rollouts, lambda _: None),
+            find_sessions=lambda: None,
+            only_threads=frozenset(each.id for each in mine) if folders else None,
+        )
+        return RolloutSyncPlan(
+            found=found,
+            sessions=len(mine),
+            eligible=tuple(find_eligible_threads(means)),
+            worker_dependencies=means,
+        )
+
+    def _search_settings(
+        self, folders: Sequence[Path], max_age_days: int | None
+    ) -> RolloutsSettings:
+        """The settings of a search: folders that the user names are searched regardless of age and
+        source.
+        """
+        rollouts = self.settings.rollouts
+        if max_age_days is not None:
+            rollouts = replace(rollouts, max_age_days=max_age_days)
+        if not folders:
+            return rollouts
+        return replace(
+            rollouts,
+            max_age_days=ANY_AGE_DAYS if max_age_days is None else max_age_days,
+            min_idle_hours=0,
+            sources=tuple({each.source for each in list_rollouts(self.state)}),
+            scan=max(rollouts.scan, len(list_rollouts(self.state))),
+        )
+
+    async def sync(
+        self, plan: RolloutSyncPlan, on_event: Callable[[JobEvent], None] = lambda _: None
+    ) -> RolloutSyncReport:
+        """Extract the plan's eligible sessions and consolidate, without the cooldown between two
+        consolidations.
+
+        Raises StoreError, ModelNameError.
+        """
+        self.open_models()
+        began = self.clock.monotonic()
+        said: list[JobEvent] = []
+
+        def hear(what: JobEvent) -> None:
+            said.append(what)
+            on_event(what)
+
+        self._last_consolidation = None
+        terms = replace(self.claim_terms, cooldown_seconds=0)
+        await run_round(
+            replace(plan.worker_dependencies, on_event=hear, terms=terms), worker_name()
+        )
+        done, waits = split_job_events(said)
+        extracts = [each for each in done if each.kind == "extract"]
+        instead = structural_fallback_remarks(
+            list_extracts(self.state), {each.key for each in extracts if each.outcome == "kept"}
+        )
+        failed = [
+            UnextractedSession(each.key, each.reason)
+            for each in done
+            if each.outcome in ("failed", "lost")
+        ]
+        files = self.consolidation
+        return RolloutSyncReport(
+            found=plan.sessions,
+            eligible=len(plan.eligible),
+            claimed=len(extracts),
+            extracted=sum(each.outcome == "kept" for each in extracts),
+            no_op=sum(each.outcome == "nothing" for each in extracts),
+            failed=tuple(failed),
+            consolidated=len(files.selected)
+            if files is not None and files.outcome == "changed"
+            else 0,
+            seconds=round(self.clock.monotonic() - began, 3),
+            passed=plan.found.skipped,
+            waits=tuple(waits),
+            way="" if files is None else files.way,
+            remarks=(
+                *self._recovery_remarks,
+                *instead,
+                *(() if files is None else (*files.remarks, *([files.why] if files.why else []))),
+            ),
+        )
+
+    async def close(self) -> None:
+        """Close models and databases. May be called twice."""
+        for model in self._models.values():
+            if model is not None:
+                await model.close()
+        self._models.clear()
+        self.state.close()
+        self._database.close()
+
+
+@contextlib.asynccontextmanager
+async def open_rollout_pipeline(
+    settings: Settings, *, model: Model | None = None
+) -> AsyncIterator[RolloutPipeline]:
+    """Open the pipeline, and close it in any case."""
+    opened = RolloutPipeline(settings, model=model)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _redact_answer(receipt: Receipt) -> Receipt:
+    """Remove the answer from a receipt: it may hold what is to be forgotten, or a secret that is
+    redacted only later.
+
+    Reasons stay.
+    """
+    answered = receipt.outcome in (
+        ForkOutcome.CHANGED,
+        ForkOutcome.UNCHANGED,
+        ForkOutcome.OVER_LIMIT,
+    )
+    return replace(receipt, said="" if answered else redact(receipt.said).text)

@@ -1,0 +1,354 @@
+"""What a session writes and tracks: transcript, events, receipts, notes and compaction.
+
+Shared by live, observed and replayed sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from memorist.budget.governor import BudgetGovernor
+from memorist.compaction.compactor import CompactionDependencies, Compactor, SummaryDependencies
+from memorist.compaction.history import load_compaction_prompts
+from memorist.context.rollback import starts_turn
+from memorist.core.messages import Message
+from memorist.engine.memory_extension import (
+    SessionDependencies,
+    SessionIdentity,
+    SessionSinks,
+    open_memory_extension,
+)
+from memorist.events import (
+    Event,
+    ForkFinished,
+    HistoryReplaced,
+    SessionClosed,
+    SessionOpened,
+    TurnsRolledBack,
+)
+from memorist.forks.spec import ParentCall, Receipt
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    SessionHead,
+    TurnRollback,
+    UsageReport,
+    WorldStateRecord,
+)
+from memorist.ports import Model
+from memorist.session_memory.notes import NotesDependencies, NotesPrompts, SessionMemory
+from memorist.session_memory.trigger import (
+    ConversationTracker,
+    HostInfo,
+    NotesDue,
+    are_notes_allowed,
+)
+from memorist.settings import SessionMemorySettings
+from memorist.skills.invocation import InvokedSkills
+from memorist.store.layout import SessionLayout
+from memorist.store.sessions import record_session
+from memorist.store.transcript import EventLog, TranscriptWriter, read_transcript
+from memorist.telemetry.tracing import SessionTracer
+
+CLOSE_SECONDS = 60.0
+"""Longest wait for background work when a session is closed, in seconds (AM-9's bound for every
+drain).
+"""
+
+LogEntry = (
+    SessionHead | Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport
+)
+
+
+class SessionLog:
+    """The log of one session.
+
+    Opening it reads what is on disk; a session has at most one open log.
+    """
+
+    def __init__(
+        self,
+        identity: SessionIdentity,
+        host: HostInfo,
+        texts: NotesPrompts,
+        *,
+        layout: SessionLayout,
+        dependencies: SessionDependencies,
+    ) -> None:
+        self.identity = identity
+        self.layout = layout
+        self.dependencies = dependencies
+        self.receipts: list[Receipt] = []
+        self.compaction_enabled = host.auto_compact and dependencies.settings.compaction.enabled
+        self.host = replace(host, auto_compact=self.compaction_enabled)
+        self.tracker = ConversationTracker(self._session_memory_settings)
+        self._closed = False
+        self._traces = traces = SessionTracer(
+            dependencies.settings.telemetry, identity.id, dependencies.clock
+        )
+        self.governor = BudgetGovernor(
+            dependencies.database,
+            identity.id,
+            clock=dependencies.clock,
+            settings=dependencies.settings.spend,
+            on_receipt=traces.on_receipt,
+        )
+        self._transcript = TranscriptWriter(layout.transcript)
+        self._events = EventLog(layout.events, dependencies.clock)
+        self.session_memory = SessionMemory(
+            layout, self.tracker, texts, self._session_memory_dependencies()
+        )
+        texts_of_compaction = load_compaction_prompts()
+        self.compactor = Compactor(
+            self.tracker, self.session_memory, texts_of_compaction, self._compaction_dependencies()
+        )
+        self.memory_extension = open_memory_extension(
+            identity.id,
+            layout,
+            dependencies,
+            self.governor,
+            SessionSinks(self.emit, self.record_receipt),
+        )
+        self.invoked_skills = InvokedSkills(texts_of_compaction.skill)
+        """The skills that the conversation invoked."""
+        self.window_messages: list[Message] = []
+        """The messages that the model is shown, as far as transcript and compactions tell."""
+        self.known_ids = self._replay_transcript()
+        if not self.known_ids:
+            self.add_entry(
+                SessionHead(session=identity.id, format="memorist", cwd=identity.project)
+            )
+        record_session(
+            dependencies.database,
+            identity.id,
+            project=identity.project,
+            folder=str(layout.folder),
+            format=identity.format,
+            now=dependencies.clock.now(),
+        )
+        self.emit(
+            SessionOpened(
+                identity.id,
+                identity.format,
+                resumed=bool(self.known_ids),
+                messages=len(self.known_ids),
+            )
+        )
+
+    @property
+    def keeps_notes(self) -> bool:
+        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
+        return are_notes_allowed(self.host, self._session_memory_settings())
+
+    def _session_memory_settings(self) -> SessionMemorySettings:
+        return self.dependencies.flags.apply_to(self.dependencies.settings.session_memory)
+
+    def _session_memory_dependencies(self) -> NotesDependencies:
+        world = self.dependencies
+        return NotesDependencies(
+            clock=world.clock,
+            files=world.files,
+            model=world.model,
+            settings=self._session_memory_settings,
+            limits=world.settings.forks,
+            governor=self.governor,
+            tell=self.emit,
+            keep=self._store_receipt,
+        )
+
+    def _compaction_dependencies(self) -> CompactionDependencies:
+        world = self.dependencies
+        return CompactionDependencies(
+            clock=world.clock,
+            files=world.files,
+            summary_dependencies=self.fork_dependencies(world.model)
+            if world.model is not None
+            else None,
+            settings=world.settings.compaction,
+            layout=self.layout,
+            tell=self.emit,
+        )
+
+    def fork_dependencies(self, model: Model) -> SummaryDependencies:
+        """Return what a fork of this session needs."""
+        world = self.dependencies
+        return SummaryDependencies(
+            model=model,
+            files=world.files,
+            clock=world.clock,
+            limits=world.settings.forks,
+            governor=self.governor,
+            record=self.record_receipt,
+        )
+
+    def _replay_transcript(self) -> list[str]:
+        """Track the transcript on disk again, after a restart; the notes' cursor says which message
+        they cover (SM-14).
+
+        Returns the ids of its messages.
+        """
+        cursor = self.session_memory.read_cursor()
+        known = []
+        for entry in read_transcript(self.layout.transcript):
+            if isinstance(entry, Message):
+                known.append(entry.id)
+                self.compactor.on_message(entry)
+                self.invoked_skills.on_message(entry)
+                self.memory_extension.on_message(entry, replayed=True)
+                self.window_messages.append(entry)
+            match entry:
+                case CompactionBoundary():
+                    self._apply_boundary(entry, None)
+                case TurnRollback(turns=turns, kept=True):
+                    self._apply_rollback(turns)
+                case _:
+                    self._track(entry)
+            if cursor is not None and isinstance(entry, Message) and entry.id == cursor.message:
+                self.tracker.on_notes_updated(self.tracker.tokens)
+        return known
+
+    def add_message(self, message: Message) -> NotesDue | None:
+        """Record a message and track it; returns whether an update of the notes is due."""
+        self._transcript.append(message)
+        self.compactor.on_message(message)
+        self.invoked_skills.on_message(message)
+        self.memory_extension.on_message(message)
+        self.window_messages.append(message)
+        return self.tracker.on_message(message)
+
+    def add_entry(self, entry: LogEntry) -> NotesDue | None:
+        """Record any entry and track it."""
+        match entry:
+            case Message():
+                return self.add_message(entry)
+            case CompactionBoundary():
+                self.record_replacement(entry)
+                return None
+            case _:
+                self._transcript.append(entry)
+                return self._track(entry)
+
+    def _track(self, entry: object) -> NotesDue | None:
+        match entry:
+            case Message():
+                return self.tracker.on_message(entry)
+            case UsageReport(context=context):
+                return self.tracker.on_measurement(context)
+            case SessionHead():
+                self.tracker.on_head(entry)
+            case TurnRollback():
+                self.emit(TurnsRolledBack(entry.turns, entry.messages, entry.line))
+        return None
+
+    def _apply_boundary(
+        self, boundary: CompactionBoundary, kept_messages: Sequence[Message] | None
+    ) -> None:
+        """Apply the new history: the boundary's replacement, and the messages that stayed.
+
+        Without `kept_messages` those are the newest ones.
+        """
+        if kept_messages is None:
+            kept_messages = self.window_messages[-boundary.kept :] if boundary.kept else ()
+        self.window_messages = [*boundary.replacement, *kept_messages]
+        self.tracker.on_history_replaced(tuple(self.window_messages))
+
+    def record_replacement(
+        self, boundary: CompactionBoundary, kept_messages: Sequence[Message] | None = None
+    ) -> None:
+        """Record that the host or the recorded agent replaced its history.
+
+        `kept_messages` are those that stayed, where known.
+        """
+        before = self.tracker.tokens
+        self._transcript.append(boundary)
+        self._apply_boundary(boundary, kept_messages)
+        self.emit(
+            HistoryReplaced(
+                boundary.trigger,
+                boundary.tokens_before or before,
+                self.tracker.tokens,
+                boundary.line,
+            )
+        )
+
+    def record_rollback(self, turns: int, messages: int) -> None:
+        """Record that the user rolled back the last turns, with this many messages: a marker is
+        appended, nothing is deleted (CX-7).
+        """
+        self._transcript.append(TurnRollback(turns=turns, messages=messages, line=0, kept=True))
+        self._apply_rollback(turns)
+        self.emit(TurnsRolledBack(turns, messages))
+
+    def _apply_rollback(self, turns: int) -> None:
+        starts = [
+            place for place, message in enumerate(self.window_messages) if starts_turn(message)
+        ]
+        self.window_messages = (
+            self.window_messages[: starts[-turns]] if turns <= len(starts) else []
+        )
+        self.tracker.on_history_replaced(tuple(self.window_messages))
+
+    def record_compaction(
+        self,
+        boundary: CompactionBoundary,
+        messages: tuple[Message, ...],
+        *,
+        measured_before: bool = False,
+    ) -> None:
+        """Record that memorist replaced the history by these messages.
+
+        With `measured_before`, as in a replay, later usage still counts what is gone.
+        """
+        self._transcript.append(boundary)
+        self.window_messages = list(messages)
+        self.tracker.on_history_replaced(messages, measured_before=measured_before)
+
+    def schedule_notes_update(self, due: NotesDue | None, parent: ParentCall | None) -> None:
+        """Schedule an update of the notes in the background, if it is due and notes are kept."""
+        if due is not None and self.keeps_notes:
+            self.session_memory.schedule_update(due, parent)
+
+    async def update_notes(self, due: NotesDue | None) -> None:
+        """Update the notes and wait for it, if it is due and notes are kept."""
+        if due is not None and self.keeps_notes:
+            await self.session_memory.update(due, None)
+
+    def flush(self) -> None:
+        """Flush the transcript to the operating system."""
+        self._transcript.flush()
+
+    def emit(self, event: Event) -> None:
+        """Write an event and pass it to the listener."""
+        self._events.append(event)
+        self._traces.on_event(event)
+        if self.dependencies.listener is not None:
+            self.dependencies.listener(event)
+
+    def _store_receipt(self, receipt: Receipt) -> int:
+        self.receipts.append(receipt)
+        return self.governor.record_receipt(receipt)
+
+    def record_receipt(self, receipt: Receipt) -> None:
+        """Keep a fork's receipt and emit its event."""
+        number = self._store_receipt(receipt)
+        self.emit(
+            ForkFinished(
+                number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd
+            )
+        )
+
+    async def close(self) -> None:
+        """Wait for background work, at most a minute, write everything and release the files.
+
+        May be called twice.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        await self.session_memory.drain(CLOSE_SECONDS)
+        await self.memory_extension.close()
+        self.governor.release_reservations()
+        self._transcript.close()
+        self.emit(SessionClosed(self.tracker.messages, self.tracker.tokens))
+        self._events.close()

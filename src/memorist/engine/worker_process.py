@@ -1,0 +1,91 @@
+"""Start due work on past sessions in a process of its own, never in the host's event loop."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from memorist.errors import StoreError
+from memorist.ports import Clock, FileSystem
+from memorist.settings import Settings
+from memorist.store.layout import Layout
+
+START_INTERVAL_SECONDS = 1_800.0
+"""Seconds between two starts in one home.
+
+Sessions become eligible by the hour, so half an hour is soon enough.
+"""
+
+WORKER_ARGUMENTS = ("-P", "-m", "memorist", "worker", "--once", "--settings-from-stdin")
+
+
+def start_worker(
+    settings: Settings,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    environment: Mapping[str, str] | None = None,
+) -> int | None:
+    """Start a worker that does what is due and ends, with these settings and variables (None: this
+    process's).
+
+    Returns its process id, or None when one was started within `START_INTERVAL_SECONDS`. The worker
+    outlives this process. If the system refuses to start it, the next session tries again.
+    """
+    layout = Layout(Path(settings.home).expanduser().absolute())
+    mark = layout.rollouts_state / "started"
+    now = clock.now()
+    try:
+        last = float(files.read(mark)) if files.facts(mark) is not None else 0.0
+    except (StoreError, FileNotFoundError, ValueError):
+        last = 0.0
+    if 0.0 <= now - last < START_INTERVAL_SECONDS:
+        return None
+    with contextlib.suppress(StoreError, OSError):
+        files.write(mark, str(now).encode())
+        return _spawn_worker(
+            msgspec.json.encode(settings), os.environ if environment is None else environment
+        )
+    return None
+
+
+def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
+    """Spawn the worker.
+
+    The settings go through a pipe, so that nothing is written to disk; keys in environment
+    variables are inherited.
+    """
+    reading, writing = os.pipe()
+    try:
+        quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        actions = [
+            (os.POSIX_SPAWN_DUP2, reading, 0),
+            (os.POSIX_SPAWN_DUP2, quiet, 1),
+            (os.POSIX_SPAWN_DUP2, quiet, 2),
+        ]
+        process = os.posix_spawn(
+            sys.executable,
+            [sys.executable, *WORKER_ARGUMENTS],
+            dict(environment),
+            file_actions=actions,
+            setpgroup=0,
+        )
+        os.close(quiet)
+    finally:
+        os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(settings)
+    return process
+
+
+def has_exited(process: int) -> bool:
+    """Whether a started worker has exited; reaps it, so that it does not stay as a zombie."""
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] != 0
+    except ChildProcessError:
+        return True

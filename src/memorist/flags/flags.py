@@ -1,0 +1,330 @@
+"""Background lookup of flags: reads are answered at once from the last lookup, however old it is
+(FG-2).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import threading
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from reprlib import Repr
+from types import MappingProxyType, TracebackType
+from typing import Protocol, Self, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from memorist.errors import SettingsError
+from memorist.settings import DreamSettings, FlagsSettings, ResolvedSettings, SessionMemorySettings
+
+# What a flag may change: gates and thresholds of the sections listed here. Pure.
+
+FLAG_SOURCE = "flag"
+"""Source name of a value that a feature flag overrides."""
+
+
+SECTIONS: dict[str, Struct] = {"session_memory": SessionMemorySettings(), "dream": DreamSettings()}
+"""Sections of the settings that flags may change, by name, with their defaults."""
+
+MAX_FLAG_NUMBER = 2**53
+"""Up to here every whole number is one in JSON and as a float too; a larger one is a mistake, and
+no clock or count could hold it.
+"""
+
+SettingsSection = TypeVar("SettingsSection", bound=Struct)
+
+_short_repr = Repr()
+_short_repr.maxstring = _short_repr.maxother = _short_repr.maxlong = 60
+_short_repr.maxlevel, _short_repr.maxlist, _short_repr.maxdict = 1, 3, 3
+_SECTION_NAMES = {type(section): name for name, section in SECTIONS.items()}
+
+
+def flag_defaults() -> dict[str, bool | int | float]:
+    """Every flag with the default of its setting, which determines its type."""
+    return {
+        name: own
+        for section, settings in SECTIONS.items()
+        for name, own in _flags_of_section(section, settings)
+    }
+
+
+def _flags_of_section(section: str, settings: Struct) -> list[tuple[str, bool | int | float]]:
+    values = (
+        (f"{section}.{field}", getattr(settings, field)) for field in settings.__struct_fields__
+    )
+    return [(name, own) for name, own in values if isinstance(own, int | float)]
+
+
+def override_settings(settings: SettingsSection, flags: Mapping[str, object]) -> SettingsSection:
+    """The settings of one section with the flags applied; the same object where none applies.
+    Raises KeyError for a section without flags.
+    """
+    section = _SECTION_NAMES[type(settings)]
+    if not flags:
+        return settings
+    changed = {
+        name.partition(".")[2]: flags[name]
+        for name, own in _flags_of_section(section, settings)
+        if name in flags and _may_override(flags[name], own)
+    }
+    return msgspec.structs.replace(settings, **changed) if changed else settings
+
+
+def list_active_flags(flags: Mapping[str, object]) -> tuple[str, ...]:
+    """Names of the flags that override their setting."""
+    return tuple(
+        name
+        for name, own in flag_defaults().items()
+        if name in flags and _may_override(flags[name], own)
+    )
+
+
+def find_flag_problems(flags: Mapping[str, object]) -> tuple[str, ...]:
+    """Problems of ignored flags, one clause each: an unknown name, or a value of the wrong type."""
+    known = flag_defaults()
+    return tuple(
+        _describe_problem(name, value, known)
+        for name, value in flags.items()
+        if name not in known or not _may_override(value, known[name])
+    )
+
+
+def _describe_problem(name: str, value: object, known: Mapping[str, bool | int | float]) -> str:
+    if name not in known:
+        near = difflib.get_close_matches(name[:200], known, n=1)
+        return f"{_short_repr.repr(name)} is no flag" + (
+            f"; did you mean {near[0]}?" if near else ""
+        )
+    wanted = (
+        "true or false"
+        if isinstance(known[name], bool)
+        else f"a positive {'whole ' if isinstance(known[name], int) else ''}number"
+    )
+    return f"{name} is {_short_repr.repr(value)}, which is not {wanted}; the setting stays"
+
+
+def _may_override(value: object, own: object) -> bool:
+    if isinstance(own, bool) or isinstance(value, bool):
+        return isinstance(own, bool) and isinstance(value, bool)
+    return (
+        isinstance(value, int if isinstance(own, int) else int | float)
+        and 0 < value <= MAX_FLAG_NUMBER
+    )
+
+
+REFRESH_SECONDS = FlagsSettings().refresh_seconds
+
+
+class FlagSource(Protocol):
+    """A source of flags. `read` may be slow and may raise: it runs in the background only."""
+
+    def read(self) -> Mapping[str, object]:
+        """Every flag that is set, by name."""
+        ...
+
+
+class InMemoryFlagSource:
+    """Flags in memory; the default, with none set. Change `values` at any time."""
+
+    def __init__(self, values: Mapping[str, object] | None = None) -> None:
+        self.values: dict[str, object] = dict(values or {})
+
+    def read(self) -> Mapping[str, object]:
+        """The current values."""
+        return dict(self.values)
+
+
+class FileFlagSource:
+    """Flags in a TOML or JSON file (`.json`), re-read when it changes: names with dots, or tables
+    of them. A missing file sets no flag.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: tuple[int, int, int] | None = None
+        self._values: dict[str, object] = {}
+
+    def read(self) -> Mapping[str, object]:
+        """The flags. Raises SettingsError where the file cannot be read or parsed; the flags read
+        before stay in force.
+        """
+        try:
+            about = self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            self._seen, self._values = None, {}
+            return {}
+        except OSError as error:
+            raise SettingsError(f"the flags file {self._path} cannot be read: {error}") from error
+        now = (about.st_mtime_ns, about.st_size, about.st_ino)
+        if now != self._seen:
+            self._values = _flatten_names(_parse_flags_file(self._path))
+            self._seen = now
+        return dict(self._values)
+
+
+def _parse_flags_file(path: Path) -> dict[str, object]:
+    try:
+        text = path.read_text("utf-8")
+        parsed = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise SettingsError(f"the flags file {path} cannot be read: {error}") from error
+    if not isinstance(parsed, dict):
+        raise SettingsError(f"the flags file {path} must hold an object of names and values")
+    return parsed
+
+
+def _flatten_names(tree: Mapping[str, object], lead: str = "") -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            found |= _flatten_names(value, f"{lead}{key}.")
+        else:
+            found[f"{lead}{key}"] = value
+    return found
+
+
+def open_flags_file(settings: FlagsSettings) -> FileFlagSource | None:
+    """The source for the file named in the settings; None where there is none. Raises SettingsError
+    for a relative path, which would mean a different file in each folder.
+    """
+    if not settings.file:
+        return None
+    try:
+        path = Path(settings.file).expanduser()
+    except RuntimeError as error:
+        raise SettingsError(
+            f"flags.file is {settings.file!r}, whose home folder is not known; give an "
+            f"absolute path"
+        ) from error
+    if not path.is_absolute():
+        raise SettingsError(
+            f"flags.file is {settings.file!r}; give a path that is absolute or begins with ~/"
+        )
+    return FileFlagSource(path)
+
+
+class Flags:
+    """The flags as last looked up. No call waits for the source: before its first answer no flag is
+    set, and while it hangs the old values stay.
+
+    Without a source no flag is ever set, and nothing runs in the background.
+    """
+
+    def __init__(
+        self, source: FlagSource | None = None, *, refresh_seconds: float = REFRESH_SECONDS
+    ) -> None:
+        self.last_error = ""
+        """Why the last lookup failed, in one sentence; empty when it succeeded."""
+        self._source = source
+        self._refresh_seconds = refresh_seconds
+        self._values: Mapping[str, object] = MappingProxyType({})
+        self._refresh_requested, self._refresh_done, self._closed = (
+            threading.Event(),
+            threading.Event(),
+            threading.Event(),
+        )
+        self._request_lock = threading.Lock()
+        """Held briefly, never during a lookup: the end of an earlier lookup must not mark a newer
+        request as done.
+        """
+        self._thread: threading.Thread | None = None
+        if isinstance(self._source, InMemoryFlagSource):
+            self._values = self._source.read()
+        self.refresh()
+
+    def values(self) -> Mapping[str, object]:
+        """The flags known now; returns at once."""
+        return self._values
+
+    def apply_to(self, settings: SettingsSection) -> SettingsSection:
+        """The settings of one section with the flags applied; returns at once. Raises KeyError for
+        a section that has no flags (`values.SECTIONS`).
+        """
+        return override_settings(settings, self._values)
+
+    def refresh(self) -> None:
+        """Request a lookup in the background; returns at once."""
+        if self._source is None:
+            self._refresh_done.set()
+            return
+        if self._closed.is_set():
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._refresh_loop, args=(self._source,), name="memorist-flags", daemon=True
+            )
+            self._thread.start()
+        # Cleared and set under the lock that `_refresh_loop` holds to mark a lookup as done.
+        with self._request_lock:
+            self._refresh_done.clear()
+            self._refresh_requested.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a requested lookup, at most so long; returns whether it is done. For replays,
+        commands and tests; a live session never calls it.
+        """
+        return self._refresh_done.wait(seconds)
+
+    def close(self) -> None:
+        """Stop looking up. A hanging source is not waited for; its thread ends with the program."""
+        self._closed.set()
+        self._refresh_requested.set()
+
+    def _refresh_loop(self, source: FlagSource) -> None:
+        while True:
+            self._refresh_requested.wait(self._refresh_seconds)
+            if self._closed.is_set():
+                return
+            self._refresh_requested.clear()
+            self._read_source(source)
+            with self._request_lock:
+                if not self._refresh_requested.is_set():
+                    self._refresh_done.set()
+
+    def _read_source(self, source: FlagSource) -> None:
+        with _ExceptionTrap() as caught:
+            self._values = MappingProxyType(dict(source.read()))
+        error = caught.error
+        self.last_error = (
+            ""
+            if error is None
+            else f"the flags could not be looked up: {str(error) or type(error).__name__}"
+        )
+
+
+class _ExceptionTrap:
+    """Captures any exception of a provider: the old values stay and the thread goes on."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, Exception):
+            self.error = error
+        return self.error is not None
+
+
+def apply_all_flags(resolved: ResolvedSettings, flags: Mapping[str, object]) -> ResolvedSettings:
+    """Apply feature flags over every other source; problems with a flag are added to what was
+    ignored.
+    """
+    sections = {
+        section: override_settings(getattr(resolved.settings, section), flags)
+        for section in SECTIONS
+    }
+    return ResolvedSettings(
+        msgspec.structs.replace(resolved.settings, **sections),
+        resolved.sources | dict.fromkeys(list_active_flags(flags), FLAG_SOURCE),
+        (*resolved.ignored, *(f"{remark} (flag)" for remark in find_flag_problems(flags))),
+    )

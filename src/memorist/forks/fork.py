@@ -1,0 +1,602 @@
+"""Running a fork: requests, tool calls, limits, and the receipt that every run leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from functools import cache
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.markdown import load_prompt, render_template
+from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock, ToolUse, Usage
+from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
+from memorist.forks.executor import ToolAnswer, ToolExecutor
+from memorist.forks.spec import (
+    EditMethod,
+    ForkOutcome,
+    ForkRefusal,
+    ForkRequest,
+    ForkSpec,
+    Governor,
+    ParentCall,
+    Receipt,
+    count_tokens,
+    discarded_receipt,
+    skipped_receipt,
+)
+from memorist.forks.tool_calls import (
+    EDITS_JSON_SCHEMA,
+    TextEdits,
+    can_edit,
+    parse_edit_elements,
+    parse_json_edits,
+    parse_tool_call,
+)
+from memorist.formats.codec import Codec, is_custom_call
+from memorist.formats.registry import find_codec
+from memorist.ports import Clock, FileSystem, Model, Reply, Request
+
+# The requests of a fork: the parent's last request extended by its reply and one user message,
+# or a fresh request with a summary of the history. Pure.
+
+
+FORK_MARK = "<memorist-fork "
+"""Start of the boundary text; it identifies a fork's own history, so that a fork of a fork is
+refused (FK-2).
+"""
+
+
+class ForkPrompts(Struct, frozen=True, kw_only=True):
+    """The prompts of forks (`prompts/forks`)."""
+
+    boundaries: str
+    placeholder: str
+    tool_edits: str
+    text_edits: str
+    json_edits: str
+    report: str
+
+
+def model_id(name: str) -> str:
+    """The model's name in a request body, from the string it was chosen by:
+    `anthropic:NAME@ADDRESS` gives NAME.
+    """
+    return (name.partition(":")[2] or name).partition("@")[0]
+
+
+def shares_prefix(name: str, wire_format: str, parent: ParentCall) -> bool:
+    """Whether a model (its name and wire format) is the one the parent's request went to, so that
+    its cache holds the prefix (FK-7).
+    """
+    wanted = parent.request.body.get("model")
+    return wire_format == parent.request.format and wanted in (None, "", model_id(name))
+
+
+def is_fork(codec: Codec, body: JsonObject) -> bool:
+    """Whether the request already belongs to a fork: a user text in its history begins with the
+    boundary text.
+    """
+    history = body.get(codec.history_key())
+    if not isinstance(history, list):
+        return False
+    needle = FORK_MARK.encode()
+    for index, entry in enumerate(history):
+        # the bytes are looked at first: reading a whole history costs more than searching it
+        if needle in msgspec.json.encode(entry) and any(
+            _starts_with_mark(message) for message in codec.decode_item(entry, id=f"m{index}")
+        ):
+            return True
+    return False
+
+
+def _starts_with_mark(message: Message) -> bool:
+    return message.role == "user" and any(
+        isinstance(block, TextBlock) and block.text.startswith(FORK_MARK)
+        for block in message.blocks
+    )
+
+
+def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
+    """Resolve `AUTO`: a fork of a parent uses the parent's tools when they can edit; one without a
+    parent has no tools.
+    """
+    if spec.edit_method is not EditMethod.AUTO:
+        return spec.edit_method
+    if spec.parent is None:
+        return EditMethod.TEXT
+    return (
+        EditMethod.TOOLS
+        if can_edit(_tool_names(codec, spec.parent.request.body))
+        else EditMethod.TEXT
+    )
+
+
+def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:
+    """Names of the tools of a request: those of the body, and those of history items that add tools
+    (Codex, clients.md 1).
+    """
+    shell = {**body, codec.history_key(): []}
+    yield from (tool.name for tool in codec.decode_request(shell).tools)
+    history = body.get(codec.history_key())
+    for entry in history if isinstance(history, list) else ():
+        if (
+            isinstance(entry, dict)
+            and entry.get("type") == "additional_tools"
+            and isinstance(entry.get("tools"), list)
+        ):
+            names = (tool.get("name") for tool in entry["tools"] if isinstance(tool, dict))
+            yield from (name for name in names if isinstance(name, str))
+
+
+def edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
+    """The part of the instruction that explains how to change files; empty when the fork changes
+    none.
+    """
+    match method:
+        case EditMethod.TEXT:
+            return prompts.text_edits.strip()
+        case EditMethod.JSON:
+            return prompts.json_edits.strip()
+        case EditMethod.TOOLS | EditMethod.AUTO:
+            return prompts.tool_edits.strip()
+        case EditMethod.ANSWER:
+            return ""
+
+
+def _task_text(spec: ForkSpec, way: EditMethod, texts: ForkPrompts) -> str:
+    form = edit_instructions(way, texts)
+    parts = [spec.instruction.strip(), "" if form in spec.instruction else form]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _boundary_text(spec: ForkSpec, texts: ForkPrompts) -> str:
+    return render_template(texts.boundaries, {"label": spec.label}, strict=True).strip()
+
+
+def build_first_request(
+    spec: ForkSpec, method: EditMethod, prompts: ForkPrompts, *, codec: Codec, model: str
+) -> JsonObject:
+    """Build the first request. `model` is the model id for a fresh request.
+
+    With a parent: its request byte for byte, its reply, then one user message with a constant
+    placeholder result for every open tool call, the boundary text and the task, without a cache
+    mark of its own (FK-1).
+    """
+    if spec.parent is None:
+        schema = (
+            EDITS_JSON_SCHEMA
+            if method is EditMethod.JSON
+            else spec.schema
+            if method is EditMethod.ANSWER
+            else None
+        )
+        text = "\n\n".join(
+            part
+            for part in ((spec.history_summary or "").strip(), _task_text(spec, method, prompts))
+            if part
+        )
+        return codec.build_request(
+            model,
+            system=_boundary_text(spec, prompts),
+            text=text,
+            max_output=spec.limits.output,
+            schema=schema,
+        )
+    # Everything of the parent's request stays byte for byte, and the placeholder results are
+    # constant:
+    # only then does the provider's cache serve the prefix.
+    text = f"{_boundary_text(spec, prompts)}\n\n{_task_text(spec, method, prompts)}"
+    results = build_placeholder_results(codec, spec.parent.reply, prompts.placeholder.strip())
+    return codec.extend_request(
+        spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)
+    )
+
+
+def build_placeholder_results(codec: Codec, reply: JsonObject | None, text: str) -> list[Message]:
+    """One constant placeholder result for each tool call that the reply leaves open. Raises
+    FormatError.
+    """
+    if reply is None:
+        return []
+    messages = codec.decode_reply(reply).messages
+    still_open = OpenToolCalls()
+    for message in messages:
+        still_open.add(message)
+    custom = {
+        use.id
+        for message in messages
+        for use in message.tool_uses
+        if is_custom_call(use, message.wire)
+    }
+    return [
+        codec.build_tool_result(use.id, text, custom=use.id in custom) for use in still_open.calls
+    ]
+
+
+_current_label: ContextVar[str] = ContextVar("memorist_fork", default="")
+"""Label of the fork that the current task belongs to; child tasks inherit it."""
+
+
+@cache
+def load_fork_prompts() -> ForkPrompts:
+    """Load the prompts of forks that ship with memorist."""
+    return ForkPrompts(
+        **{name: load_prompt(f"forks/{name}") for name in ForkPrompts.__struct_fields__}
+    )
+
+
+async def run_fork(
+    spec: ForkSpec,
+    *,
+    model: Model,
+    files: FileSystem,
+    clock: Clock,
+    cost: Callable[[Usage], float | None] | None = None,
+    record: Callable[[Receipt], object] | None = None,
+) -> Receipt:
+    """Run the fork to its end and return the receipt.
+
+    `record` receives the receipt too, even when the run is cancelled or fails because of a bug.
+    Expected failures (a model error, a limit, an edit that does not apply) are outcomes, not
+    exceptions. Cancelling the task cancels the model call or command in progress and propagates.
+    `cost` prices a reply in US dollars when the model did not.
+    """
+    fork = _ForkRun(spec, model, files, clock, price=cost)
+    nested = bool(_current_label.get())
+    token = _current_label.set(spec.label)
+    outcome = ForkOutcome.FAILED
+    try:
+        outcome = await fork.run(nested=nested)
+    except asyncio.CancelledError:
+        outcome = ForkOutcome.CANCELLED
+        fork.statement = "It was cancelled."
+        raise
+    finally:
+        _current_label.reset(token)
+        receipt = fork.receipt(outcome)
+        if record is not None:
+            record(receipt)
+    return receipt
+
+
+class _ForkTurn(Struct, frozen=True, kw_only=True):
+    """The result of one reply: tool results for the wire, edits that failed, and a key for each
+    call with its result.
+    """
+
+    tool_results: tuple[Message, ...] = ()
+    failures: tuple[str, ...] = ()
+    keys: frozenset[tuple[str, str]] = frozenset()
+    changed: bool = False
+    succeeded: bool = True
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing has to be sent back to the model."""
+        return not self.tool_results and not self.failures
+
+
+class _ForkRun:
+    """The state of one run: what it has used so far, and its tool executor."""
+
+    def __init__(
+        self,
+        spec: ForkSpec,
+        model: Model,
+        files: FileSystem,
+        clock: Clock,
+        *,
+        price: Callable[[Usage], float | None] | None,
+    ) -> None:
+        self._spec = spec
+        self._model = model
+        self._files = files
+        self._clock = clock
+        self._price = price
+        self._started = clock.now()
+        self._started_monotonic = clock.monotonic()
+        self._requests = 0
+        self._turns = 0
+        self._usage = Usage()
+        self._cost: float | None = 0.0
+        self._sent: list[ForkRequest] = []
+        self._executor: ToolExecutor | None = None
+        self.statement = "It ended by a defect of memorist."
+
+    def receipt(self, outcome: ForkOutcome) -> Receipt:
+        """The receipt of the run so far."""
+        return Receipt(
+            label=self._spec.label,
+            why=self._spec.why,
+            model=self._model.name,
+            started=self._started,
+            seconds=self._elapsed(),
+            requests=self._requests,
+            turns=self._turns,
+            usage=self._usage,
+            cost_usd=self._cost,
+            files=self._executor.changes() if self._executor else (),
+            denied=tuple(self._executor.denied) if self._executor else (),
+            outcome=outcome,
+            said=self.statement,
+            sent=tuple(self._sent),
+        )
+
+    async def run(self, *, nested: bool) -> ForkOutcome:
+        """Run to the end. Every expected way to end is an outcome."""
+        spec = self._spec
+        if spec.parent is not None and not shares_prefix(
+            self._model.name, self._model.format, spec.parent
+        ):
+            if spec.history_summary is None:
+                return self._fail(
+                    "The model is another one than the parent's and needs a digest; none was given."
+                )
+            spec = msgspec.structs.replace(spec, parent=None)
+        try:
+            if nested or (
+                spec.parent is not None
+                and is_fork(find_codec(self._model.format), spec.parent.request.body)
+            ):
+                return self._fail("A fork may not fork.")
+            hands = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
+            async with asyncio.timeout(max(0.0, spec.limits.seconds - self._elapsed())):
+                stopped = await self._converse(spec, hands)
+        except (TimeoutError, ModelTimeout):
+            self.statement = f"It took longer than {spec.limits.seconds:g} seconds."
+            return ForkOutcome.TIMED_OUT
+        except (ModelError, FormatError, StoreError) as problem:
+            return self._fail(str(problem))
+        return stopped or (ForkOutcome.CHANGED if hands.changes() else ForkOutcome.UNCHANGED)
+
+    def _fail(self, why: str) -> ForkOutcome:
+        self.statement = why
+        return ForkOutcome.FAILED
+
+    def _elapsed(self) -> float:
+        return self._clock.monotonic() - self._started_monotonic
+
+    async def _converse(self, spec: ForkSpec, hands: ToolExecutor) -> ForkOutcome | None:
+        """Send requests and tool results until the model is done (None) or must be stopped."""
+        wire = find_codec(self._model.format)
+        texts = load_fork_prompts()
+        way = choose_edit_method(spec, wire)
+        body = build_first_request(spec, way, texts, codec=wire, model=model_id(self._model.name))
+        seen: Counter[tuple[str, str]] = Counter()
+        while True:
+            over = self._reached_limit(spec)
+            if over:
+                self.statement = over
+                return ForkOutcome.TIMED_OUT if over == _TIME_USED_UP else ForkOutcome.OVER_LIMIT
+            reply = await self._send(spec, body)
+            turn = await _apply_reply(reply, way, hands, wire)
+            seen.update(turn.keys)
+            if turn.is_final or (spec.one_round and turn.changed and turn.succeeded):
+                return None
+            if max(seen.values(), default=0) >= spec.limits.repeats:
+                self.statement = (
+                    f"It made the same call {spec.limits.repeats} times with the same result."
+                )
+                return ForkOutcome.LOOPED
+            report = render_template(
+                texts.report,
+                {"problems": "\n".join(f"- {failure}" for failure in turn.failures)},
+                strict=True,
+            ).strip()
+            tail = (
+                wire.build_user_messages(report, turn.tool_results)
+                if turn.failures
+                else _merge_results(turn.tool_results)
+            )
+            body = wire.extend_request(body, reply.body, tail)
+
+    def _reached_limit(self, spec: ForkSpec) -> str:
+        """The message of the first limit that forbids another request; empty when none does."""
+        limits = spec.limits
+        checks = (
+            (
+                self._turns >= limits.turns,
+                f"Its {limits.turns} turns were used up before it was done.",
+            ),
+            (
+                self._requests >= limits.requests,
+                f"Its {limits.requests} requests were used up before it was done.",
+            ),
+            (
+                count_tokens(self._usage) >= limits.tokens,
+                f"Its {limits.tokens:,} tokens were used up before it was done.",
+            ),
+            (
+                (self._cost or 0.0) >= limits.cost_usd,
+                f"Its {limits.cost_usd:.2f} dollars were used up before it was done.",
+            ),
+            (self._elapsed() >= limits.seconds, _TIME_USED_UP),
+        )
+        return next((why for reached, why in checks if reached), "")
+
+    async def _send(self, spec: ForkSpec, body: JsonObject) -> Reply:
+        self._requests += 1
+        before = self._elapsed()
+        began = self._started + before
+        left = max(0.001, spec.limits.seconds - before)
+        try:
+            reply = await self._model.send(
+                Request(
+                    format=self._model.format, body=body, label=spec.label, timeout_seconds=left
+                )
+            )
+        except BaseException as problem:  # recorded in the receipt and raised again
+            ended = self._elapsed()
+            late = isinstance(problem, asyncio.CancelledError) and ended >= spec.limits.seconds
+            error = TimeoutError.__name__ if late else type(problem).__name__
+            self._sent.append(ForkRequest(started=began, seconds=ended - before, error=error))
+            raise
+        self._requests += reply.attempts - 1
+        self._turns += 1
+        self._usage += reply.usage
+        price = (
+            reply.cost_usd
+            if reply.cost_usd is not None or self._price is None
+            else self._price(reply.usage)
+        )
+        self._cost = None if price is None or self._cost is None else self._cost + price
+        self._sent.append(
+            ForkRequest(
+                started=began,
+                seconds=self._elapsed() - before,
+                attempts=reply.attempts,
+                usage=reply.usage,
+                cost_usd=price,
+                stop_reason=(reply.stop_reason or "")[:100],
+            )
+        )
+        self.statement = _reply_text(reply)
+        return reply
+
+
+_TIME_USED_UP = "Its time was used up before it was done."
+
+
+async def _apply_reply(
+    reply: Reply, way: EditMethod, hands: ToolExecutor, wire: Codec
+) -> _ForkTurn:
+    """Carry out what the reply asks for: its tool calls first, then the edits in its text."""
+    answers: list[Message] = []
+    results: list[ToolAnswer] = []
+    keys: set[tuple[str, str]] = set()
+    for message in reply.messages:
+        for use in message.tool_uses:
+            result = await hands.execute(parse_tool_call(use))
+            results.append(result)
+            keys.add((_call_key(use), result.text))
+            answers.append(
+                wire.build_tool_result(
+                    use.id,
+                    result.text,
+                    is_error=result.is_error,
+                    custom=is_custom_call(use, message.wire),
+                )
+            )
+    edits = _parse_text_edits(reply, way, expected=not answers)
+    failures = list(edits.problems)
+    for call in edits.calls:
+        result = await hands.execute(call)
+        results.append(result)
+        if result.is_error:
+            failures.append(f"{call.path}: {result.text}")
+    keys |= {("edit", failure) for failure in failures}
+    return _ForkTurn(
+        tool_results=tuple(answers),
+        failures=tuple(failures),
+        keys=frozenset(keys),
+        changed=any(result.changed for result in results),
+        succeeded=not failures and not any(result.is_error for result in results),
+    )
+
+
+def _parse_text_edits(reply: Reply, way: EditMethod, *, expected: bool) -> TextEdits:
+    """The edits in the reply's text. With the JSON method an answer is always expected, except
+    beside tool calls.
+    """
+    text = _reply_text(reply)
+    match way:
+        case EditMethod.TEXT:
+            return parse_edit_elements(text)
+        case EditMethod.JSON if expected or text.strip():
+            return parse_json_edits(text)
+        case _:
+            return TextEdits(())
+
+
+def _reply_text(reply: Reply) -> str:
+    return "\n".join(
+        message.text for message in reply.messages if message.role == "assistant" and message.text
+    )
+
+
+def _call_key(use: ToolUse) -> str:
+    return f"{use.name} {use.arguments or msgspec.json.encode(use.input, order='sorted').decode()}"
+
+
+def _merge_results(answers: Sequence[Message]) -> tuple[Message, ...]:
+    """The tool results as the format requires: merged into one user message when they stand in user
+    messages, otherwise one message each.
+    """
+    if not answers or answers[0].role != "user":
+        return tuple(answers)
+    return (
+        msgspec.structs.replace(
+            answers[0], blocks=tuple(block for answer in answers for block in answer.blocks)
+        ),
+    )
+
+
+# Starting forks within the budget: the one place where subsystems start them, after asking the
+# governor.
+
+
+async def run_with_budget(
+    spec: ForkSpec,
+    *,
+    model: Model,
+    files: FileSystem,
+    clock: Clock,
+    governor: Governor,
+    record: Callable[[Receipt], object],
+) -> Receipt:
+    """Run the fork if the governor admits it; otherwise return a receipt with `ForkOutcome.BLOCKED`
+    and the reason, recorded only if the reason is new.
+
+    In all other respects like `run_fork`.
+    """
+    answer = governor.ask(spec, model.name)
+    if isinstance(answer, ForkRefusal):
+        receipt = skipped_receipt(
+            spec.label,
+            spec.why,
+            model=model.name,
+            now=clock.now(),
+            outcome=ForkOutcome.BLOCKED,
+            reason=answer.why,
+        )
+        if answer.is_new:
+            record(receipt)
+        return receipt
+    return await run_fork(
+        replace(spec, limits=answer.limits), model=model, files=files, clock=clock, record=record
+    )
+
+
+async def run_on_copy_with_budget(
+    spec: ForkSpec,
+    *,
+    model: Model,
+    files: FileSystem,
+    clock: Clock,
+    governor: Governor,
+    record: Callable[[Receipt], object],
+) -> Receipt:
+    """Like `run_with_budget`, for a fork whose `files` are a copy that is reviewed afterwards: the
+    caller records the receipt once it knows what was accepted.
+
+    Only receipts of runs that will not be reviewed are recorded here: a cancelled run (without
+    files), and one that was blocked for a new reason.
+    """
+    receipts: list[Receipt] = []
+    try:
+        receipt = await run_with_budget(
+            spec, model=model, files=files, clock=clock, governor=governor, record=receipts.append
+        )
+    except asyncio.CancelledError:
+        for cancelled in receipts:
+            record(discarded_receipt(cancelled))
+        raise
+    if receipt.outcome is ForkOutcome.BLOCKED:
+        for blocked in receipts:
+            record(blocked)
+    return receipt

@@ -1,1 +1,0 @@
-"""Forks that ask first whether they may run."""

@@ -1,1 +1,0 @@
-"""Doing what a fork's calls ask for."""

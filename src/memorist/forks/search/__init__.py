@@ -1,1 +1,0 @@
-"""Looking for files and lines."""

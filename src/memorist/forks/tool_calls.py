@@ -1,0 +1,544 @@
+"""What a tool call asks of the file system, independent of the host's tool names. Values only;
+paths are as the model wrote them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.apply_patch import FilePatch, PatchRejected, parse_file_patches
+from memorist.core.messages import JsonObject, ToolUse
+from memorist.errors import FormatError
+
+
+class TextReplacement(Struct, frozen=True):
+    """Replace `old` by `new`. `old` must occur exactly once unless `replace_all` is set; empty
+    `old` means that the file must not exist yet.
+    """
+
+    old: str
+    new: str
+    replace_all: bool = False
+
+
+class ReadFileCall(Struct, frozen=True, kw_only=True, tag="read"):
+    """Read a file. `first_line` counts from 1; `line_count` None means the default."""
+
+    path: str
+    first_line: int = 1
+    line_count: int | None = None
+    numbered: bool = False
+
+
+class EditFileCall(Struct, frozen=True, tag="edit"):
+    """Apply replacements to a file, in order, all or none."""
+
+    path: str
+    replacements: tuple[TextReplacement, ...]
+
+
+class InsertTextCall(Struct, frozen=True, tag="insert"):
+    """Insert `text` after line `line` (0 is the top of the file)."""
+
+    path: str
+    line: int
+    text: str
+
+
+class WriteFileCall(Struct, frozen=True, tag="write"):
+    """Create the file, or replace its whole content."""
+
+    path: str
+    text: str
+
+
+class SearchCall(Struct, frozen=True, kw_only=True, tag="search"):
+    """Find lines that match a regular expression. `show` is `files`, `lines` or `count`."""
+
+    pattern: str
+    path: str | None = None
+    glob: str | None = None
+    show: str = "files"
+    ignore_case: bool = False
+    limit: int | None = None
+
+
+class ListFilesCall(Struct, frozen=True, kw_only=True, tag="list"):
+    """List the files below a folder that match a glob."""
+
+    pattern: str = "**/*"
+    path: str | None = None
+
+
+class ShellCall(Struct, frozen=True, tag="shell"):
+    """Run a command line. `workdir` is the folder that the model named for it."""
+
+    command: str
+    workdir: str | None = None
+
+
+class ApplyPatchCall(Struct, frozen=True, tag="apply_patch"):
+    """Change several files, all or none."""
+
+    files: tuple[FilePatch, ...]
+
+
+class InvalidCall(Struct, frozen=True, tag="bad"):
+    """A known tool with invalid input: `why` goes back to the model."""
+
+    name: str
+    why: str
+
+
+class UnknownCall(Struct, frozen=True, tag="unknown"):
+    """A tool that a fork does not have."""
+
+    name: str
+
+
+FileToolCall = (
+    ReadFileCall
+    | EditFileCall
+    | InsertTextCall
+    | WriteFileCall
+    | SearchCall
+    | ListFilesCall
+    | ShellCall
+    | ApplyPatchCall
+)
+ForkToolCall = FileToolCall | InvalidCall | UnknownCall
+
+
+# Parsing tool calls by the names and inputs that hosts use. Pure.
+
+
+_PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "absolute_path", "target_file")
+_OLD_TEXT_KEYS: Final = ("old_string", "old_str", "oldString", "old_text", "old")
+_NEW_TEXT_KEYS: Final = ("new_string", "new_str", "newString", "new_text", "new")
+_CONTENT_KEYS: Final = ("content", "file_text", "text", "contents")
+_REPLACE_ALL_KEYS: Final = ("replace_all", "replaceAll")
+
+
+def parse_tool_call(use: ToolUse) -> ForkToolCall:
+    """Parse a tool call. `InvalidCall` says what is wrong with the input of a known tool."""
+    reader = (
+        None
+        if use.namespace or use.name.startswith("mcp__")
+        else _CALL_PARSERS.get(_normalize_tool_name(use.name))
+    )
+    if reader is None:
+        return UnknownCall(use.name)
+    try:
+        return reader(use)
+    except FormatError as problem:
+        return InvalidCall(use.name, str(problem))
+
+
+def can_edit(names: Iterable[str]) -> bool:
+    """Whether one of these tools can change part of a file."""
+    return any(
+        _normalize_tool_name(name) in _EDIT_TOOLS for name in names if not name.startswith("mcp__")
+    )
+
+
+def _normalize_tool_name(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _text_argument(given: JsonObject, keys: tuple[str, ...], *, default: str | None = None) -> str:
+    for key in keys:
+        value = given.get(key)
+        if isinstance(value, str):
+            return value
+    if default is None:
+        raise FormatError(f"The input needs a text `{keys[0]}`.")
+    return default
+
+
+def _number_argument(given: JsonObject, *keys: str) -> int | None:
+    for key in keys:
+        value = given.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return None
+
+
+def _optional_argument(given: JsonObject, *keys: str) -> str | None:
+    return _text_argument(given, keys, default="") or None
+
+
+def _parse_read(use: ToolUse) -> ForkToolCall:
+    given = use.input
+    first, last = (
+        _number_argument(given, "offset", "start_line"),
+        _number_argument(given, "end_line"),
+    )
+    start = max(1, first or 1)
+    lines = _number_argument(given, "limit") if last is None else max(0, last - start + 1)
+    return ReadFileCall(
+        path=_text_argument(given, _PATH_KEYS),
+        first_line=start,
+        line_count=lines,
+        numbered=use.name in ("Read", "read", "view"),
+    )
+
+
+def _parse_replacement(given: JsonObject) -> TextReplacement:
+    every = any(given.get(key) is True for key in _REPLACE_ALL_KEYS)
+    return TextReplacement(
+        _text_argument(given, _OLD_TEXT_KEYS), _text_argument(given, _NEW_TEXT_KEYS), every
+    )
+
+
+def _parse_edit(use: ToolUse) -> ForkToolCall:
+    return EditFileCall(_text_argument(use.input, _PATH_KEYS), (_parse_replacement(use.input),))
+
+
+def _parse_multi_edit(use: ToolUse) -> ForkToolCall:
+    edits = use.input.get("edits")
+    if (
+        not isinstance(edits, list)
+        or not edits
+        or not all(isinstance(edit, dict) for edit in edits)
+    ):
+        raise FormatError("The input needs a list `edits` of objects.")
+    return EditFileCall(
+        _text_argument(use.input, _PATH_KEYS), tuple(_parse_replacement(edit) for edit in edits)
+    )
+
+
+def _parse_write(use: ToolUse) -> ForkToolCall:
+    return WriteFileCall(
+        _text_argument(use.input, _PATH_KEYS), _text_argument(use.input, _CONTENT_KEYS)
+    )
+
+
+def _parse_search(use: ToolUse) -> ForkToolCall:
+    given = use.input
+    shows = {"content": "lines", "count": "count", "files_with_matches": "files"}
+    return SearchCall(
+        pattern=_text_argument(given, ("pattern", "query")),
+        path=_optional_argument(given, "path", "dir_path"),
+        glob=_optional_argument(given, "glob", "include"),
+        show=shows.get(
+            _text_argument(given, ("output_mode",), default="files_with_matches"), "files"
+        ),
+        ignore_case=given.get("-i") is True,
+        limit=_number_argument(given, "head_limit"),
+    )
+
+
+def _parse_list(use: ToolUse) -> ForkToolCall:
+    return ListFilesCall(
+        pattern=_text_argument(use.input, ("pattern",), default="**/*"),
+        path=_optional_argument(use.input, "path", "dir_path", "folder"),
+    )
+
+
+def _parse_shell(use: ToolUse) -> ForkToolCall:
+    given = use.input
+    action = given.get("action")
+    if isinstance(action, dict):
+        given = action
+    command = given.get("command", given.get("cmd"))
+    workdir = _optional_argument(given, "workdir", "working_directory")
+    if isinstance(command, str):
+        return ShellCall(command, workdir)
+    if (
+        not isinstance(command, list)
+        or not command
+        or not all(isinstance(word, str) for word in command)
+    ):
+        raise FormatError("The input needs a `command`.")
+    if command[0] == "apply_patch" and len(command) == 2:
+        return _parse_patch_text(command[1])
+    if (
+        len(command) == 3
+        and command[0].rpartition("/")[2] in ("sh", "bash", "zsh")
+        and command[1] in ("-c", "-lc")
+    ):
+        return ShellCall(command[2], workdir)
+    return ShellCall(shlex.join(command), workdir)
+
+
+def _parse_patch_call(use: ToolUse) -> ForkToolCall:
+    text = _text_argument(use.input, ("input", "patch"), default="") or (use.arguments or "")
+    return _parse_patch_text(text)
+
+
+def _parse_patch_text(text: str) -> ForkToolCall:
+    files = parse_file_patches(text)
+    if isinstance(files, PatchRejected):
+        raise FormatError(files.why)
+    return ApplyPatchCall(files)
+
+
+def _parse_text_editor(use: ToolUse) -> ForkToolCall:
+    """Parse Anthropic's text editor: one tool with a `command`."""
+    given = use.input
+    path = _text_argument(given, _PATH_KEYS)
+    match given.get("command"):
+        case "view":
+            return _parse_view(given, path)
+        case "create":
+            return WriteFileCall(path, _text_argument(given, _CONTENT_KEYS))
+        case "str_replace":
+            return EditFileCall(
+                path,
+                (
+                    TextReplacement(
+                        _text_argument(given, _OLD_TEXT_KEYS),
+                        _text_argument(given, _NEW_TEXT_KEYS, default=""),
+                    ),
+                ),
+            )
+        case "insert":
+            line = _number_argument(given, "insert_line")
+            if line is None:
+                raise FormatError("The input needs a number `insert_line`.")
+            return InsertTextCall(path, line, _text_argument(given, ("insert_text", "new_str")))
+        case other:
+            raise FormatError(
+                f"There is no command `{str(other)[:40]}`: it is one of view, create, "
+                f"str_replace, insert."
+            )
+
+
+def _parse_view(given: JsonObject, path: str) -> ForkToolCall:
+    span = given.get("view_range")
+    if (
+        not isinstance(span, list)
+        or len(span) != 2
+        or not all(isinstance(number, int) for number in span)
+    ):
+        return ReadFileCall(path=path, numbered=True)
+    first = max(1, span[0])
+    return ReadFileCall(
+        path=path,
+        first_line=first,
+        line_count=None if span[1] < 0 else max(0, span[1] - first + 1),
+        numbered=True,
+    )
+
+
+_CALL_PARSERS: dict[str, Callable[[ToolUse], ForkToolCall]] = {
+    "read": _parse_read,
+    "readfile": _parse_read,
+    "view": _parse_read,
+    "edit": _parse_edit,
+    "editfile": _parse_edit,
+    "replace": _parse_edit,
+    "multiedit": _parse_multi_edit,
+    "write": _parse_write,
+    "writefile": _parse_write,
+    "createfile": _parse_write,
+    "grep": _parse_search,
+    "grepsearch": _parse_search,
+    "searchfilecontent": _parse_search,
+    "glob": _parse_list,
+    "ls": _parse_list,
+    "listdirectory": _parse_list,
+    "bash": _parse_shell,
+    "shell": _parse_shell,
+    "shellcommand": _parse_shell,
+    "execcommand": _parse_shell,
+    "localshell": _parse_shell,
+    "localshellcall": _parse_shell,
+    "runshellcommand": _parse_shell,
+    "applypatch": _parse_patch_call,
+    "strreplacebasededittool": _parse_text_editor,
+    "strreplaceeditor": _parse_text_editor,
+}
+_EDIT_TOOLS = frozenset(
+    (
+        "edit",
+        "editfile",
+        "replace",
+        "multiedit",
+        "applypatch",
+        "strreplacebasededittool",
+        "strreplaceeditor",
+    )
+)
+
+
+# Edits that a model writes in the text of its answer, for hosts without file tools (FK-6). Pure.
+
+
+EDITS_JSON_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "edits": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string"},
+                    "old": {"type": "string"},
+                    "new": {"type": "string"},
+                },
+                "required": ["path", "old", "new"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["edits"],
+    "additionalProperties": False,
+}
+"""The JSON form as a schema, for models whose server can constrain the answer to one."""
+
+
+class TextEdits(Struct, frozen=True):
+    """The edits of an answer in order, and one sentence for each piece that could not be parsed."""
+
+    calls: tuple[EditFileCall | WriteFileCall, ...]
+    problems: tuple[str, ...] = ()
+
+
+_TAG = re.compile(r"<(/?)(edit|write|old|new)((?:\s[^<>]*)?)>")
+_ATTRIBUTE = re.compile(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+
+
+def parse_edit_elements(text: str) -> TextEdits:
+    """Parse the edit elements in an answer, in linear time."""
+    tags = list(_TAG.finditer(text))
+    calls: list[EditFileCall | WriteFileCall] = []
+    problems: list[str] = []
+    at = 0
+    while at < len(tags):
+        tag = tags[at]
+        if tag[1] or tag[2] not in ("edit", "write"):
+            at += 1
+            continue
+        found, at = (_parse_edit_element if tag[2] == "edit" else _parse_write_element)(
+            text, tags, at
+        )
+        if isinstance(found, str):
+            problems.append(f"{tag[0][:120]}: {found}")
+        else:
+            calls.append(found)
+    return TextEdits(tuple(calls), tuple(problems))
+
+
+def _parse_attributes(tag: re.Match[str], allowed: tuple[str, ...]) -> dict[str, str] | str:
+    found: dict[str, str] = {}
+    at = 0
+    rest = tag[3].rstrip()
+    while at < len(rest):
+        attribute = _ATTRIBUTE.match(rest, at)
+        if attribute is None or attribute[1] not in allowed or attribute[1] in found:
+            return "its attributes cannot be read."
+        found[attribute[1]] = attribute[2] if attribute[2] is not None else attribute[3]
+        at = attribute.end()
+    return found if found.get("path") else "it names no path."
+
+
+def _parse_write_element(
+    text: str, tags: list[re.Match[str]], at: int
+) -> tuple[WriteFileCall | str, int]:
+    """Parse a `<write>`. Other tags inside are text, but the start of another element means that
+    this one was not closed.
+    """
+    opening = tags[at]
+    attributes = _parse_attributes(opening, ("path",))
+    for index in range(at + 1, len(tags)):
+        tag = tags[index]
+        if tag[1] and tag[2] == "write":
+            if isinstance(attributes, str):
+                return attributes, index + 1
+            return WriteFileCall(
+                attributes["path"], text[opening.end() : tag.start()].removeprefix("\n")
+            ), index + 1
+        if not tag[1] and tag[2] in ("edit", "write") and "path" in tag[3]:
+            return "it is not closed before the next one begins.", index
+    return "it is not closed.", len(tags)
+
+
+_PAIR_TAGS = (("", "old"), ("/", "old"), ("", "new"), ("/", "new"))
+
+
+def _parse_edit_element(
+    text: str, tags: list[re.Match[str]], at: int
+) -> tuple[EditFileCall | str, int]:
+    """Parse an `<edit>`: pairs of `<old>` and `<new>` with nothing but white space between them."""
+    attributes = _parse_attributes(tags[at], ("path", "all"))
+    pairs: list[TextReplacement] = []
+    every = isinstance(attributes, dict) and attributes.get("all") == "true"
+    after = tags[at].end()
+    index = at + 1
+    while index < len(tags) and (tags[index][1], tags[index][2]) != ("/", "edit"):
+        four = tags[index : index + 4]
+        if (
+            tuple((tag[1], tag[2]) for tag in four) != _PAIR_TAGS
+            or text[after : four[0].start()].strip()
+            or text[four[1].end() : four[2].start()].strip()
+        ):
+            return (
+                "it holds something else than pairs of <old> and <new>, or their texts hold "
+                "these tags.",
+                _find_next_element(tags, index),
+            )
+        pairs.append(
+            TextReplacement(
+                _inner_text(text, four[0], four[1]), _inner_text(text, four[2], four[3]), every
+            )
+        )
+        after = four[3].end()
+        index += 4
+    if index >= len(tags):
+        return "it is not closed.", len(tags)
+    if isinstance(attributes, str):
+        return attributes, index + 1
+    if not pairs or text[after : tags[index].start()].strip():
+        return "it holds something else than pairs of <old> and <new>.", index + 1
+    return EditFileCall(attributes["path"], tuple(pairs)), index + 1
+
+
+def _inner_text(text: str, opening: re.Match[str], closing: re.Match[str]) -> str:
+    return text[opening.end() : closing.start()].removeprefix("\n").removesuffix("\n")
+
+
+def _find_next_element(tags: list[re.Match[str]], index: int) -> int:
+    """Where parsing continues after a broken `<edit>`: after its end, or at the start of the next
+    element.
+    """
+    while index < len(tags):
+        tag = tags[index]
+        if tag[2] in ("edit", "write"):
+            return index + 1 if tag[1] else index
+        index += 1
+    return index
+
+
+def parse_json_edits(text: str) -> TextEdits:
+    """Parse the JSON form: the whole answer, or the object between its first and last brace (with a
+    code fence or words around it).
+    """
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        return TextEdits((), ("The answer holds no JSON object.",))
+    try:
+        decoded = msgspec.json.decode(text[start : end + 1])
+    except (msgspec.DecodeError, ValueError, RecursionError) as problem:
+        return TextEdits((), (f"The answer is not valid JSON: {str(problem)[:120]}.",))
+    edits = decoded.get("edits") if isinstance(decoded, dict) else None
+    if not isinstance(edits, list):
+        return TextEdits((), ("The JSON object has no list `edits`.",))
+    calls: list[EditFileCall | WriteFileCall] = []
+    problems: list[str] = []
+    for number, edit in enumerate(edits, start=1):
+        fields = [
+            edit.get(key) if isinstance(edit, dict) else None for key in ("path", "old", "new")
+        ]
+        path, old, new = (field if isinstance(field, str) else None for field in fields)
+        if path and old is not None and new is not None:
+            calls.append(EditFileCall(path, (TextReplacement(old, new),)))
+        else:
+            problems.append(f"Edit {number} needs the texts `path`, `old` and `new`.")
+    return TextEdits(tuple(calls), tuple(problems))

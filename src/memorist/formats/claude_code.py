@@ -1,0 +1,190 @@
+"""Reading Claude Code session files (`<session>.jsonl`) as the live conversation (claude-code.md
+sections 12.2 to 12.8 and 12.14).
+
+The lines are read twice: once for the tree, decoding only its fields, and once for the content of
+the live records. Where the conversation does not follow the order of the file, lines that come too
+early are buffered, within a limit, and further passes read the rest.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Iterator
+
+from memorist.core.messages import Message
+from memorist.formats.claude_code_records import build_message, read_boundary, read_record
+from memorist.formats.claude_code_tree import (
+    ASSISTANT,
+    BLANK,
+    BOUNDARY,
+    PROBLEM,
+    SIDE,
+    LiveChain,
+    SessionTreeIndex,
+    build_tree_index,
+    find_live_chain,
+)
+from memorist.formats.transcript import (
+    FAILURES,
+    MALFORMED,
+    REPLACED_CHARACTERS,
+    RecordedLine,
+    RecordedLines,
+    RepairedLine,
+    SideRecord,
+    SkippedLine,
+    TranscriptEntry,
+    explain_bad_line,
+)
+
+HELD_BYTES = 32 * 1024 * 1024
+"""Limit in bytes of the lines buffered while earlier messages of the conversation are still to
+come.
+"""
+
+
+def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Read a session: the `SessionHead`, then the live conversation in its order, and everything
+    else as side records, skipped and repaired lines in the order of the file.
+    """
+    index = build_tree_index(lines)
+    yield index.head()
+    yield from _ClaudeCodeReader(index, find_live_chain(index)).entries(lines)
+
+
+class _ClaudeCodeReader:
+    """The second pass over the file, with its state."""
+
+    def __init__(self, index: SessionTreeIndex, chain: LiveChain) -> None:
+        self.index = index
+        self.chain = chain
+        self.next_position = 0
+        """The next position of the chain to yield."""
+        self.held: dict[int, bytes] = {}
+        self.held_positions: list[int] = []
+        """Buffered positions, negated for a max-heap: the last one first."""
+        self.held_bytes = 0
+        self.positions = array("i", [-1]) * len(index.codes)
+        """For each line, its position in the chain; -1 for none."""
+        for place, number in enumerate(chain.order):
+            self.positions[index.line_numbers[number]] = place
+        self.names = list(index.kinds)
+        self.ends_reply = self._last_of_replies()
+        self.is_sidechain = bytearray(len(index.codes))
+        for number, flags in enumerate(index.flags):
+            self.is_sidechain[index.line_numbers[number]] = flags & SIDE
+
+    def _last_of_replies(self) -> bytearray:
+        """For each position, whether it is the last record of its reply."""
+        last = bytearray(len(self.chain.order))
+        seen: set[int] = set()
+        for place in reversed(range(len(last))):
+            number = self.chain.order[place]
+            reply = self.index.reply_hashes[number]
+            if self.index.flags[number] & ASSISTANT and (not reply or reply not in seen):
+                last[place] = 1
+                seen.add(reply)
+        return last
+
+    def entries(self, lines: RecordedLines) -> Iterator[TranscriptEntry]:
+        """Every entry but the head."""
+        size, places = len(self.positions), self.positions
+        for line in lines:
+            number = line.number
+            if number >= size:
+                break  # the file has grown since the first pass
+            place = places[number]
+            if place == self.next_position:
+                yield from self._live_entries(line.data, place)
+                if self.held:
+                    yield from self._release()
+            elif place < 0:
+                yield from self._other_entry(line)
+            else:
+                self._hold(place, line.data)
+        while self.next_position < len(self.chain.order):
+            before = self.next_position
+            yield from self._read_again(lines)
+            if self.next_position == before:
+                self.next_position += 1  # the line is gone: the file changed since the first pass
+
+    def _read_again(self, lines: RecordedLines) -> Iterator[TranscriptEntry]:
+        """One more pass, for positions that did not fit the buffer."""
+        for line in lines:
+            place = self.positions[line.number] if line.number < len(self.positions) else -1
+            if place == self.next_position:
+                yield from self._live_entries(line.data, place)
+                yield from self._release()
+            elif place > self.next_position and place not in self.held:
+                self._hold(place, line.data)
+
+    def _hold(self, place: int, data: bytes) -> None:
+        """Buffer a line; beyond the limit the lines that are due last are dropped and read again
+        later.
+        """
+        self.held[place] = data
+        self.held_bytes += len(data)
+        heapq.heappush(self.held_positions, -place)
+        while self.held_bytes > HELD_BYTES and self.held_positions:
+            self.held_bytes -= len(self.held.pop(-heapq.heappop(self.held_positions), b""))
+
+    def _release(self) -> Iterator[TranscriptEntry]:
+        """The entries of buffered lines whose position has come."""
+        while (data := self.held.pop(self.next_position, None)) is not None:
+            self.held_bytes -= len(data)
+            yield from self._live_entries(data, self.next_position)
+        if not self.held:
+            self.held_positions.clear()
+
+    def _live_entries(self, data: bytes, place: int) -> tuple[TranscriptEntry, ...]:
+        """The entries of the line at the current position."""
+        self.next_position = place + 1
+        number = self.chain.order[place]
+        line = self.index.line_numbers[number]
+        try:
+            if self.index.flags[number] & BOUNDARY:
+                return (read_boundary(data, line, self.chain.kept_messages.get(number, 0)),)
+            message, was_mended = self._message(
+                number, data, last_of_reply=bool(self.ends_reply[place])
+            )
+        except FAILURES:
+            return (SkippedLine(line, MALFORMED),)
+        entry: TranscriptEntry
+        if message is None or (
+            number in self.chain.recovered and message.role == "user" and not message.tool_results
+        ):
+            entry = SideRecord(self.names[self.index.codes[line]], line, data.rstrip())
+        else:
+            entry = message
+        return (RepairedLine(line, REPLACED_CHARACTERS), entry) if was_mended else (entry,)
+
+    def _message(
+        self, number: int, data: bytes, *, last_of_reply: bool
+    ) -> tuple[Message | None, bool]:
+        """The message of a record, from the first pass's cache if it is there. Raises one of
+        `FAILURES`.
+        """
+        line = self.index.line_numbers[number]
+        record = self.index.cached_records.pop(number, None)
+        if record is None or record.message is None:
+            return read_record(data, line, last_of_reply=last_of_reply)
+        return build_message(record, record.message, line, last_of_reply=last_of_reply), False
+
+    def _other_entry(self, line: RecordedLine) -> tuple[TranscriptEntry, ...]:
+        """The entry of a line that is not live; none for a blank one."""
+        code = self.index.codes[line.number]
+        if code == BLANK:
+            return ()
+        if code == PROBLEM:
+            return (
+                SkippedLine(
+                    line.number,
+                    line.problem
+                    or explain_bad_line(line.data, last=line.number == len(self.positions) - 1),
+                ),
+            )
+        kind = self.names[code]
+        if kind in ("user", "assistant", "attachment"):
+            kind = "sidechain" if self.is_sidechain[line.number] else "branch"
+        return (SideRecord(kind, line.number, line.data.rstrip()),)

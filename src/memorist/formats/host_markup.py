@@ -1,0 +1,284 @@
+"""Telling text injected by a host apart from what the user typed, for both families (claude-code.md
+sections 1.4 and 12.9, codex.md section 3.2).
+
+On the wire much host text has the role `user`: reminders, instruction files, hook output, notices.
+Three rules find it, all by marker:
+
+- a *part* is cut where it opens at the start of a line (or right after another part) and is closed:
+  `<system-reminder>…</system-reminder>`;
+- a *whole* text that begins with an opening and ends with its closing marker is host text, whatever
+  stands between;
+- an *opening* marks the whole text by its first words.
+
+The label around an image (`<image name=…>`, `</image>`) is host text when it is all of a block.
+
+A tag in the middle of a sentence, an unclosed tag, and a tag in a fenced code block are the user's
+words about tags. Markers match case-insensitively.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Origin
+
+_PART_TAGS: dict[str, Origin] = {
+    "system-reminder": Origin.INJECTED,
+    "local-command-caveat": Origin.INJECTED,
+    "local-command-stdout": Origin.INJECTED,
+    "local-command-stderr": Origin.INJECTED,
+    "bash-stdout": Origin.INJECTED,
+    "bash-stderr": Origin.INJECTED,
+    "ide_opened_file": Origin.INJECTED,
+    "ide_selection": Origin.INJECTED,
+    "ide_diagnostics": Origin.INJECTED,
+    "new-diagnostics": Origin.INJECTED,
+    "session-start-hook": Origin.INJECTED,
+    "user-prompt-submit-hook": Origin.INJECTED,
+    "pre-tool-use-hook": Origin.INJECTED,
+    "post-tool-use-hook": Origin.INJECTED,
+    "stop-hook": Origin.INJECTED,
+    "tick": Origin.INJECTED,
+    "environment_context": Origin.INJECTED,
+    "user_instructions": Origin.INJECTED,
+    "turn_aborted": Origin.INJECTED,
+    "codex_internal_context": Origin.INJECTED,
+    "available-deferred-tools": Origin.INJECTED,
+    "task-notification": Origin.NOTIFICATION,
+    "subagent_notification": Origin.NOTIFICATION,
+    "teammate-message": Origin.AGENT,
+}
+"""Tags that nobody types by chance: cut wherever they stand as a part."""
+
+_WHOLE_TEXT_TAGS: tuple[str, ...] = (
+    "permissions instructions",
+    "model_switch",
+    "collaboration_mode",
+    "multi_agent_mode",
+    "multi_agent_role",
+    "skills_instructions",
+    "plugins_instructions",
+    "apps_instructions",
+    "environments_instructions",
+    "tools",
+    "personality_spec",
+    "realtime_conversation",
+    "context_window",
+    "context_window_guidance",
+    "rollout_budget",
+    "git_attribution",
+    "skill",
+    "user_shell_command",
+    "recommended_plugins",
+    "environments",
+    "user_action",
+    "current_notes_content",
+)
+"""Tags with common names: host text only when they enclose the whole text. `external_KEY` is one of
+these with a free name.
+"""
+
+_OPENINGS: tuple[tuple[str, Origin], ...] = (
+    ("this session is being continued from a previous conversation", Origin.SUMMARY),
+    ("another language model started to solve this problem", Origin.SUMMARY),
+    ("[memorist] the earlier part of this conversation no longer fits", Origin.SUMMARY),
+    ("[memorist] hand-over from the model that worked on this", Origin.SUMMARY),
+    ("[memorist] the beginning of this conversation was left out", Origin.INJECTED),
+    ("caveat: the messages below were generated", Origin.INJECTED),
+    ("base directory for this skill:", Origin.INJECTED),
+    ("stop hook feedback:", Origin.INJECTED),
+    ("you are performing a context checkpoint compaction", Origin.INJECTED),
+    ("critical: respond with text only", Origin.INJECTED),
+)
+"""First words of texts that are host text to their end."""
+_OPENING_WORDS = tuple(words for words, _ in _OPENINGS)
+
+_REQUEST_MARK = "## my request for codex:"
+_IDE_OPENING = "# context from my ide setup:"
+_INSTRUCTIONS_OPENING = "# agents.md instructions"
+_INSTRUCTIONS_END = "</instructions>"
+_OPENING_LENGTH = 80
+_NESTING_LIMIT = 8
+"""Closing tags tried for one opening; keeps the search linear on hostile text."""
+
+_PART_OPENING = lazy_pattern(
+    r"(?:^|(?<=>))[ \t]*<(" + "|".join(map(re.escape, _PART_TAGS)) + r")(?:\s[^<>]*)?>",
+    re.IGNORECASE | re.MULTILINE,
+)
+_PART_CLOSING = lazy_pattern("</(?:" + "|".join(map(re.escape, _PART_TAGS)) + ")>", re.IGNORECASE)
+_WHOLE_OPENING = lazy_pattern(
+    r"\s*<(" + "|".join(map(re.escape, _WHOLE_TEXT_TAGS)) + r"|external_[\w.-]+)(?:\s[^<>]*)?>",
+    re.IGNORECASE,
+)
+_IMAGE_LABEL = lazy_pattern(
+    r"\s*(?:<image(?:\s+name=[^<>\n]{0,200})?>|</image>)\s*\Z", re.IGNORECASE
+)
+_INTERRUPTED = lazy_pattern(r"\s*\[request interrupted by user[^\]\n]{0,40}\]", re.IGNORECASE)
+_HOOK_OPENING = lazy_pattern(
+    r"\s*[A-Z][A-Za-z]{2,30}(?::[^\s:]{1,80})? hook (?:success|additional context|feedback|"
+    r"blocking error|stopped)[^\n:]{0,80}:"
+)
+_COMMAND_TAG = lazy_pattern(
+    r"\s*<command-(name|message|args|contents)>(.*?)</command-\1>", re.IGNORECASE | re.DOTALL
+)
+_TYPED_TAG = lazy_pattern(
+    r"\s*<(bash-input|user-memory-input)>(.*?)</\1>\s*\Z", re.IGNORECASE | re.DOTALL
+)
+_TYPED_SIGN = {"bash-input": "!", "user-memory-input": "#"}
+
+
+class MarkupPart(NamedTuple):
+    """A host's part of a text: its tag, start and end."""
+
+    tag: str
+    start: int
+    end: int
+
+
+def detect_origin(text: str) -> Origin:
+    """The origin of a text with the role `user`, by its markup. A text that still holds user text
+    is `USER`.
+    """
+    return _split_markup(text)[1]
+
+
+def strip_host_markup(text: str) -> str:
+    """What the user typed: the text without its host parts; the text itself when there are none;
+    empty for pure host text.
+
+    A slash command is returned as typed (`/name arguments`), a shell line with `!`, a memory line
+    with `#`.
+    """
+    return _split_markup(text)[0]
+
+
+def _split_markup(text: str) -> tuple[str, Origin]:
+    """The typed text, and the origin of the whole."""
+    lead = text[:_OPENING_LENGTH].lstrip().lower()
+    if lead.startswith(_OPENING_WORDS):
+        return "", next(origin for words, origin in _OPENINGS if lead.startswith(words))
+    if lead.startswith("["):
+        return _strip_interruption(text)
+    if lead.startswith("#"):
+        text = _strip_instructions(text, lead)
+        if not text.strip():
+            return "", Origin.INJECTED
+    elif (" hook " in lead and _HOOK_OPENING.match(text)) or (
+        "image" in lead and _IMAGE_LABEL.match(text)
+    ):
+        return "", Origin.INJECTED
+    return _split_tags(text)
+
+
+def _split_tags(text: str) -> tuple[str, Origin]:
+    if "</" not in text:
+        return text, Origin.USER
+    rest, origin = _strip_parts(text)
+    if origin is not None and not rest:
+        return "", origin
+    whole = _WHOLE_OPENING.match(rest)
+    if whole and rest.rstrip().lower().endswith(f"</{whole[1].lower()}>"):
+        return "", Origin.INJECTED
+    return _restore_typed(rest), Origin.USER
+
+
+def _strip_interruption(text: str) -> tuple[str, Origin]:
+    notice = _INTERRUPTED.match(text)
+    if notice is None:
+        return _split_tags(text)
+    rest = text[notice.end() :].strip()
+    return (rest, Origin.USER) if rest else ("", Origin.INJECTED)
+
+
+def _strip_instructions(text: str, lead: str) -> str:
+    """The text without an instruction-file wrapper or an editor's context in front of the request."""
+    if lead.startswith(_INSTRUCTIONS_OPENING):
+        folded = text.lower()
+        closing = (
+            len(text)
+            if folded.rstrip().endswith(_INSTRUCTIONS_END)
+            else folded.find(_INSTRUCTIONS_END) + len(_INSTRUCTIONS_END)
+        )
+        return text if closing < len(_INSTRUCTIONS_END) else text[closing:].strip()
+    if lead.startswith(_IDE_OPENING):
+        at = text.lower().find(_REQUEST_MARK)
+        return text if at < 0 else text[at + len(_REQUEST_MARK) :].strip()
+    return text
+
+
+def _strip_parts(text: str) -> tuple[str, Origin | None]:
+    """The text without its host parts, and the origin of the first one; None, and the text
+    unchanged, when there are none.
+    """
+    found = find_markup_parts(text)
+    if not found:
+        return text, None
+    kept: list[str] = []
+    done = 0
+    for part in found:
+        kept.append(text[done : part.start])
+        done = part.end
+    kept.append(text[done:])
+    return "".join(kept).strip(), _PART_TAGS[found[0].tag]
+
+
+def find_markup_parts(text: str) -> list[MarkupPart]:
+    """The host parts of a text, in order; the text between them is not the host's."""
+    # Parts are closed, and a closing tag is found much faster than an opening one.
+    opening = _PART_OPENING.search(text) if _PART_CLOSING.search(text) else None
+    found: list[MarkupPart] = []
+    unclosed: set[str] = set()
+    folded = text.lower() if opening is not None else ""
+    counted = fences = 0
+    while opening is not None:
+        fences += folded.count("```", counted, opening.start())
+        counted = opening.start()
+        tag = opening[1].lower()
+        end = -1 if tag in unclosed or fences % 2 else _find_part_end(folded, tag, opening.end())
+        if end < 0:
+            if not fences % 2:
+                unclosed.add(tag)
+            opening = _PART_OPENING.search(text, opening.end())
+            continue
+        found.append(MarkupPart(tag, opening.start(), end))
+        counted = end
+        opening = _PART_OPENING.search(text, end)
+    return found
+
+
+def _find_part_end(folded: str, tag: str, start: int) -> int:
+    """Where the part that opened before `start` ends: after the closing tag that balances it,
+    otherwise after the first; -1 when unclosed.
+    """
+    mark = f"</{tag}>"
+    first = folded.find(mark, start)
+    if first < 0:
+        return -1
+    end, depth, inner = first, 0, start
+    for _ in range(_NESTING_LIMIT):
+        depth += folded.count(f"\n<{tag}>", inner, end)
+        if depth == 0:
+            return end + len(mark)
+        depth -= 1
+        inner, end = end, folded.find(mark, end + len(mark))
+        if end < 0:
+            break
+    return first + len(mark)
+
+
+def _restore_typed(text: str) -> str:
+    """A slash command, shell line or memory line as the user typed it; any other text unchanged."""
+    found = _TYPED_TAG.match(text)
+    if found:
+        return f"{_TYPED_SIGN[found[1].lower()]}{found[2].strip()}"
+    parts: dict[str, str] = {}
+    done = 0
+    while (tag := _COMMAND_TAG.match(text, done)) is not None:
+        parts[tag[1].lower()] = tag[2].strip()
+        done = tag.end()
+    if "name" not in parts:
+        return text
+    command = f"/{parts['name'].lstrip('/')} {parts.get('args', '')}".rstrip()
+    return f"{command}\n{text[done:].strip()}".rstrip()

@@ -1,1 +1,0 @@
-"""The program that an agent starts for each event."""

@@ -1,1 +1,0 @@
-"""The process behind the hooks ends itself when it hangs."""

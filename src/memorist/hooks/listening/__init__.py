@@ -1,1 +1,0 @@
-"""The socket behind the hooks, and who holds it."""

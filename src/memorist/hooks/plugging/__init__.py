@@ -1,1 +1,0 @@
-"""Putting hooks into an agent's settings, and taking them out."""

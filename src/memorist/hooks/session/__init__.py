@@ -1,1 +1,0 @@
-"""One session of an agent, behind its hooks."""

@@ -1,0 +1,201 @@
+"""Read a session file incrementally while its client writes it.
+
+Each reading starts where the last turn but one ended, so that its cost does not depend on the
+file's length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.core.messages import Message
+from memorist.errors import UnreadableSession
+from memorist.formats import claude_code, codex_rollout, transcript
+from memorist.formats.detect import detect_format
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLine,
+    SessionHead,
+    SkippedLine,
+    TurnRollback,
+    UsageReport,
+    WorldStateRecord,
+)
+from memorist.store.transcript import LINE_LIMIT
+
+# Find the records of a session file that were not processed yet. Pure.
+
+
+TrackedEntry = Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport
+
+
+class NewRecords(Struct, frozen=True, kw_only=True):
+    """The new part of one reading of a session file."""
+
+    head: SessionHead | None
+    entries: tuple[TrackedEntry, ...]
+    """New entries, to be processed in order."""
+    message_ids: tuple[str, ...]
+    """Ids of all messages of the conversation in this reading, old ones included."""
+    skipped: int
+    """Number of lines that could not be used."""
+    from_start: bool
+    """Whether the reading began at the start of the file."""
+
+
+def find_new_records(
+    entries: Iterable[object], known_ids: Collection[str], *, from_start: bool = True
+) -> NewRecords:
+    """Select the new entries of a reading; `known_ids` are the ids of messages processed before."""
+    head: SessionHead | None = None
+    fresh: list[TrackedEntry] = []
+    between: list[TrackedEntry] = []
+    live: list[str] = []
+    skipped = 0
+    for entry in entries:
+        match entry:
+            case Message(id=id):
+                live.append(id)
+                if id not in known_ids:
+                    fresh += [*between, entry]
+                between = []
+            case CompactionBoundary() | TurnRollback() | WorldStateRecord() | UsageReport():
+                between.append(entry)
+            case SessionHead():
+                head = head or entry
+            case SkippedLine():
+                skipped += 1
+            case _:
+                pass
+    return NewRecords(
+        head=head,
+        entries=tuple(fresh),
+        message_ids=tuple(live),
+        skipped=skipped,
+        from_start=from_start,
+    )
+
+
+WHOLE_BYTES = 4 * 1024 * 1024
+"""A file up to this size is read in full each time: it takes a few hundredths of a second, and no
+rewind is missed. Our choice.
+"""
+HEAD_LINES = 200
+"""Lines that are searched for the session's header."""
+NO_RECORDS = NewRecords(head=None, entries=(), message_ids=(), skipped=0, from_start=False)
+SESSION_READERS = {
+    "claude_code": claude_code.read_session,
+    "codex": codex_rollout.read_session,
+    "memorist": transcript.read_session,
+}
+_ROLLBACK_MARK = b'"thread_rolled_back"'
+"""A rollback of turns concerns lines that were read before."""
+
+
+class _LinesFromOffset:
+    """Lines from an offset on; earlier lines are yielded empty, so that every line keeps its
+    number.
+    """
+
+    def __init__(self, path: Path, lines: int, start: int) -> None:
+        self._path = path
+        self._lines = lines
+        self._start = start
+        self.line_count = lines
+        self.end_offset = start
+        self.has_rollback = False
+
+    def __iter__(self) -> Iterator[RecordedLine]:
+        self.line_count, self.end_offset = self._lines, self._start
+        for number in range(1, self._lines + 1):
+            yield RecordedLine(number, b"")
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._start)
+                while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
+                    self.line_count += 1
+                    self.end_offset += len(data)
+                    self.has_rollback = self.has_rollback or _ROLLBACK_MARK in data
+                    yield RecordedLine(self.line_count, data)
+        except OSError as error:
+            raise UnreadableSession(
+                f"{self._path} cannot be read: {error.strerror or error}"
+            ) from error
+
+
+class SessionFileTail:
+    """One session file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._format = ""
+        self._from = self._turn = self._read = (0, 0)
+        """Line and byte offsets: where the next reading begins, where the newest turn began, and
+        how far the file was read.
+        """
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a regular file.
+
+        A pipe or terminal does not count: opening it would block all sessions.
+        """
+        try:
+            return self.path.is_file()
+        except OSError:  # such as a name that is too long
+            return False
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes since the last reading."""
+        return max(0, self._size - self._read[1])
+
+    @property
+    def _size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def read(self, known_ids: Collection[str], *, from_start: bool = False) -> NewRecords:
+        """Return the new records.
+
+        `from_start` reads the whole file. Raises UnreadableSession if it is no session file.
+        """
+        start = (
+            self._from if not from_start and WHOLE_BYTES < self._read[1] <= self._size else (0, 0)
+        )
+        stretch = _LinesFromOffset(self.path, *start)
+        if next(iter(stretch), None) is None:
+            return NO_RECORDS
+        self._format = self._format or detect_format(stretch)
+        found = find_new_records(
+            SESSION_READERS[self._format](stretch), known_ids, from_start=start == (0, 0)
+        )
+        if stretch.has_rollback and start != (0, 0):
+            return self.read(known_ids, from_start=True)
+        self._read = stretch.line_count, stretch.end_offset
+        return found
+
+    def read_start_folder(self) -> str:
+        """The folder that the session started in; empty if the file does not say.
+
+        Raises UnreadableSession.
+        """
+        stretch = _LinesFromOffset(self.path, 0, 0)
+        self._format = detect_format(stretch)
+        head = next(SESSION_READERS[self._format](list(islice(stretch, HEAD_LINES))))
+        return head.cwd if isinstance(head, SessionHead) else ""
+
+    @property
+    def format(self) -> str:
+        """The format of the file; empty before the first reading."""
+        return self._format
+
+    def on_turn_end(self) -> None:
+        """Let later readings begin at the start of the turn that just ended."""
+        self._from, self._turn = self._turn, self._read

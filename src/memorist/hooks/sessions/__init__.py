@@ -1,1 +1,0 @@
-"""The sessions of agents that are open."""

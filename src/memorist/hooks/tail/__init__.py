@@ -1,1 +1,0 @@
-"""What an agent has written of its session so far."""

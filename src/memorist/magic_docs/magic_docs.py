@@ -1,0 +1,556 @@
+"""Find Magic Docs among the files that a session reads, and update them one after another at the
+end of a turn (MD-2).
+
+The fork works on files in memory. Its result is judged, and replaces the file only if that is
+unchanged since the fork read it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.extraction import select_newest_texts
+from memorist.auto_memory.write_gate import collect_write_evidence
+from memorist.compaction.compactor import SummaryDependencies
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import Message
+from memorist.errors import SettingsError, StoreError, WriteConflict
+from memorist.events import (
+    Event,
+    MagicDocForgotten,
+    MagicDocFound,
+    MagicDocUnchanged,
+    MagicDocUpdated,
+)
+from memorist.forks.fork import run_on_copy_with_budget, shares_prefix
+from memorist.forks.permissions import path_problem
+from memorist.forks.queue import BackgroundQueue
+from memorist.forks.spec import (
+    ForkOutcome,
+    ForkSpec,
+    ParentCall,
+    SingleFileEdit,
+    discarded_receipt,
+    skipped_receipt,
+)
+from memorist.magic_docs.header import (
+    ConversationReader,
+    MagicDocPrompts,
+    build_update_prompt,
+    find_header,
+    is_markdown,
+)
+from memorist.magic_docs.write_check import (
+    AcceptedUpdate,
+    MagicDocument,
+    RejectedUpdate,
+    UnchangedUpdate,
+    find_new_paths,
+    judge_update,
+    read_document,
+)
+from memorist.ports import Clock, FileSystem
+from memorist.safety.secrets import redact
+from memorist.session_memory.notes import render_conversation_brief
+from memorist.settings import MagicDocsSettings
+from memorist.store.files import read_if_exists, remove_leftovers
+from memorist.store.layout import Layout
+from memorist.store.overlay import OverlayFiles
+
+# Magic Docs on disk: resolving and finding them, checking the paths they name, and loading the
+# user's own prompt.
+
+
+MAX_FILES_LISTED = 50_000
+"""Files of a project that are searched for Magic Docs by name. Our choice."""
+
+_VERSION_CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn"})
+_THIRD_PARTY_FOLDERS = frozenset({"node_modules", "site-packages", "vendor"})
+"""Folders of third-party code."""
+
+
+class FoundDocument(Struct, frozen=True, kw_only=True):
+    """A Magic Doc that was found. `why` says why it is not updated; empty for one that is."""
+
+    path: Path
+    title: str = ""
+    why: str = ""
+
+
+class DocumentScope(Struct, frozen=True, kw_only=True):
+    """Where documents may be: inside the project, and not among memorist's own files in `home`."""
+
+    files: FileSystem
+    project: Path
+    home: Path
+    max_bytes: int
+
+
+def resolve_document(scope: DocumentScope, path: str) -> Path | str:
+    """Resolve a document, or return why it is not updated: it must be a plain file inside the
+    project, and no link may lead out. Raises StoreError.
+    """
+    problem = path_problem(path)
+    if problem:
+        return problem
+    files = scope.files
+    root = files.resolve(scope.project)
+    real = files.resolve(root / path)
+    facts = files.facts(real)
+    checks = (
+        (not real.is_relative_to(root), "it is not inside the project"),
+        (real.is_relative_to(files.resolve(scope.home)), "it is one of memorist's own files"),
+        (
+            real.is_relative_to(root)
+            and bool(_VERSION_CONTROL_FOLDERS & set(real.relative_to(root).parts)),
+            "it belongs to the version control",
+        ),
+        (facts is None or not facts.is_file, "it is no file"),
+        (facts is not None and facts.links > 1, "it has a second name elsewhere (a hard link)"),
+    )
+    return next((why for found, why in checks if found), real)
+
+
+def inspect_document(scope: DocumentScope, path: str) -> FoundDocument | None:
+    """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
+    if path_problem(path):
+        return None
+    named = scope.project / path
+    try:
+        data = read_if_exists(scope.files, named, limit=scope.max_bytes + 1)
+        header = None if data is None else find_header(data.decode("utf-8", "replace"))
+        if header is None:
+            return None
+        place = resolve_document(scope, path)
+    except StoreError:
+        return None
+    return (
+        FoundDocument(path=named, why=place)
+        if isinstance(place, str)
+        else FoundDocument(path=place, title=header.title)
+    )
+
+
+def find_documents(scope: DocumentScope) -> list[FoundDocument]:
+    """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
+
+    Raises StoreError and FileNotFoundError.
+    """
+    root = scope.files.resolve(scope.project)
+    names = [
+        name
+        for name, _ in scope.files.scan(root, limit=MAX_FILES_LISTED)
+        if is_markdown(name) and not _THIRD_PARTY_FOLDERS & set(name.split("/"))
+    ]
+    return [place for name in names if (place := inspect_document(scope, name)) is not None]
+
+
+def find_missing_paths(
+    scope: DocumentScope, path: Path, before: str, after: str
+) -> tuple[str, ...]:
+    """Return paths that only the new text names, that begin in a folder of the project or next to
+    the document, and that do not exist.
+    """
+    files = scope.files
+    roots = (path.parent, files.resolve(scope.project))
+    lost = []
+    for name in find_new_paths(before, after):
+        begins = [
+            root
+            for root in roots
+            if (facts := files.facts(root / name.split("/")[0])) is not None and facts.is_folder
+        ]
+        if begins and all(files.facts(root / name) is None for root in begins):
+            lost.append(name)
+    return tuple(lost)
+
+
+def load_magic_doc_prompts(files: FileSystem, layout: Layout) -> MagicDocPrompts:
+    """Load our prompt, or the user's own from the home folder.
+
+    Raises SettingsError for one that is not UTF-8.
+    """
+    found = read_if_exists(files, layout.user_docs_prompt)
+    try:
+        own = None if found is None else found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingsError(
+            f"your own text {layout.user_docs_prompt} is not UTF-8; save it as UTF-8"
+        ) from error
+    return MagicDocPrompts(
+        prompt=own or load_prompt("magic_docs/update"),
+        own_instruction=load_prompt("magic_docs/own_instruction"),
+        refused=load_prompt("magic_docs/refused"),
+        is_user_prompt=own is not None,
+    )
+
+
+# Saves which files a session keeps as Magic Docs for a later process, above all those that only
+# the host reported.
+
+
+STALE_TEMPORARY_SECONDS = 3_600.0
+"""Age from which a temporary file belongs to no running write. Our choice, as in `memorist
+doctor`.
+"""
+
+
+class DocumentRegistry:
+    """The list of one session; without a path nothing is saved.
+
+    If the disk refuses, the list is lost, but no turn fails.
+    """
+
+    def __init__(self, files: FileSystem, path: Path | None) -> None:
+        self._files = files
+        self._path = path
+
+    def load(self) -> tuple[str, ...]:
+        """Return the paths as they were read; empty if there is no list or it is unreadable."""
+        return () if self._path is None else read_registered_paths(self._files, self._path)
+
+    def save(self, paths: Iterable[str]) -> None:
+        """Save the list if it changed."""
+        now = tuple(paths)
+        if self._path is not None and now != self.load():
+            with contextlib.suppress(StoreError):
+                self._files.write(self._path, msgspec.json.encode(now))
+
+    def remove_leftovers(self, document: Path, now: float) -> None:
+        """Delete temporary files that a killed writer left next to a document at least an
+        hour ago.
+        """
+        with contextlib.suppress(StoreError):
+            remove_leftovers(document.parent, before=now - STALE_TEMPORARY_SECONDS)
+
+
+def read_registered_paths(files: FileSystem, path: Path) -> tuple[str, ...]:
+    """Read the paths of a list."""
+    try:
+        return msgspec.json.decode(read_if_exists(files, path) or b"[]", type=tuple[str, ...])
+    except (StoreError, msgspec.DecodeError):
+        return ()
+
+
+MAGIC_DOCS_LABEL = "magic_docs"
+
+NO_MODEL_REASON = "no model is set up, and without one a document is not changed"
+
+CONFLICT_REASON = "somebody else changed it meanwhile; it is tried again after the next turn"
+
+
+class MagicDocsDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of Magic Docs."""
+
+    session: str
+    scope: DocumentScope | None
+    """Where its documents may be; None for a session without a project, which has none."""
+    clock: Clock
+    asking: SummaryDependencies | None
+    """Dependencies of forks; None without a model."""
+    settings: MagicDocsSettings
+    prompts: MagicDocPrompts
+    tell: Callable[[Event], None]
+    registry: DocumentRegistry
+    """Which documents an earlier process of the session registered."""
+
+
+class _DocumentState(Struct, frozen=True):
+    """The state of a registered document: the message count at its last update, and why that was
+    not written.
+    """
+
+    updated_at_message: int = -1
+    refused: tuple[str, ...] = ()
+
+
+class DocumentUpdate(Struct, frozen=True):
+    """A fork's version of a document; `after` is None if it did not touch it."""
+
+    path: Path
+    before: bytes
+    document: MagicDocument
+    after: bytes | None
+
+
+class MagicDocs:
+    """The Magic Docs of one session."""
+
+    def __init__(self, heard: ConversationReader, means: MagicDocsDependencies) -> None:
+        self._conversation = heard
+        self._means = means
+        self._known: dict[Path, _DocumentState] = {}
+        self._reported: set[tuple[str, str]] = set()
+        """What was reported about skipped documents, each once."""
+        self._turns = 0
+        self._queue = BackgroundQueue(means.clock, on_error=self._on_background_error)
+        self._asked = dict.fromkeys(means.registry.load())
+        for path in self._asked:
+            heard.on_file_read(path)
+
+    @property
+    def registered(self) -> tuple[Path, ...]:
+        """The documents that are kept up to date, in the order in which they were found."""
+        return tuple(self._known)
+
+    def on_file_read(self, path: str) -> None:
+        """Note that the host read a file. It is saved, as no transcript tells."""
+        self._conversation.on_file_read(path)
+        if self._means.scope is not None and is_markdown(path) and path not in self._asked:
+            self._asked[path] = None
+            self._means.registry.save(self._asked)
+
+    def on_turn_end(self, parent: ParentCall | None) -> None:
+        """Update the documents in the background after a reply without tool calls; not awaited."""
+        settings, ground = self._means.settings, self._means.scope
+        if (
+            not settings.enabled
+            or ground is None
+            or not (self._known or self._conversation.has_unread_files)
+        ):
+            return
+        self._turns += 1
+        if self._turns < settings.every_turns:
+            return
+        self._turns = 0
+        upto = self._conversation.count  # what comes while it waits is not in this parent's request
+        self._queue.submit(
+            lambda: self._update_all(ground, parent, upto),
+            on_dropped=self._on_dropped if self._known else None,
+        )
+
+    def _on_dropped(self, outcome: ForkOutcome) -> None:
+        """Record a receipt for an update that never ran, too (FK-8)."""
+        asking = self._means.asking
+        if asking is not None:
+            asking.record(
+                skipped_receipt(
+                    MAGIC_DOCS_LABEL,
+                    "a turn ended",
+                    model=asking.model.name,
+                    now=asking.clock.now(),
+                    outcome=outcome,
+                )
+            )
+
+    def _on_background_error(self, error: BaseException) -> None:
+        """Report an error of a background update as an event; the host goes on."""
+        with contextlib.suppress(StoreError):  # the same disk may refuse the event
+            self._means.tell(MagicDocUnchanged("", (str(error),)))
+
+    async def _update_all(
+        self, ground: DocumentScope, parent: ParentCall | None, upto: int
+    ) -> None:
+        await self._register_read_files(ground)
+        for path in self.registered:
+            await self._update_document(ground, path, parent, upto)
+        self._asked = dict.fromkeys(map(str, self._known))
+        self._means.registry.save(self._asked)
+
+    async def update_all(self) -> None:
+        """Update every document now, whatever the settings say, and wait for it."""
+        if self._means.scope is not None:
+            await self._update_all(self._means.scope, None, self._conversation.count)
+
+    async def drain(self) -> None:
+        """Wait for running updates, at most as long as configured; then cancel them, and nothing of
+        them is written.
+        """
+        await self._queue.drain(self._means.settings.drain_seconds)
+
+    async def _register_read_files(self, ground: DocumentScope) -> None:
+        """Inspect the files read since the last time, in a thread."""
+        taken, most = self._conversation.take_read_files(), self._means.settings.documents
+        for place in await asyncio.to_thread(
+            lambda: [inspect_document(ground, asked) for asked in taken]
+        ):
+            if place is None or place.path in self._known:
+                continue
+            if place.why:
+                self._report_skipped(place.path, (place.why,))
+            elif len(self._known) >= most:
+                self._report_skipped(
+                    place.path,
+                    (f"this session keeps {most} documents already (magic_docs.documents)",),
+                )
+            else:
+                self._known[place.path] = _DocumentState()
+                self._means.registry.remove_leftovers(place.path, self._means.clock.now())
+                self._means.tell(MagicDocFound(str(place.path), place.title))
+
+    def _report_skipped(self, path: Path, reasons: tuple[str, ...]) -> None:
+        """Report once why a document was skipped."""
+        if (mark := (str(path), "; ".join(reasons))) not in self._reported:
+            self._reported.add(mark)
+            self._means.tell(MagicDocUnchanged(str(path), reasons))
+
+    def _read_document(
+        self, ground: DocumentScope, path: Path
+    ) -> tuple[bytes, MagicDocument] | None:
+        """Read the document as it is now; None for one that is skipped, or is no longer a Magic Doc
+        and is forgotten.
+        """
+        try:
+            gone = resolve_document(ground, str(path)) != path
+            data = b"" if gone else ground.files.read(path, limit=ground.max_bytes + 1)
+        except (StoreError, FileNotFoundError):
+            gone, data = True, b""
+        found = "" if gone else read_document(data, ground.max_bytes)
+        if isinstance(found, MagicDocument):
+            return data, found
+        if found:
+            self._report_skipped(path, (found,))
+        else:
+            self._known.pop(path, None)
+            self._means.tell(
+                MagicDocForgotten(str(path), "it is gone" if gone else "it has no header any more")
+            )
+        return None
+
+    async def _update_document(
+        self, ground: DocumentScope, path: Path, parent: ParentCall | None, upto: int
+    ) -> None:
+        """Update one document."""
+        kept = self._known.get(path)
+        found = (
+            None
+            if kept is None or kept.updated_at_message >= upto
+            else self._read_document(ground, path)
+        )
+        if kept is None or found is None:
+            return
+        asking, (data, document) = self._means.asking, found
+        if asking is None:
+            self._report_skipped(path, (NO_MODEL_REASON,))
+            return
+        overlay = OverlayFiles(ground.files)
+        spec = self._build_fork_spec(asking, path, document, parent, kept.refused)
+        receipt = await run_on_copy_with_budget(
+            spec,
+            model=asking.model,
+            files=overlay,
+            clock=asking.clock,
+            governor=asking.governor,
+            record=asking.record,
+        )
+        if receipt.outcome is ForkOutcome.BLOCKED:
+            self._report_skipped(path, (receipt.said,))
+            return  # what was heard is looked at by the next update
+        if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
+            asking.record(discarded_receipt(receipt))
+            self._report_skipped(path, (receipt.said,))
+            return
+        refused = await self._write_update(
+            ground,
+            DocumentUpdate(path, data, document, overlay.changes().get(path, (None, None))[1]),
+        )
+        if refused != ():
+            receipt = discarded_receipt(
+                receipt, "\n".join(filter(None, (receipt.said, *(refused or ()))))
+            )
+        asking.record(receipt)
+        if refused is not None:
+            self._known[path] = _DocumentState(upto, refused)
+
+    async def _write_update(
+        self, ground: DocumentScope, made: DocumentUpdate
+    ) -> tuple[str, ...] | None:
+        """Write an acceptable update.
+
+        Return why it was not written; empty if all is well; None if it is to be tried again.
+        """
+        if made.after is None or made.after == made.before:
+            return ()
+        said = collect_write_evidence(self._means.session, self._conversation.messages)
+        said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
+        # Comparing a long document with a long conversation takes a second: beside the host's loop.
+        verdict = await asyncio.to_thread(
+            judge_update, made.document, made.after, said, ground.max_bytes
+        )
+        if isinstance(verdict, AcceptedUpdate):
+            lost = find_missing_paths(
+                ground, made.path, made.document.text, verdict.data.decode("utf-8")
+            )
+            verdict = (
+                RejectedUpdate(tuple(f"it would name {name}, which is not there" for name in lost))
+                if lost
+                else verdict
+            )
+        match verdict:
+            case RejectedUpdate(reasons=reasons):
+                self._means.tell(MagicDocUnchanged(str(made.path), reasons))
+                return reasons
+            case UnchangedUpdate():
+                return ("it would say the same in another layout",)
+            case AcceptedUpdate(data=data):
+                return self._replace_file(ground, made, data)
+
+    def _replace_file(
+        self, ground: DocumentScope, made: DocumentUpdate, data: bytes
+    ) -> tuple[str, ...] | None:
+        path = made.path
+        trouble = ""
+        try:
+            if resolve_document(ground, str(path)) == path:
+                ground.files.write(path, data, expect=made.before)
+            else:
+                trouble = CONFLICT_REASON
+        except WriteConflict:
+            trouble = CONFLICT_REASON
+        except StoreError as error:
+            trouble = str(error)
+        if trouble:
+            self._means.tell(MagicDocUnchanged(str(path), (trouble,)))
+            return None
+        self._means.tell(
+            MagicDocUpdated(str(path), made.document.header.title, len(made.before), len(data))
+        )
+        return ()
+
+    def _build_fork_spec(
+        self,
+        asking: SummaryDependencies,
+        path: Path,
+        document: MagicDocument,
+        parent: ParentCall | None,
+        refused: tuple[str, ...],
+    ) -> ForkSpec:
+        model = asking.model
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        spoken = (
+            []
+            if shares
+            else [
+                (str(each.role), said)
+                for each in self._conversation.messages
+                if (said := _message_text(each))
+            ]
+        )
+        return ForkSpec(
+            label=MAGIC_DOCS_LABEL,
+            why=f"{path.name} is to be kept true",
+            parent=parent if shares else None,
+            history_summary=None if shares else redact(render_conversation_brief({}, spoken)).text,
+            instruction=build_update_prompt(
+                document.text, str(path), document.header, self._means.prompts, refused
+            ),
+            permission=SingleFileEdit(path),
+            limits=asking.limits,
+            known_files=(path,),
+            one_round=True,
+            requested_by_user=asking.asked,
+        )
+
+
+def _message_text(message: Message) -> str:
+    """Return a message's text including tool results, which are evidence."""
+    return "\n".join(
+        filter(None, (message.text, *(result.text for result in message.tool_results)))
+    )

@@ -1,1 +1,0 @@
-"""Magic Docs on disk."""

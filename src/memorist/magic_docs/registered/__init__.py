@@ -1,1 +1,0 @@
-"""The Magic Docs of a session, saved for the next process."""

@@ -1,0 +1,258 @@
+"""Decide whether a change of a Magic Doc may be written. Pure (MD-2, SF-1, SF-2).
+
+The file is the user's own, and others read it as such. So what a model made of it passes only if
+header and instruction are unchanged and it holds no new secret, nothing invisible, and no order or
+permission from elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from msgspec import Struct
+
+from memorist.auto_memory.write_gate import WriteEvidence, find_borrowed_sentences
+from memorist.magic_docs.header import MagicDocHeader, find_header
+from memorist.safety.prompt_injection import (
+    find_injection_rules,
+    grants_permission,
+    is_instruction,
+    waives_confirmation,
+)
+from memorist.safety.secrets import find_secrets
+from memorist.safety.unicode import find_hidden_characters
+
+MIN_WORDS_FOR_SHRINK_CHECK = 60
+"""Words of a document from which its shrinking is checked. Our choice."""
+MIN_REMAINING_SHARE = 0.25
+"""Smallest share of them that one update may leave: less is a document lost, not outdated lines
+removed. Our choice.
+"""
+
+SOURCE_PIECE_CHARACTERS = 10_000
+"""Characters of a source compared at once; the words of such short sources are remembered
+(auto_memory/evidence.py). Our choice.
+"""
+PIECE_OVERLAP_CHARACTERS = 200
+"""Characters that two pieces share, so that a run of words is whole in one of them."""
+
+_PATH = re.compile(r"`([\w.@+-]+(?:/[\w.@+-]+)+/?)`")
+
+
+class MagicDocument(Struct, frozen=True):
+    """A Magic Doc as it is."""
+
+    text: str
+    header: MagicDocHeader
+
+    @property
+    def body(self) -> str:
+        """The text below header and instruction."""
+        return self.text[len(self.header.frame) :]
+
+
+class AcceptedUpdate(Struct, frozen=True):
+    """The change may be written, as these bytes."""
+
+    data: bytes
+
+
+class RejectedUpdate(Struct, frozen=True):
+    """The change is rejected."""
+
+    reasons: tuple[str, ...]
+
+
+class UnchangedUpdate(Struct, frozen=True):
+    """The change says nothing new, and is not written."""
+
+
+def read_document(data: bytes, max_bytes: int) -> MagicDocument | str:
+    """Parse the document, or return why it cannot be updated; the empty text if it is not a Magic
+    Doc.
+    """
+    text = data.decode("utf-8", "replace")
+    header = find_header(text)
+    if header is None:
+        return ""
+    if len(data) > max_bytes:
+        return f"it is larger than {max_bytes:,} bytes; split it, or raise magic_docs.max_bytes"
+    if "\0" in text or text.encode("utf-8") != data:
+        return "it is not UTF-8 text; save it as UTF-8"
+    return MagicDocument(text, header)
+
+
+def judge_update(
+    before: MagicDocument, data: bytes, evidence: WriteEvidence, max_bytes: int
+) -> AcceptedUpdate | RejectedUpdate | UnchangedUpdate:
+    """Judge the bytes that a fork made of a document.
+
+    `evidence` is what the conversation holds, by speaker.
+    """
+    try:
+        after = preserve_line_endings(before.text, data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return RejectedUpdate(("it would not be UTF-8 text",))
+    if after.split() == before.text.split():
+        return UnchangedUpdate()
+    made = after.encode("utf-8")
+    if not after.startswith(before.header.frame) or find_header(after) != before.header:
+        return RejectedUpdate(
+            ("it would change the title, the instruction under it, or what stands above them",)
+        )
+    body = after[len(before.header.frame) :]
+    added, removed = diff_lines(before.body, body)
+    reasons = (
+        *_size_problems(before, body, len(made), max_bytes),
+        *_secret_problems(before.text, after),
+        *_hidden_character_problems(added, removed),
+        *_order_problems(before, added, removed, evidence),
+    )
+    return RejectedUpdate(reasons) if reasons else AcceptedUpdate(made)
+
+
+def preserve_line_endings(before: str, after: str) -> str:
+    """Return the new text with the old line ends, and the old end of the last line.
+
+    Mixed line ends stay as they are.
+    """
+    plain = before.replace("\r\n", "")
+    end = "\n"
+    if "\r\n" not in before:
+        after = after.replace("\r\n", "\n")
+    elif "\n" not in plain:
+        end = "\r\n"
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    return after + end if before.endswith("\n") and not after.endswith("\n") else after
+
+
+def diff_lines(before: str, after: str) -> tuple[str, str]:
+    """Return the added and the removed lines, each in order."""
+    old, new = before.splitlines(), after.splitlines()
+    return "\n".join(_lines_beyond(new, Counter(old))), "\n".join(_lines_beyond(old, Counter(new)))
+
+
+def _lines_beyond(lines: list[str], known: Counter[str]) -> list[str]:
+    found = []
+    for line in lines:
+        if known[line]:
+            known[line] -= 1
+        else:
+            found.append(line)
+    return found
+
+
+def find_new_paths(before: str, after: str) -> tuple[str, ...]:
+    """Return paths in backticks that only the new text names, verbatim: something that can be
+    looked up.
+    """
+    known = set(_PATH.findall(before))
+    return tuple(
+        dict.fromkeys(
+            path
+            for path in _PATH.findall(after)
+            if path not in known and ".." not in path.split("/")
+        )
+    )
+
+
+def _split_source(source: str) -> list[str]:
+    return [
+        source[max(0, start - PIECE_OVERLAP_CHARACTERS) : start + SOURCE_PIECE_CHARACTERS]
+        for start in range(0, len(source), SOURCE_PIECE_CHARACTERS)
+    ]
+
+
+def _is_binding(text: str) -> bool:
+    return is_instruction(text) or waives_confirmation(text)
+
+
+def _size_problems(before: MagicDocument, body: str, size: int, max_bytes: int) -> tuple[str, ...]:
+    old, new = len(before.body.split()), len(body.split())
+    checks = (
+        (size > max_bytes, f"it would be larger than {max_bytes:,} bytes"),
+        (bool(old) and not new, "it would be empty"),
+        (
+            old >= MIN_WORDS_FOR_SHRINK_CHECK and 0 < new < old * MIN_REMAINING_SHARE,
+            "it would lose more than three quarters of its text at once",
+        ),
+    )
+    return tuple(reason for found, reason in checks if found)
+
+
+def _secret_problems(before: str, after: str) -> tuple[str, ...]:
+    """New secrets only; what the user has in the file is the user's choice."""
+    rules = {
+        finding.rule
+        for finding in find_secrets(after)
+        if after[finding.start : finding.end] not in before
+    }
+    return tuple(f"it would hold what looks like a secret ({rule})" for rule in sorted(rules))
+
+
+def _hidden_character_problems(added: str, removed: str) -> tuple[str, ...]:
+    return (
+        ("it would hold characters that cannot be seen",)
+        if len(find_hidden_characters(added)) > len(find_hidden_characters(removed))
+        else ()
+    )
+
+
+def _order_problems(
+    before: MagicDocument, added: str, removed: str, said: WriteEvidence
+) -> tuple[str, ...]:
+    """New lines that read like a planted order, bind the reader with words from elsewhere, or
+    permit something the user did not.
+    """
+    signs = find_injection_rules(added) - find_injection_rules(removed)
+    reasons = [f"it reads like an order planted for an agent ({sign})" for sign in sorted(signs)]
+    # What the file says already was put there by the user, also where a tool has just printed it.
+    own = WriteEvidence(
+        session=said.session,
+        user_messages=(*said.user_messages, ("", before.text)),
+        outside_texts=tuple(
+            piece for source in said.outside_texts for piece in _split_source(source)
+        ),
+    )
+    binding = "\n".join(line for line in added.splitlines() if _is_binding(line))
+    if binding and any(map(_is_binding, find_borrowed_sentences(binding, own))):
+        reasons.append(
+            "it tells the reader what to do in words that came from a tool, a web page or "
+            "another agent"
+        )
+    typed = "\n".join(text for _, text in said.user_messages)
+    if grants_permission(added) and not grants_permission(removed) and not grants_permission(typed):
+        reasons.append("it permits something in a person's name, and the person did not say so")
+    return tuple(reasons)
+
+
+# Problems of a Magic Doc on disk. Pure.
+
+
+def find_document_problems(data: bytes, max_bytes: int) -> tuple[str, ...]:
+    """Return why it is not kept up to date, or what a reader should not find in it; nothing for a
+    sound one.
+    """
+    found = read_document(data, max_bytes)
+    if isinstance(found, str):
+        return (found or "it has no header; a Magic Doc has a line `# MAGIC DOC: title`",)
+    secrets = sorted({finding.rule for finding in find_secrets(found.text)})
+    signs = sorted(find_injection_rules(found.text))
+    checks = (
+        (
+            bool(secrets),
+            f"it holds what looks like a secret ({', '.join(secrets)}); take it out, and "
+            f"change the key",
+        ),
+        (
+            bool(signs),
+            f"it reads in part like an order planted for an agent ({', '.join(signs)}); say it "
+            f"in other words",
+        ),
+        (
+            bool(find_hidden_characters(found.text)),
+            "it holds characters that cannot be seen; take them out",
+        ),
+    )
+    return tuple(problem for wrong, problem in checks if wrong)

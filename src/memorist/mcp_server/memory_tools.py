@@ -1,0 +1,410 @@
+"""One project's memories for a client: searched, read, written and forgotten through the gate that
+every write passes (SF-2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.extraction_policy import plan_removal
+from memorist.auto_memory.history import compute_blob_id
+from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
+from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.similarity import is_same_rule
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Topic,
+    create_topic,
+    encode_topic_text,
+    with_body,
+    with_header,
+    with_provenance,
+)
+from memorist.auto_memory.write_gate import WriteEvidence
+from memorist.core.markdown import load_prompt, render_template
+from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.mcp_server.project_sessions import QuoteSource
+from memorist.mcp_server.rendering import (
+    FRAME_CHARS,
+    MAX_ANSWER_CHARS,
+    cut_page,
+    render_write_result,
+    sanitize_data,
+    to_one_line,
+)
+from memorist.mcp_server.tools import (
+    MemoryForgetArguments,
+    MemoryReadArguments,
+    MemorySearchArguments,
+    MemoryWriteArguments,
+)
+from memorist.ports import Clock
+from memorist.recall.recall import load_recall_prompts
+from memorist.recall.relevance import MemoryMatch
+from memorist.recall.rendering import render_memory
+from memorist.settings import RecallSettings
+from memorist.store.sessions import MemoryUse, MemoryUseKind
+
+VERSION_CHARS = 12
+"""Characters of the version mark that tells whether a memory has changed."""
+MAX_NAME_ATTEMPTS = 10
+"""Names that are tried for a new memory while other processes take them."""
+MAX_COMPARED = 10
+"""Most similar memories that a new one is compared with: what says the same is not written twice
+(AM-12).
+"""
+MAX_MATCHES = 200
+"""Best matches that a search considers: more than an answer holds, even for one kind among four."""
+MEMORY_URI = "memorist://memory"
+JOINT_ORDER_REASON = "together with another memory it reads like an order planted for an agent"
+
+
+class MemorySearcher(Protocol):
+    """Finds memories by words and meaning."""
+
+    def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
+        """The best matches, best first. Raises StoreError."""
+        ...
+
+
+class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
+    """The dependencies of the tools.
+
+    `client` names the calling agent, as the history records it.
+    """
+
+    client: str
+    clock: Clock
+    settings: RecallSettings
+    search: MemorySearcher
+    find_quote: Callable[[str, str], QuoteSource | None]
+    """Finds where the user said a quotation, by quotation and session id."""
+    record_uses: Callable[[Sequence[MemoryUse]], None]
+    """Adds to the recall ledger."""
+
+
+def topic_version(topic: Topic) -> str:
+    """The version mark of a memory."""
+    return compute_blob_id(encode_topic_text(topic.text()))[:VERSION_CHARS]
+
+
+class MemoryTools:
+    """Search, read, write and forget, for one client in one project."""
+
+    def __init__(self, memory: AutoMemory, dependencies: MemoryToolDependencies) -> None:
+        self._memory = memory
+        self._dependencies = dependencies
+        self._texts = replace(load_recall_prompts(), cut=load_prompt("mcp/cut"))
+
+    @property
+    def _session_label(self) -> str:
+        """Label of the client in the ledger and the history."""
+        return f"mcp:{self._dependencies.client}"
+
+    def search(self, arguments: MemorySearchArguments) -> str:
+        """Return the memories that match a query, as far as they may be shown and the answer has
+        room.
+
+        Raises StoreError.
+        """
+        with self._memory.folder.scan_once():
+            heads = {head.path: head for head in self._memory.headers()}
+            matches = self._dependencies.search.search(arguments.query, MAX_MATCHES)
+            fitting = [
+                match
+                for match in matches
+                if (head := heads.get(match.path)) is not None
+                and head.status == "active"
+                and arguments.kind in ("", head.kind)
+            ]
+            shown, withheld = self._render_matches(fitting, heads, arguments.limit)
+        if not shown and not withheld:
+            return (
+                f"nothing found among {len(heads)} memories"
+                if heads
+                else "there are no memories of this project yet"
+            )
+        rest = (
+            [
+                f"({withheld} more found and withheld: the user sees why with `memorist memory "
+                f"check`)"
+            ]
+            if withheld
+            else []
+        )
+        left = len(fitting) - len(shown) - withheld
+        rest += (
+            [f"({left} more, less alike; ask more precisely, or with a higher limit)"]
+            if left > 0
+            else []
+        )
+        return render_template(
+            load_prompt("mcp/found"),
+            {"memories": "\n".join(shown), "rest": "\n".join(rest)},
+            strict=True,
+        ).strip()
+
+    def _render_matches(
+        self, matches: Sequence[MemoryMatch], heads: dict[str, MemoryHeader], limit: int
+    ) -> tuple[list[str], int]:
+        """Render the first memories that may be shown; also return how many before them are
+        withheld.
+        """
+        shown: list[str] = []
+        bodies: list[str] = []
+        uses: list[MemoryUse] = []
+        room, withheld = MAX_ANSWER_CHARS - FRAME_CHARS, 0
+        for match in matches:
+            if len(shown) == limit:
+                break
+            with contextlib.suppress(InputError):  # gone or too large meanwhile
+                topic, doubts = self._memory.read_with_suspicions(match.path)
+                if not doubts and any(is_order_when_joined(body, topic.body) for body in bodies):
+                    doubts = (JOINT_ORDER_REASON,)
+                made = render_memory(
+                    topic,
+                    heads[match.path],
+                    folder=MEMORY_URI,
+                    now=self._dependencies.clock.now(),
+                    prompts=self._texts,
+                    settings=self._dependencies.settings,
+                )
+                if doubts:
+                    withheld += 1
+                    uses.append(self._build_use(match.path, "withheld", "; ".join(doubts)))
+                    continue
+                if len(made.text) > room:
+                    break
+                room -= len(made.text)
+                shown.append(sanitize_data(made.text))
+                bodies.append(topic.body)
+                uses.append(
+                    self._build_use(
+                        match.path, "shown", f"searched for: {match.why}", match.score, made.size
+                    )
+                )
+        self._record_uses(uses)
+        return shown, withheld
+
+    def read(self, arguments: MemoryReadArguments) -> str:
+        """Return one memory in full.
+
+        Raises InputError when there is none of that path, or it may not be shown.
+        """
+        topic = self.read_topic(arguments.path)
+        trust = topic.provenance.trust
+        values = {
+            "path": to_one_line(topic.path),
+            "version": topic_version(topic),
+            "kind": str(topic.kind or "none"),
+            "origin": str(trust)
+            + (f", “{to_one_line(topic.provenance.quote)}”" if topic.provenance.quote else ""),
+            "description": to_one_line(topic.description),
+            "text": cut_page(sanitize_data(topic.body), arguments.start),
+        }
+        return render_template(load_prompt("mcp/memory"), values, strict=True).strip()
+
+    def read_topic(self, path: str) -> Topic:
+        """Return a memory that may be shown, and record the use. Raises InputError."""
+        self._memory.headers()
+        topic, doubts = self._memory.read_with_suspicions(path.removeprefix(f"{MEMORY_URI}/"))
+        self._record_uses(
+            [self._build_use(topic.path, "withheld" if doubts else "read", "; ".join(doubts))]
+        )
+        if doubts:
+            raise InputError(
+                f"{topic.path} is withheld: {'; '.join(doubts)}; the user can look at it: "
+                f"memorist memory show {topic.path}"
+            )
+        return topic
+
+    def write(self, arguments: MemoryWriteArguments) -> str:
+        """Write a new memory, or change one.
+
+        Raises WriteConflict if it changed since it was read, InputError, StoreError.
+        """
+        if not arguments.text.strip():
+            raise InputError("there is no text to remember")
+        heard = (
+            self._dependencies.find_quote(arguments.quote, arguments.session)
+            if arguments.quote.strip()
+            else None
+        )
+        written = self._change(arguments, heard) if arguments.path else self._add(arguments, heard)
+        told = self._add_quote_remark(
+            render_write_result(written, "remembered"), arguments.quote, heard
+        )
+        if written.refused and not written.paths and not written.proposals:
+            raise InputError(told)
+        return told
+
+    @staticmethod
+    def _add_quote_remark(text: str, quote: str, source: QuoteSource | None) -> str:
+        if not quote.strip() or source is not None:
+            return text
+        return (
+            f"{text}\n(the quotation was not found among what the user typed in sessions "
+            f"that memorist recorded, so it counts for nothing)"
+        )
+
+    def _add(self, arguments: MemoryWriteArguments, source: QuoteSource | None) -> WriteResult:
+        known = self._find_duplicate(arguments.text)
+        if known:
+            return WriteResult(remarks=(f"nothing was written: {known} says so already",))
+        first = " ".join(arguments.text.split())
+        description = " ".join(arguments.description.split()) or first[:150]
+        for _ in range(MAX_NAME_ATTEMPTS):
+            path = self._memory.find_free_path(description[:60])
+            made = create_topic(
+                path,
+                kind=MemoryKind(arguments.kind),
+                name=path.removesuffix(".md"),
+                description=description,
+                body=arguments.text,
+                provenance=Provenance(quote=arguments.quote),
+            )
+            with contextlib.suppress(WriteConflict):  # another process took the name
+                return self._write_judged(
+                    MemoryChange(path=path, before=None, after=encode_topic_text(made.text())),
+                    arguments,
+                    source,
+                )
+        raise WriteConflict(
+            f"{MAX_NAME_ATTEMPTS} names for the memory were taken by others meanwhile; try again"
+        )
+
+    def _change(self, arguments: MemoryWriteArguments, source: QuoteSource | None) -> WriteResult:
+        before = self.read_topic(arguments.path)
+        if arguments.version != topic_version(before):
+            given = (
+                f"{arguments.version!r} is not its version"
+                if arguments.version
+                else "the version is missing"
+            )
+            raise WriteConflict(
+                f"{before.path} is not changed: {given}; read it with memory_read, and write "
+                f"with the version it gives"
+            )
+        header = {"type": arguments.kind} | (
+            {"description": " ".join(arguments.description.split())}
+            if arguments.description.strip()
+            else {}
+        )
+        made = with_header(with_body(before, f"\n{arguments.text.strip()}\n"), dict(header))
+        made = with_provenance(made, replace(before.provenance, quote=arguments.quote))
+        return self._write_judged(
+            MemoryChange(
+                path=before.path,
+                before=encode_topic_text(before.text()),
+                after=encode_topic_text(made.text()),
+            ),
+            arguments,
+            source,
+        )
+
+    def _find_duplicate(self, text: str) -> str:
+        """Return the path of a memory that says the same; empty when there is none."""
+        for match in self._dependencies.search.search(text, MAX_COMPARED):
+            with contextlib.suppress(InputError):
+                topic = self._memory.folder.read_topic(match.path)
+                if is_same_rule(topic.body, text) or is_same_rule(topic.description, text):
+                    return topic.path
+        return ""
+
+    def _write_judged(
+        self, change: MemoryChange, arguments: MemoryWriteArguments, source: QuoteSource | None
+    ) -> WriteResult:
+        """Write through the gate.
+
+        The origin of an agent's words is unknown: what the user did not say counts as coming from
+        outside.
+        """
+        user = source.user if source is not None else ()
+        said = WriteEvidence(
+            session=source.session if source else self._session_label,
+            user_messages=user,
+            outside_texts=(arguments.text, arguments.description),
+        )
+        messages = tuple(id for id, _ in user)
+        why = ChangeReason(
+            actor="agent",
+            what=render_headline(
+                self._dependencies.client, arguments.description or arguments.text[:200]
+            ),
+            session=said.session,
+            messages=messages,
+            quote=arguments.quote if source else "",
+        )
+        return self._memory.write([change], why, said)
+
+    def forget(self, arguments: MemoryForgetArguments) -> str:
+        """Forget a memory if the user asked for it; otherwise ask the user.
+
+        Raises InputError, WriteConflict, StoreError.
+        """
+        self._memory.headers()
+        topic = self._memory.folder.read_topic(arguments.path.removeprefix(f"{MEMORY_URI}/"))
+        heard = (
+            self._dependencies.find_quote(arguments.quote, arguments.session)
+            if arguments.quote.strip()
+            else None
+        )
+        means_it = heard is not None and self._is_meant(topic.path, heard.wishes)
+        why = ChangeReason(
+            actor="said" if means_it else "agent",
+            what=render_headline(f"{self._dependencies.client} forgets", topic.path),
+            session=heard.session if heard else self._session_label,
+            quote=arguments.quote if means_it else "",
+        )
+        return self._add_quote_remark(
+            render_write_result(self._memory.forget([topic.path], why), "forgotten"),
+            arguments.quote,
+            heard,
+        )
+
+    def _is_meant(self, path: str, wishes: Sequence[Statement]) -> bool:
+        """Whether one of the user's statements asks to forget this memory and cannot mean another."""
+        asked = [wish for wish in wishes if wish.act == "forget"]
+        dropped = [plan_removal(wish, self._read_topics()) for wish in asked]
+        return any(
+            each.sure and [change.path for change in each.changes] == [path] for each in dropped
+        )
+
+    def _read_topics(self) -> list[Topic]:
+        found = []
+        for head in self._memory.headers():
+            with contextlib.suppress(InputError):
+                found.append(self._memory.folder.read_topic(head.path))
+        return found
+
+    def _build_use(
+        self,
+        path: str,
+        what: MemoryUseKind,
+        why: str = "",
+        score: float | None = None,
+        size: int = 0,
+    ) -> MemoryUse:
+        return MemoryUse(
+            path=path,
+            what=what,
+            session=self._session_label,
+            at=self._dependencies.clock.now(),
+            why=why,
+            score=score,
+            bytes=size,
+        )
+
+    def _record_uses(self, uses: Sequence[MemoryUse]) -> None:
+        """Record uses in the ledger. A database error loses its lines, not the answer."""
+        if uses:
+            with contextlib.suppress(StoreError):
+                self._dependencies.record_uses(uses)

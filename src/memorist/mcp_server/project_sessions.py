@@ -1,0 +1,190 @@
+"""The recorded sessions of one project: their notes, what was removed by compaction, and what their
+user typed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.auto_memory.location import locate_project_root
+from memorist.auto_memory.statements.parser import Statement, find_statements
+from memorist.auto_memory.write_gate import (
+    collect_write_evidence,
+    find_quoted_messages,
+    normalize_for_comparison,
+)
+from memorist.compaction.offline import find_text
+from memorist.core.messages import Message, Origin
+from memorist.errors import InputError, NothingToDo, UnreadableSession
+from memorist.ports import FileSystem
+from memorist.store.files import read_if_exists
+from memorist.store.layout import SessionLayout
+from memorist.store.sessions import list_newest_sessions
+from memorist.store.transcript import read_transcript
+
+MAX_SEARCHED_SESSIONS = 20
+"""Newest sessions that are searched when none is named."""
+MAX_TRANSCRIPT_BYTES = 64_000_000
+"""Bytes of the largest transcript that is searched when no session is named; reading one takes
+about a second.
+
+A named session is read whole.
+"""
+
+
+class ProjectSession(Struct, frozen=True):
+    """One session of the project."""
+
+    id: str
+    layout: SessionLayout
+    updated: float
+    """Seconds since the epoch."""
+
+
+class QuoteSource(Struct, frozen=True):
+    """Where the user said a quotation: the session, and the messages' own words by id."""
+
+    session: str
+    user: tuple[tuple[str, str], ...]
+    wishes: tuple[Statement, ...]
+    """What these messages explicitly ask to remember or forget."""
+
+
+class ProjectSessions:
+    """The sessions of one project. `database` opens the state database."""
+
+    def __init__(
+        self, root: Path, *, files: FileSystem, database: Callable[[], sqlite3.Connection]
+    ) -> None:
+        self._root = root
+        self._files = files
+        self._database = database
+        self._roots: dict[str, Path] = {}
+
+    def list_sessions(self) -> list[ProjectSession]:
+        """Return all sessions, the newest first. Raises StoreError."""
+        return [
+            ProjectSession(id, SessionLayout(Path(folder)), updated)
+            for id, project, folder, updated in list_newest_sessions(self._database())
+            if project and self._root_of(project) == self._root
+        ]
+
+    def _root_of(self, project: str) -> Path:
+        if project not in self._roots:
+            self._roots[project] = locate_project_root(Path(project))
+        return self._roots[project]
+
+    def find_session(self, id_prefix: str) -> ProjectSession:
+        """Return the one session of this project whose id starts with `id_prefix`.
+
+        Raises InputError.
+        """
+        fitting = [each for each in self.list_sessions() if each.id.startswith(id_prefix)]
+        exact = [each for each in fitting if each.id == id_prefix] or fitting
+        if len(exact) != 1:
+            count = len(exact) or "no"
+            raise InputError(
+                f"{count} sessions of this project begin with {id_prefix!r}; status lists the "
+                f"newest"
+            )
+        return exact[0]
+
+    def find_notes(self, id_prefix: str) -> tuple[ProjectSession, str]:
+        """Return the notes of a session, or of the newest one that has any.
+
+        Raises InputError, NothingToDo, StoreError.
+        """
+        for each in [self.find_session(id_prefix)] if id_prefix else self.list_sessions():
+            text = self.read_notes(each)
+            if text:
+                return each, text
+        raise NothingToDo(
+            f"the session {id_prefix!r} has no notes"
+            if id_prefix
+            else "no session of this project has notes yet"
+        )
+
+    def read_notes(self, session: ProjectSession) -> str:
+        """Return the notes of a session; empty where it has none. Raises StoreError."""
+        return (
+            (read_if_exists(self._files, session.layout.notes) or b"")
+            .decode("utf-8", "replace")
+            .strip()
+        )
+
+    def fetch_text(self, id: str, id_prefix: str) -> tuple[ProjectSession, str]:
+        """Return the full text of a message or tool result.
+
+        Raises InputError when no searched session has it.
+        """
+        for each in self._searched_sessions(id_prefix):
+            text = find_text(self._messages(each), id)
+            if text is not None:
+                return each, text
+        where = (
+            f"the session {id_prefix!r} has"
+            if id_prefix
+            else f"the newest sessions of this project (up to {MAX_SEARCHED_SESSIONS}) have"
+        )
+        raise InputError(
+            f"{where} no message or tool result {id!r}; give the id as it stands in the "
+            f"conversation, or name the session"
+        )
+
+    def find_quote(self, quote: str, id_prefix: str) -> QuoteSource | None:
+        """Return the newest session in which the user typed these words; None when there is none.
+
+        Raises InputError, StoreError.
+        """
+        wanted = normalize_for_comparison(quote)
+        if not wanted:
+            return None
+        for each in self._searched_sessions(id_prefix):
+            likely = [
+                message
+                for message in self._messages(each)
+                if message.origin is Origin.USER
+                and wanted in normalize_for_comparison(message.text)
+            ]
+            heard = collect_write_evidence(each.id, likely)
+            ids = set(find_quoted_messages(quote, heard))
+            if ids:
+                wishes = [
+                    wish
+                    for message in likely
+                    if message.id in ids
+                    for wish in find_statements(message)
+                ]
+                return QuoteSource(
+                    each.id,
+                    tuple(pair for pair in heard.user_messages if pair[0] in ids),
+                    tuple(wishes),
+                )
+        return None
+
+    def _searched_sessions(self, id_prefix: str) -> list[ProjectSession]:
+        if id_prefix:
+            return [self.find_session(id_prefix)]
+        return [
+            each
+            for each in self.list_sessions()[:MAX_SEARCHED_SESSIONS]
+            if self._transcript_size(each) <= MAX_TRANSCRIPT_BYTES
+        ]
+
+    def _transcript_size(self, session: ProjectSession) -> int:
+        facts = self._files.facts(session.layout.transcript)
+        return facts.size if facts is not None else 0
+
+    def _messages(self, session: ProjectSession) -> Iterator[Message]:
+        try:
+            yield from (
+                entry
+                for entry in read_transcript(session.layout.transcript)
+                if isinstance(entry, Message)
+            )
+        except UnreadableSession:
+            return  # a foreign file; the other sessions are searched all the same

@@ -1,0 +1,44 @@
+"""The prompt for a skill, for a client whose model interviews its user.
+
+Imported on demand: the ledger of a session takes long to load.
+"""
+
+from __future__ import annotations
+
+from memorist.errors import InputError, NothingToDo
+from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.mcp_server.rendering import limit_answer
+from memorist.mcp_server.tools import make_encodable
+from memorist.skills.skill import load_skill_prompts
+from memorist.skills.skillify import SkillMaterial, build_skeleton, read_material, render_interview
+from memorist.transcript.ledger import TranscriptLedger
+
+
+def build_skill_request(sessions: ProjectSessions, session: str, description: str) -> str:
+    """Build the prompt, with what is known of the named session, or of the newest one.
+
+    Raises InputError, NothingToDo, StoreError.
+    """
+    found = _find_material(sessions, session)
+    draft = build_skeleton(found.ledger, found.user_messages, description=description)
+    return limit_answer(
+        make_encodable(
+            render_interview(
+                draft, found.notes, found.user_messages, load_skill_prompts(), description
+            )
+        )
+    )
+
+
+def _find_material(sessions: ProjectSessions, session: str) -> SkillMaterial:
+    for each in [sessions.find_session(session)] if session else sessions.list_sessions():
+        try:
+            return read_material(each.layout.transcript, sessions.read_notes(each))
+        except (NothingToDo, InputError, FileNotFoundError) as error:
+            if session:
+                raise NothingToDo(
+                    f"the session {session!r} holds nothing that a skill could be made of"
+                ) from error
+    return SkillMaterial(
+        TranscriptLedger(), (), ""
+    )  # the client's model knows the conversation itself

@@ -1,0 +1,175 @@
+"""The failure of one attempt at a model call, as a value: whether to retry, and which exception it
+becomes. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import JsonObject
+from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+
+FailureKind = Literal["status", "connection", "cut", "invalid"]
+"""The provider returned an error status; it was not reached; its reply ended early; its reply was
+not valid.
+"""
+
+RETRIED_STATUSES = frozenset({408, 409, 425, 429})
+"""Error statuses that are worth a retry; so is every status from 500 on, 529 (Anthropic's overload)
+included.
+"""
+
+_STATUS_BY_CODE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "insufficient_quota": 429,
+}
+"""Status by error type, for errors that come inside a stream (Anthropic's and OpenAI's error
+pages).
+"""
+
+_TOO_LONG_CODES = frozenset(
+    {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "request_too_large",
+        "string_above_max_length",
+    }
+)
+_TOO_LONG_WORDS = lazy_pattern(
+    r"prompt is too long|exceeds? (the |your )?(model'?s? )?(available |maximum |configured "
+    r")?(context|input token)"
+    r"|maximum context length|context (window|length|limit) (is |was )?exceeded|exceeds? (the "
+    r")?context (limit|window|size|length)"
+    r"|input tokens exceed|input is too long|too many (input )?tokens in|token "
+    r"count.{0,40}exceeds the maximum",
+    re.IGNORECASE,
+)
+"""Phrases by which Anthropic, OpenAI, llama.cpp, vLLM, Ollama and Gemini's compatible server say
+that a request does not fit.
+"""
+
+_PERMANENT_CODES = frozenset({"insufficient_quota", "billing_not_active"})
+"""Codes that come with status 429 but do not pass by waiting (OpenAI's error codes page)."""
+
+
+class RateLimitStatus(Struct, frozen=True, kw_only=True):
+    """The state of one rate limit."""
+
+    what: str
+    """What it limits, in the provider's word: `requests`, `input-tokens`, `5h` …"""
+    left: float
+    """Remaining share, 0 to 1."""
+    resets_in: float | None = None
+    """Seconds until it is fully available again."""
+
+
+class CallFailure(Struct, frozen=True, kw_only=True):
+    """One failed attempt."""
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    code: str | None = None
+    """The error's type or code as the provider names it."""
+    retry_after: float | None = None
+    """Seconds the provider asks to wait."""
+    retry: bool | None = None
+    """The provider's own statement on retrying (`x-should-retry`); None when it made none."""
+    allowances: tuple[RateLimitStatus, ...] = ()
+    """The rate limits that the provider reported."""
+
+
+def status_for_code(code: str | None) -> int:
+    """The HTTP status that corresponds to an error type named inside a stream; 500 for an unknown
+    one.
+    """
+    return _STATUS_BY_CODE.get(code or "", 500)
+
+
+def failure_from_error(error: JsonObject) -> CallFailure:
+    """The failure described by an error object inside a stream or a reply: `{"type", "code",
+    "message"}` in any of the three formats.
+    """
+    found = error.get("code") or error.get("type")
+    code = found if isinstance(found, str) else None
+    status = found if isinstance(found, int) else status_for_code(code)
+    return CallFailure(
+        kind="status",
+        status=status,
+        code=code,
+        message=str(error.get("message") or found or "no reason given"),
+    )
+
+
+def is_too_long(fault: CallFailure) -> bool:
+    """Whether the provider said that the request exceeds its context window."""
+    if fault.status == 413 or fault.code in _TOO_LONG_CODES:
+        return True
+    return fault.status in {400, 422, 500} and _TOO_LONG_WORDS.search(fault.message) is not None
+
+
+def is_retryable(fault: CallFailure) -> bool:
+    """Whether another attempt may succeed."""
+    if fault.kind != "status" or fault.status is None:
+        return True
+    if is_too_long(fault) or fault.code in _PERMANENT_CODES:
+        return False
+    if fault.retry is not None:
+        return fault.retry
+    return fault.status in RETRIED_STATUSES or fault.status >= 500
+
+
+_ADVICE = {
+    401: "check the key",
+    402: "check the account's credit",
+    403: "check what the key may do",
+    404: "check the model's name and the address",
+}
+
+
+def build_model_error(fault: CallFailure, model: str, attempts: int) -> ModelError:
+    """The exception to raise when `fault` was the last of `attempts`."""
+    said = fault.message.strip().rstrip(".")[:500]
+    if is_too_long(fault):
+        return ContextTooLong(f"{model} does not take a request of this size ({said}); send less.")
+    if not is_retryable(fault):
+        advice = _ADVICE.get(fault.status or 0, "correct the request")
+        return ModelRefused(
+            f"{model} refused the request with status {fault.status} ({said}); {advice}."
+        )
+    tries = "1 attempt" if attempts == 1 else f"{attempts} attempts"
+    match fault.kind:
+        case "status":
+            return ModelUnavailable(
+                f"{model} answered with status {fault.status} after {tries} ({said}); try later."
+            )
+        case "connection":
+            return ModelUnavailable(
+                f"{model} could not be reached after {tries} ({said}); check the address and "
+                f"the network."
+            )
+        case "cut":
+            return ModelUnavailable(
+                f"{model} broke off its answer after {tries} ({said}); try later."
+            )
+        case "invalid":
+            return ModelUnavailable(
+                f"{model} sent an answer that is not valid after {tries} ({said}); try later."
+            )

@@ -1,0 +1,100 @@
+"""The base of the two OpenAI APIs: the client, and one attempt over it (extra `openai`)."""
+
+from __future__ import annotations
+
+from memorist.core.messages import JsonObject
+from memorist.models.errors import CallFailure, failure_from_error
+from memorist.models.pricing import ModelSettings
+from memorist.models.reply_assembly import assemble_chat, assemble_responses
+from memorist.models.streaming import (
+    ModelAccess,
+    ReplyAssembler,
+    StreamingModel,
+    failure_from_status,
+    read_stream,
+)
+from memorist.ports import Clock
+
+
+class OpenAIBaseModel(StreamingModel):
+    """A model over `AsyncOpenAI`. The constructor raises ImportError without the extra."""
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        access: ModelAccess,
+        settings: ModelSettings | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        import openai  # noqa: PLC0415 - an optional extra
+
+        super().__init__(name, model, settings, clock=clock)
+        self._connection_error = openai.APIConnectionError
+        self._status_error = openai.APIStatusError
+        self._stream_error = openai.APIError
+        self._stream_type = openai.AsyncStream[object]
+        self._client = openai.AsyncOpenAI(
+            api_key=access.key,
+            base_url=access.base_url or "https://api.openai.com/v1",
+            max_retries=0,
+            timeout=None,
+            default_headers=self._settings.headers,
+        )
+
+    async def close(self) -> None:
+        """Close the connections. May be called twice."""
+        await self._client.close()
+
+    async def _post(
+        self, path: str, body: JsonObject, assemble: ReplyAssembler
+    ) -> JsonObject | CallFailure:
+        try:
+            async with await self._client.post(
+                path, cast_to=object, body=body, stream=True, stream_cls=self._stream_type
+            ) as stream:
+                self._report_rate_limits(stream.response.headers)
+                return await read_stream(stream, assemble, (self._connection_error,))
+        except self._status_error as error:
+            headers = error.response.headers
+            return self._with_rate_limits(
+                failure_from_status(error.status_code, error.message, error.body, headers), headers
+            )
+        except self._connection_error as error:
+            return CallFailure(kind="connection", message=str(error.__cause__ or error))
+        except self._stream_error as error:
+            # An error event inside a stream; its object is the body.
+            return failure_from_error(
+                error.body if isinstance(error.body, dict) else {"message": error.message}
+            )
+
+
+# Chat Completions as a `Model`: OpenAI's, and every compatible server (llama.cpp, Ollama, vLLM,
+# LM Studio, gateways).
+
+
+class OpenAIChatModel(OpenAIBaseModel):
+    """A model that speaks Chat Completions. A stream reports its usage only on request, so
+    `stream_options` is added (see the settings).
+    """
+
+    _format = "openai_chat"
+
+    async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
+        sent = {**body, "stream": True}
+        if self._settings.stream_usage:
+            sent["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
+        return await self._post("/chat/completions", sent, assemble_chat)
+
+
+# OpenAI's Responses API as a `Model`.
+
+
+class OpenAIResponsesModel(OpenAIBaseModel):
+    """A model that speaks Responses."""
+
+    _format = "openai_responses"
+
+    async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
+        return await self._post("/responses", {**body, "stream": True}, assemble_responses)

@@ -1,0 +1,181 @@
+"""Assemble a reply from the events of its stream, as the body it would have had without streaming.
+Pure.
+
+Each `assemble_*` takes the decoded events in order and returns the body, or the `CallFailure` that
+ended the stream. Unknown events are ignored, unknown fields are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from memorist.core.messages import JsonObject
+from memorist.models.errors import CallFailure, failure_from_error
+
+_CUT_OFF = CallFailure(kind="cut", message="the stream ended before the reply did")
+
+_DELTA_KEYS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+    "compaction_delta": "content",
+}
+"""Deltas of Messages whose text is appended to the block's, with the block key they append to."""
+
+
+def assemble_anthropic(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
+    """The `message` object of a Messages stream."""
+    body: JsonObject | None = None
+    blocks: dict[int, JsonObject] = {}
+    for event in events:
+        kind = event.get("type")
+        if kind == "error":
+            return failure_from_error(event.get("error") or {})
+        if kind == "message_start":
+            body = dict(event["message"])
+        elif body is None:
+            continue
+        elif kind == "content_block_start":
+            blocks[event["index"]] = dict(event["content_block"])
+        elif kind == "content_block_delta":
+            _append_delta(blocks[event["index"]], event["delta"])
+        elif kind == "content_block_stop":
+            _close_block(blocks[event["index"]])
+        elif kind == "message_delta":
+            _apply_message_delta(body, event)
+        elif kind == "message_stop":
+            return body | {"content": [blocks[index] for index in sorted(blocks)]}
+    return _CUT_OFF
+
+
+def _append_delta(block: JsonObject, delta: JsonObject) -> None:
+    kind = str(delta.get("type"))
+    if kind == "signature_delta":
+        block["signature"] = delta["signature"]
+    elif kind == "citations_delta":
+        block["citations"] = [*(block.get("citations") or []), delta["citation"]]
+    elif kind in _DELTA_KEYS:
+        key = _DELTA_KEYS[kind]
+        block[key] = (block.get(key) or "") + (delta.get(key) or "")
+
+
+def _close_block(block: JsonObject) -> None:
+    text = block.pop("partial_json", None)
+    if text:
+        block["input"] = msgspec.json.decode(text)
+
+
+def _apply_message_delta(body: JsonObject, event: JsonObject) -> None:
+    body.update(event.get("delta") or {})
+    known = {key: value for key, value in (event.get("usage") or {}).items() if value is not None}
+    body["usage"] = (body.get("usage") or {}) | known
+    if "context_management" in event:
+        body["context_management"] = event["context_management"]
+
+
+def assemble_responses(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
+    """The `response` object of a Responses stream; its items are collected from earlier events when
+    the closing event omits them.
+    """
+    items: dict[int, JsonObject] = {}
+    for event in events:
+        match event.get("type"):
+            case "error":
+                return failure_from_error(event.get("error") or event)
+            case "response.output_item.done":
+                items[event["output_index"]] = event["item"]
+            case "response.failed":
+                return failure_from_error((event.get("response") or {}).get("error") or {})
+            case "response.completed" | "response.incomplete":
+                body: JsonObject = event["response"]
+                return (
+                    body
+                    if body.get("output")
+                    else body | {"output": [items[index] for index in sorted(items)]}
+                )
+            case _:
+                continue
+    return _CUT_OFF
+
+
+def assemble_chat(events: Iterable[JsonObject]) -> JsonObject | CallFailure:
+    """The `chat.completion` object of a Chat Completions stream. It is complete once every choice
+    has its finish reason.
+    """
+    body: JsonObject = {}
+    choices: dict[int, JsonObject] = {}
+    for event in events:
+        if event.get("error"):
+            error = event["error"]
+            return failure_from_error(error if isinstance(error, dict) else {"message": str(error)})
+        body.update(
+            {key: value for key, value in event.items() if key != "choices" and value is not None}
+        )
+        for choice in event.get("choices") or []:
+            _append_choice_delta(
+                choices.setdefault(
+                    choice.get("index", 0), {"message": {"role": "assistant", "content": None}}
+                ),
+                choice,
+            )
+    if not choices or any(choice.get("finish_reason") is None for choice in choices.values()):
+        return _CUT_OFF
+    return body | {
+        "object": "chat.completion",
+        "choices": [_complete_choice(index, choices[index]) for index in sorted(choices)],
+    }
+
+
+def _append_choice_delta(whole: JsonObject, choice: JsonObject) -> None:
+    for key, value in (choice.get("delta") or {}).items():
+        if key == "tool_calls":
+            calls = whole["message"].setdefault("tool_calls", {})
+            for call in value or []:
+                _append_call_delta(calls.setdefault(call.get("index", len(calls)), {}), call)
+        elif key == "role":
+            whole["message"]["role"] = value or "assistant"
+        else:
+            whole["message"][key] = _join_values(whole["message"].get(key), value)
+    whole.update(
+        {
+            key: value
+            for key, value in choice.items()
+            if key not in {"delta", "index"} and value is not None
+        }
+    )
+
+
+def _append_call_delta(whole: JsonObject, call: JsonObject) -> None:
+    """Append a tool call delta. Names and ids come whole, once or in every piece; arguments and
+    input grow.
+    """
+    for key, value in call.items():
+        if key == "index" or value is None:
+            continue
+        if isinstance(value, dict):
+            _append_call_delta(whole.setdefault(key, {}), value)
+        elif key in {"arguments", "input"}:
+            whole[key] = whole.get(key, "") + value
+        elif value != "":
+            whole[key] = value
+
+
+def _join_values(old: object, new: object) -> object:
+    """Texts and lists are concatenated; of anything else the newest value counts."""
+    if new is None:
+        return old
+    if isinstance(old, str) and isinstance(new, str):
+        return old + new
+    return [*old, *new] if isinstance(old, list) and isinstance(new, list) else new
+
+
+def _complete_choice(index: int, choice: JsonObject) -> JsonObject:
+    message = choice["message"]
+    if "tool_calls" in message:
+        calls = message["tool_calls"]
+        message = message | {
+            "tool_calls": [{"type": "function", **calls[number]} for number in sorted(calls)]
+        }
+    return {"index": index, **choice, "message": message}

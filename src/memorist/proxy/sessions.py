@@ -1,0 +1,528 @@
+"""The pipeline of a model call: find its conversation, prepare its request, record its reply."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Message
+from memorist.engine.engine import Memorist
+from memorist.engine.session import Session
+from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
+from memorist.errors import FormatError, MemoristError
+from memorist.formats.registry import find_codec
+from memorist.models.errors import CallFailure
+from memorist.proxy.body import RequestBody, decompress_body, parse_upstream_reply, rewrite_body
+from memorist.proxy.conversations import (
+    BodyCache,
+    ConversationCall,
+    ConversationMatcher,
+    IncomingCall,
+    ProxyConversation,
+    UnrelatedCall,
+    link_history,
+    to_stored_conversation,
+)
+from memorist.proxy.identity import find_working_folder, identify_client
+from memorist.proxy.known_conversations import ConversationStore
+from memorist.proxy.routing import Route, hash_caller
+from memorist.session_memory.trigger import HostInfo
+from memorist.settings import ProxySettings
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, home_name
+
+# The engines behind a proxy: one home for all, or one for each tenant.
+
+
+class ProxyEngines:
+    """Opens sessions in the home of their tenant."""
+
+    def __init__(self, engines: Memorist | Tenants) -> None:
+        self._engines = engines
+
+    def home(self, tenant: str) -> Path:
+        """The home of a tenant, or the only home. Raises UsageError for a tenant without a name."""
+        return (
+            self._engines.layout.home
+            if isinstance(self._engines, Memorist)
+            else self._engines.home(tenant)
+        )
+
+    async def open(self, conversation: ProxyConversation, project: str) -> Session:
+        """Open the session of a conversation; the caller closes it.
+
+        Raises as `Memorist.open` and `Tenants.engine` do.
+
+        A tenant's project folder is on the tenant's machine: here it is only a name and is never
+        looked up on this disk, which holds the folders of others.
+        """
+        if isinstance(self._engines, Memorist):
+            engine = self._engines
+        else:
+            engine = await self._engines.engine(conversation.tenant)
+            project = project and str(UNROOTED_PROJECTS / home_name(project))
+        return await engine.open(
+            conversation.id,
+            project=project,
+            format=conversation.format,
+            host=HostInfo(main=conversation.main),
+        )
+
+
+# The engine's sessions behind the proxy's conversations.
+
+
+MAX_FAILURES = 3
+"""Consecutive failures after which a conversation is paused.
+
+Our choice, the same as compaction's limit.
+"""
+PAUSE_SECONDS = 300.0
+"""Length of the pause. Our choice."""
+SWEEP_SECONDS = 30.0
+"""Time between two searches for idle conversations. Our choice."""
+CLOSE_SECONDS = 75.0
+"""Longest wait for a session to close; its own limit is a minute. Our choice."""
+
+
+Value = TypeVar("Value")
+
+
+class EngineCallFailed(Exception):
+    """The engine could not prepare a request; the message is a short reason."""
+
+
+def run_guarded(work: Callable[[], Value]) -> Value:
+    """Return the result of `work`.
+
+    Raises EngineCallFailed for any exception in it, so that the client's bytes are sent in any
+    case.
+    """
+    try:
+        return work()
+    except FormatError as error:
+        raise EngineCallFailed(str(error)) from error
+    except Exception as error:
+        # An unforeseen error. Its message may quote the conversation, so only its type and place
+        # are logged.
+        raise EngineCallFailed(f"{type(error).__name__} in {_innermost_frame(error)}") from error
+
+
+class PreparedRequest(Struct, frozen=True, eq=False):
+    """The request to send, and the session that prepared it."""
+
+    request: JsonObject
+    session: Session
+
+
+class _PooledConversation:
+    """One conversation, with its session while that is open."""
+
+    def __init__(self) -> None:
+        self.session: Session | None = None
+        self.lock = asyncio.Lock()
+        self.last_used = 0.0
+        self.failures = 0
+        self.paused_until = 0.0
+        self.closing: asyncio.Task[None] | None = None
+
+
+class ProxySessionPool:
+    """The sessions of all conversations of one proxy."""
+
+    def __init__(self, homes: ProxyEngines, settings: ProxySettings) -> None:
+        self._homes = homes
+        self._settings = settings
+        self._pool: OrderedDict[tuple[str, ...], _PooledConversation] = OrderedDict()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def prepare(
+        self, conversation: ProxyConversation, request: JsonObject
+    ) -> PreparedRequest:
+        """Let the engine record a request and prepare the one to send. Raises EngineCallFailed."""
+        live = self._pooled(conversation)
+
+        async def work() -> PreparedRequest:
+            async with live.lock:
+                session = await self._open(live, conversation, request)
+                return PreparedRequest(await session.prepare(request), session)
+
+        found = await self._run_bounded(live, work)
+        live.failures = 0
+        return found
+
+    async def recover(
+        self, conversation: ProxyConversation, prepared: PreparedRequest
+    ) -> JsonObject | None:
+        """A smaller request after the provider rejected one as too long; None if there is none.
+
+        Raises EngineCallFailed.
+        """
+        live = self._pooled(conversation)
+
+        async def work() -> JsonObject | None:
+            async with live.lock:
+                return (
+                    await prepared.session.recover() if live.session is prepared.session else None
+                )
+
+        return await self._run_bounded(live, work)
+
+    def observe(
+        self,
+        conversation: ProxyConversation,
+        prepared: PreparedRequest,
+        read: Callable[[], JsonObject | None],
+    ) -> None:
+        """Record a reply in the background; the conversation's next request waits for that.
+
+        `read` returns the reply, or None if it is incomplete.
+        """
+        live = self._pooled(conversation)
+
+        async def work() -> None:
+            async with live.lock:
+                reply = read() if live.session is prepared.session else None
+                if reply is not None:
+                    await prepared.session.observe(reply)
+                    if not has_tool_calls(conversation.format, reply):
+                        await prepared.session.end_turn()
+
+        async def quietly() -> None:
+            with suppress(EngineCallFailed):
+                await self._run_bounded(live, work)
+
+        self._spawn(quietly())
+
+    async def wait_until_idle(self) -> None:
+        """Wait until no background work is running."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def close(self) -> None:
+        """Close every conversation. Waits for running work within a bound."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.wait_until_idle()
+        for live in self._pool.values():
+            self._release(live)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self.wait_until_idle()
+
+    def _pooled(self, lane: ProxyConversation) -> _PooledConversation:
+        if self._sweeper is None:
+            self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        key = (lane.tenant, lane.declared_project or "", lane.id)
+        live = self._pool.get(key)
+        if live is None:
+            live = self._pool[key] = _PooledConversation()
+        self._pool.move_to_end(key)
+        live.last_used = asyncio.get_running_loop().time()
+        return live
+
+    async def _open(
+        self, live: _PooledConversation, lane: ProxyConversation, request: JsonObject
+    ) -> Session:
+        if live.closing is not None:
+            await asyncio.wait({live.closing})
+            live.closing = None
+        if live.session is None:
+            if lane.project is None:
+                lane.project = find_working_folder(lane.format, request) or lane.restored_project
+            live.session = await self._homes.open(lane, lane.project)
+            self._release_oldest()
+        return live.session
+
+    async def _run_bounded(
+        self, live: _PooledConversation, work: Callable[[], Coroutine[Any, Any, Value]]
+    ) -> Value:
+        """Run the work as a task of its own within the time limit.
+
+        Raises EngineCallFailed, after which the session is released.
+        """
+        if live.paused_until > asyncio.get_running_loop().time():
+            raise EngineCallFailed("it failed several times and rests")
+        task = self._spawn(work())
+        done, _ = await asyncio.wait({task}, timeout=self._settings.prepare_seconds)
+        if not done:
+            task.cancel()
+            raise self._on_failure(live, "it took too long")
+        try:
+            return task.result()
+        except (MemoristError, OSError, sqlite3.Error) as error:
+            raise self._on_failure(live, f"{type(error).__name__}: {error}") from error
+        except Exception as error:
+            # As in `run_guarded`: the client's work goes on, and the message may quote the
+            # conversation.
+            raise self._on_failure(
+                live, f"{type(error).__name__} in {_innermost_frame(error)}"
+            ) from error
+
+    def _on_failure(self, live: _PooledConversation, why: str) -> EngineCallFailed:
+        live.failures += 1
+        if live.failures >= MAX_FAILURES:
+            live.paused_until, live.failures = asyncio.get_running_loop().time() + PAUSE_SECONDS, 0
+        self._release(live)
+        log.warning("memorist could not do its part: %s", why)
+        return EngineCallFailed(why)
+
+    def _release(self, live: _PooledConversation) -> None:
+        """Close the session in the background; reopening waits for that."""
+        session, live.session = live.session, None
+        if session is not None:
+            live.closing = self._spawn(self._close_session(session))
+            live.closing.add_done_callback(_log_close_failure)
+
+    async def _close_session(self, session: Session) -> None:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await session.close()
+
+    def _release_oldest(self) -> None:
+        """Release the conversations that were idle longest, if more are open than the settings
+        allow.
+        """
+        open_now = [live for live in self._pool.values() if live.session is not None]
+        for live in open_now[: max(0, len(open_now) - self._settings.sessions)]:
+            if not live.lock.locked():
+                self._release(live)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            quiet = asyncio.get_running_loop().time() - 60.0 * self._settings.idle_minutes
+            for id, live in list(self._pool.items()):
+                if live.last_used < quiet and not live.lock.locked():
+                    self._release(live)
+                    if live.closing is None or live.closing.done():
+                        del self._pool[id]
+
+    def _spawn(self, work: Coroutine[Any, Any, Value]) -> asyncio.Task[Value]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _log_close_failure(closing: asyncio.Task[None]) -> None:
+    error = None if closing.cancelled() else closing.exception()
+    if error is not None:
+        log.warning(
+            "a conversation could not be closed cleanly: %s in %s",
+            type(error).__name__,
+            _innermost_frame(error),
+        )
+
+
+def has_tool_calls(format: str, reply: JsonObject) -> bool:
+    """Whether a reply holds tool calls, so that the turn continues. Raises FormatError."""
+    messages: tuple[Message, ...] = find_codec(format).decode_reply(reply).messages
+    return any(message.tool_uses for message in messages)
+
+
+def _innermost_frame(error: BaseException) -> str:
+    """Module and line of the innermost frame of an error, without any data it worked on."""
+    trace, place = error.__traceback__, "?"
+    while trace is not None:
+        place = f"{trace.tb_frame.f_globals.get('__name__', '?')}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+MAX_HOMES = 1_000
+"""Homes whose conversations are held in memory; those of the one idle longest are read from disk
+again. Our choice.
+"""
+
+log = logging.getLogger("memorist.proxy")
+
+
+class PreparedCall(Struct, frozen=True):
+    """A prepared model call: the bytes to send, and the outcome for the client."""
+
+    data: bytes
+    outcome: str
+    call: ConversationCall | None = None
+    body: RequestBody | None = None
+    prepared: PreparedRequest | None = None
+
+
+class _HomeConversations:
+    """The conversations of one home."""
+
+    def __init__(self, homes: ProxyEngines, tenant: str) -> None:
+        self.store = ConversationStore(DiskFiles(), Layout(homes.home(tenant)).known_conversations)
+        self.matcher = ConversationMatcher(
+            lambda: f"proxy-{secrets.token_hex(8)}", self.store.conversations
+        )
+
+    def save(self, conversation: ProxyConversation) -> None:
+        self.store.save(to_stored_conversation(conversation))
+
+
+class CallPipeline:
+    """One for each proxy. Construct it inside a running loop."""
+
+    def __init__(self, homes: ProxyEngines, settings: ProxySettings) -> None:
+        self._homes = homes
+        self._by_tenant: OrderedDict[str, _HomeConversations] = OrderedDict()
+        self._bodies = BodyCache()
+        self.pool = ProxySessionPool(homes, settings)
+
+    def _home(self, tenant: str) -> _HomeConversations:
+        found = self._by_tenant.get(tenant)
+        if found is None:
+            found = self._by_tenant[tenant] = _HomeConversations(self._homes, tenant)
+            while len(self._by_tenant) > MAX_HOMES:
+                self._by_tenant.popitem(last=False)
+        self._by_tenant.move_to_end(tenant)
+        return found
+
+    async def prepare(
+        self, route: Route, headers: Mapping[str, str], raw: bytes, tenant: str = ""
+    ) -> PreparedCall:
+        """Prepare a model call of a tenant with this body.
+
+        Never raises: an error becomes the outcome.
+        """
+        found: ConversationCall | UnrelatedCall | None = None
+        body: RequestBody | None = None
+        try:
+            found, body = run_guarded(lambda: self._identify(route, headers, raw, tenant))
+            if isinstance(found, UnrelatedCall):
+                return PreparedCall(raw, f"passed: {found.why}")
+            call, given = found, body
+            try:
+                prepared = await self.pool.prepare(call.conversation, call.request)
+            finally:
+                self._home(tenant).save(
+                    call.conversation
+                )  # also after an error: its project is known now
+            new = run_guarded(lambda: encode_request(call, given, prepared.request))
+        except EngineCallFailed as error:
+            log.warning("a request is passed on as it came: %s", error)
+            return PreparedCall(
+                raw,
+                f"passed: {error}",
+                found if isinstance(found, ConversationCall) else None,
+                body,
+            )
+        return (
+            PreparedCall(raw, "unchanged", found, body, prepared)
+            if new is None
+            else PreparedCall(new, "changed", found, body, prepared)
+        )
+
+    def _identify(
+        self, route: Route, headers: Mapping[str, str], raw: bytes, tenant: str
+    ) -> tuple[ConversationCall | UnrelatedCall, RequestBody]:
+        """Find the conversation of a request, and parse its body.
+
+        Raises FormatError, and what opening a home raises.
+        """
+        home = self._home(tenant)
+        plain = decompress_body(raw, headers.get("content-encoding", ""))
+        reading = self._bodies.read(route.format, plain, tenant)
+        body, before = reading.body, reading.links
+        who = identify_client(headers, body)
+        caller = hash_caller(headers, home.store.salt)
+        found = home.matcher.match(
+            IncomingCall(
+                format=route.format,
+                identity=who,
+                caller=caller,
+                body=body,
+                known_links=before,
+                shape=reading.shape,
+            )
+        )
+        named = who.certainty in ("named", "likely")
+        self._bodies.store(
+            reading,
+            []
+            if named or isinstance(found, UnrelatedCall)
+            else link_history(route.format, body.items, before),
+        )
+        if isinstance(found, ConversationCall):
+            found.conversation.tenant = tenant
+        return found, body
+
+    async def recover(self, prepared_call: PreparedCall) -> bytes | None:
+        """The bytes of a smaller request, once, after the provider rejected one as too long; else
+        None.
+        """
+        call, body, prepared = prepared_call.call, prepared_call.body, prepared_call.prepared
+        if call is None or body is None or prepared is None:
+            return None
+        try:
+            request = await self.pool.recover(call.conversation, prepared)
+            return (
+                None
+                if request is None
+                else run_guarded(lambda: encode_request(call, body, request))
+            )
+        except EngineCallFailed:
+            return None
+
+    def on_reply(self, prepared_call: PreparedCall, content_type: str, data: bytes) -> None:
+        """Record the complete reply of a model call.
+
+        Must be called before the client sees the end of the reply, because the client may continue
+        from it at once.
+        """
+        if prepared_call.call is None:
+            return
+        lane, call = prepared_call.call.conversation, prepared_call.call
+
+        def read() -> JsonObject | None:
+            reply = parse_upstream_reply(lane.format, content_type, data)
+            if isinstance(reply, CallFailure):
+                return None
+            try:
+                find_codec(lane.format).decode_reply(reply)
+            except FormatError:
+                log.warning("a reply has an unknown format; it was passed on unchanged")
+                return None
+            return reply
+
+        try:
+            if (
+                lane.scope or lane.format == "openai_responses"
+            ):  # the next request is matched by this reply, so it is decoded at once
+                reply = run_guarded(read)
+                if reply is not None:
+                    home = self._home(lane.tenant)
+                    run_guarded(
+                        lambda: home.matcher.on_reply(
+                            call, reply, find_codec(lane.format).decode_reply(reply).messages
+                        )
+                    )
+                    home.save(lane)
+                if prepared_call.prepared is not None:
+                    self.pool.observe(lane, prepared_call.prepared, lambda: reply)
+            elif prepared_call.prepared is not None:
+                self.pool.observe(lane, prepared_call.prepared, read)
+        except EngineCallFailed as error:
+            log.warning("an answer is not taken in: %s", error)
+
+
+def encode_request(
+    call: ConversationCall, body: RequestBody, request: Mapping[str, object]
+) -> bytes | None:
+    """The bytes of the request to send; None if it equals the client's."""
+    if call.has_full_history:
+        return rewrite_body(body, dict(request))
+    return None if request == call.request else msgspec.json.encode(request)

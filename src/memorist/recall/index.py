@@ -1,0 +1,413 @@
+"""The ranker: indexes entries in a file, and returns the best ones for a query."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from heapq import nsmallest
+from importlib import import_module
+from importlib.util import find_spec
+from math import sqrt
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from msgspec import Struct
+
+from memorist.errors import DamagedIndex, ModelError, UsageError
+from memorist.ports import Embedder
+from memorist.recall.postings import BATCH_ENTRIES, WordIndex
+from memorist.recall.ranking import (
+    DEFAULT_WEIGHTS,
+    MAX_QUERY_WORDS,
+    EntryColumns,
+    IndexSync,
+    QueryPostings,
+    RankedEntry,
+    RankingWeights,
+    SearchEntry,
+    SearchQuery,
+    adjust_scores,
+    build_columns,
+    build_index_entries,
+    build_index_row,
+    find_named_authors,
+    is_heading_id,
+    measure_coverage,
+    parse_query,
+    render_embedding_text,
+    score_by_words,
+    select_rarest_words,
+)
+from memorist.recall.relevance import explain_match
+
+# Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
+
+
+SIMILARITY_WEIGHT = 0.3
+"""Weight of one standard deviation of similarity, in standard deviations of the lexical score.
+Chosen like the weights of `rank`.
+"""
+
+NEIGHBOUR_SHARE = 0.3
+"""Share of each neighbour's similarity that is lent to an entry."""
+
+NEAREST_ENTRIES = 100
+"""Entries that are added by similarity alone."""
+
+VECTOR_STEPS = 127
+"""Vectors are quantised to integers from -127 to 127, a quarter of the space; recall stays the same
+to three digits.
+"""
+
+
+def quantize_vector(vector: bytes) -> bytes:
+    """Quantise a vector of 32-bit floats to one byte per number."""
+    np: Any = import_module("numpy")
+    return bytes(
+        np.rint(np.frombuffer(vector, "<f4") * VECTOR_STEPS)
+        .clip(-VECTOR_STEPS, VECTOR_STEPS)
+        .astype(np.int8)
+        .tobytes()
+    )
+
+
+class EntrySimilarity(Struct, frozen=True):
+    """Similarity by entry number: the cosine, and the standardised value including the neighbours'
+    share.
+    """
+
+    cosines: Mapping[int, float]
+    standardized: Mapping[int, float]
+
+
+class EntryVectors:
+    """The vectors of all entries, 1.5 KB per entry in memory."""
+
+    def __init__(self, collection: EntryColumns, vectors: Iterable[tuple[str, bytes]]) -> None:
+        self._numpy: Any = import_module("numpy")
+        np = self._numpy
+        by_fingerprint = dict(vectors)
+        pairs = [
+            (at, by_fingerprint[key])
+            for at, key in enumerate(collection.fingerprints)
+            if key and key in by_fingerprint
+        ]
+        widths = {len(vector) for _, vector in pairs}
+        # Vectors of several widths are damage; the smallest width is used, which is arbitrary.
+        width = min(widths, default=0)
+        pairs = [(at, vector) for at, vector in pairs if len(vector) == width]
+        self._size = len(collection.ids)
+        self._numbers = np.array([at for at, _ in pairs], np.int64)
+        self._matrix = (
+            np.frombuffer(b"".join(vector for _, vector in pairs), np.int8)
+            .reshape(len(pairs), width)
+            .astype(np.float32)
+            / VECTOR_STEPS
+        )
+        self._has_vector = np.zeros(self._size, bool)
+        self._has_vector[self._numbers] = True
+        self._before = np.array(collection.before, np.int64)
+        self._after = np.array(collection.after, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def measure_similarity(self, question: bytes, numbers: Iterable[int]) -> EntrySimilarity:
+        """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all."""
+        np = self._numpy
+        vector = np.frombuffer(question, "<f4")
+        if not len(self) or vector.size != self._matrix.shape[1]:
+            return EntrySimilarity({}, {})
+        cosines = self._matrix @ vector
+        # Entry 0 does not exist. It and entries without a vector count as average.
+        mean = float(cosines.mean())
+        by_number = np.full(self._size, mean, np.float32)
+        by_number[self._numbers] = cosines
+        lent = by_number + NEIGHBOUR_SHARE * (by_number[self._before] + by_number[self._after])
+        known = lent[self._numbers]
+        standing = (lent - known.mean()) / (known.std() + 1e-9)
+        first = min(NEAREST_ENTRIES, len(self))
+        nearest = self._numbers[np.argpartition(-known, first - 1)[:first]]
+        numbers = {*numbers, *nearest.tolist()}
+        return EntrySimilarity(
+            {at: float(by_number[at]) for at in numbers if self._has_vector[at]},
+            {at: float(standing[at]) for at in numbers},
+        )
+
+
+def fuse_scores(
+    word_scores: Mapping[int, float], similarity: EntrySimilarity, count: int
+) -> dict[int, float]:
+    """Add both scores, standardised over all `count` entries.
+
+    Adding ranks instead lowers the better of the two (parts.md section 2).
+    """
+    mean = sum(word_scores.values()) / max(1, count)
+    square = sum(score * score for score in word_scores.values()) / max(1, count)
+    spread = sqrt(max(0.0, square - mean * mean)) or 1.0
+    return {
+        number: (word_scores.get(number, 0.0) - mean) / spread
+        + SIMILARITY_WEIGHT * similarity.standardized.get(number, 0.0)
+        for number in word_scores.keys() | similarity.standardized.keys()
+    }
+
+
+EMBEDDING_BATCH = 64
+"""Entries embedded and saved per step: half a second of work that a kill can lose."""
+
+MAX_EMBEDDED_QUERY_CHARS = 2_000
+"""Characters of a query passed to an embedder: more than it reads."""
+
+MAX_CACHED_POSTINGS = 400_000
+"""Postings of earlier queries' words that are cached, 1.6 MB."""
+
+
+class Ranker:
+    """Ranks entries for queries. One file holds one set of entries; several processes may share it.
+
+    All methods are thread-safe. Without an embedder the ranking is lexical. With one, call `embed`
+    after `sync`, in the background as it is slow; entries without a vector yet are ranked by words.
+    Raises StoreError when the disk fails, and UsageError for an embedder without numpy.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        embedder: Embedder | None = None,
+        weights: RankingWeights = DEFAULT_WEIGHTS,
+    ) -> None:
+        if embedder is not None and find_spec("numpy") is None:
+            raise UsageError(
+                "Ranking by meaning needs numpy; run pip install 'memorist[embed]', or give no "
+                "embedder."
+            )
+        self._lock = threading.RLock()
+        self._index = WordIndex(path)
+        self._embedder = embedder
+        self._weights = weights
+        self._version: tuple[int, int] | None = None
+        self._columns: EntryColumns = build_columns(())
+        self._vectors: EntryVectors | None = None
+        self._postings: OrderedDict[str, array[int]] = OrderedDict()
+        self._cached_count = 0
+        self.embedding_problem = ""
+        """Why the last search was lexical although there is an embedder; empty when it was not."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        with self._lock:
+            self._index.close()
+
+    def sync(self, entries: Sequence[SearchEntry]) -> IndexSync:
+        """Make the index contain exactly these entries, writing only what changed.
+
+        Of two entries with the same id the last one counts. What a killed sync had written stands,
+        and the next one completes it. A damaged index is rebuilt.
+        """
+        with self._lock:
+            try:
+                return self._sync(entries)
+            except DamagedIndex:
+                self.reset_index()
+                return self._sync(entries)
+
+    def reset_index(self) -> None:
+        """Move a damaged file aside and create an empty one, to be filled by `sync`."""
+        with self._lock:
+            self._index.reset()
+            self._version = None
+
+    def read_fingerprints(self) -> dict[str, str]:
+        """Return the index's fingerprints by id; empty for a damaged index, which the next `sync`
+        rebuilds.
+        """
+        with self._lock:
+            try:
+                return {
+                    id: mark
+                    for id, mark in self._index.fingerprints().items()
+                    if not is_heading_id(id)
+                }
+            except DamagedIndex:
+                return {}
+
+    def _sync(self, entries: Sequence[SearchEntry]) -> IndexSync:
+        wanted = {
+            id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)
+        }
+        old = self._index.fingerprints()
+        changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
+        gone = [id for id in old if id not in wanted]
+        self._index.remove(gone)
+        for start in range(0, len(changed), BATCH_ENTRIES):
+            self._index.write(
+                [build_index_row(id, *wanted[id]) for id in changed[start : start + BATCH_ENTRIES]]
+            )
+        if gone or changed:
+            self._index.drop_stale_vectors()
+        rebuilt, self._index.rebuilt = self._index.rebuilt, False
+        own = [id for id in changed if not is_heading_id(id)]
+        return IndexSync(
+            added=sum(1 for id in own if id not in old),
+            changed=sum(1 for id in own if id in old),
+            removed=sum(1 for id in gone if not is_heading_id(id)),
+            unchanged=sum(1 for id in wanted if not is_heading_id(id)) - len(own),
+            rebuilt=rebuilt,
+            unembedded=len(self._find_unembedded(wanted)),
+        )
+
+    def embed(self, entries: Sequence[SearchEntry], *, at_most: int | None = None) -> int:
+        """Embed entries without a vector, at most `at_most` now; returns how many are left.
+
+        Takes about a second per hundred short entries. Raises a ModelError when the embedder fails;
+        earlier vectors are kept.
+        """
+        if self._embedder is None:
+            return 0
+        missing = self._find_unembedded(
+            {id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)}
+        )
+        now = missing if at_most is None else missing[:at_most]
+        for start in range(0, len(now), EMBEDDING_BATCH):
+            part = now[start : start + EMBEDDING_BATCH]
+            vectors = self._embedder.embed([render_embedding_text(entry) for _, entry in part])
+            kept = {
+                fingerprint: quantize_vector(vector)
+                for (fingerprint, _), vector in zip(part, vectors, strict=True)
+            }
+            with self._lock:
+                self._index.save_vectors(self._embedder.name, kept)
+        return len(missing) - len(now)
+
+    def _find_unembedded(
+        self, wanted: Mapping[str, tuple[str, SearchEntry]]
+    ) -> list[tuple[str, SearchEntry]]:
+        """Return fingerprint and entry of what has no vector, each fingerprint once."""
+        if self._embedder is None:
+            return []
+        with self._lock:
+            held = {fingerprint for fingerprint, _ in self._index.vectors(self._embedder.name)}
+        return list(
+            {
+                key: entry
+                for id, (key, entry) in wanted.items()
+                if key not in held and not is_heading_id(id)
+            }.items()
+        )
+
+    def search(
+        self, query: str, limit: int = 10, *, excluding: AbstractSet[str] = frozenset()
+    ) -> tuple[RankedEntry, ...]:
+        """Return the best entries for a query of any text, best first, ties by id; may be empty."""
+        with self._lock:
+            self._refresh()
+            collection, question = self._columns, parse_query(query)
+            counts = self._index.entry_counts(question.words)
+            postings = [
+                (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
+            ]
+            authors = find_named_authors(question, collection.author_names)
+            scores = score_by_words(postings, collection, self._weights)
+            lexical = adjust_scores(
+                scores,
+                collection,
+                authors=authors,
+                asks_when=question.asks_when,
+                weights=self._weights,
+            )
+            near = self._measure_similarity(query, lexical)
+            scores = (
+                fuse_scores(lexical, near, collection.entry_count) if near.standardized else lexical
+            )
+            order = nsmallest(
+                limit,
+                (number for number in scores if collection.ids[number] not in excluding),
+                key=lambda number: (-scores[number], collection.ids[number]),
+            )
+            # Words that no entry contains count for the coverage too, but bounded, so that a long
+            # query can still be covered.
+            asked = [word for word, _ in postings] + [
+                word for word in question.words if word not in counts
+            ]
+            found = _QueryState(question, postings, asked[:MAX_QUERY_WORDS], authors, lexical, near)
+            return tuple(self._build_result(number, scores[number], found) for number in order)
+
+    def _build_result(self, number: int, score: float, found: _QueryState) -> RankedEntry:
+        collection = self._columns
+        coverage, matched = measure_coverage(number, found.asked_words, found.postings, collection)
+        shown = tuple(found.query.words[word] for word in matched)
+        cosine = found.similarity.cosines.get(number)
+        return RankedEntry(
+            id=collection.ids[number],
+            score=score,
+            lexical=found.lexical.get(number, 0.0),
+            dense=cosine,
+            coverage=coverage,
+            matched=shown,
+            why=explain_match(
+                shown,
+                around=number in found.lexical,
+                by_author=collection.authors[number] in found.authors,
+                cosine=cosine,
+            ),
+        )
+
+    def _refresh(self) -> None:
+        """Reload the columns when this or another process has written."""
+        version = self._index.version()
+        if version != self._version:
+            self._columns = build_columns(self._index.rows())
+            self._vectors = None
+            self._postings.clear()
+            self._cached_count = 0
+            self._version = version
+
+    def _load_postings(self, word: str) -> array[int]:
+        if (known := self._postings.get(word)) is not None:
+            self._postings.move_to_end(word)
+            return known
+        found = self._postings[word] = self._index.postings(word)
+        self._cached_count += len(found)
+        while self._cached_count > MAX_CACHED_POSTINGS and len(self._postings) > 1:
+            self._cached_count -= len(self._postings.popitem(last=False)[1])
+        return found
+
+    def _measure_similarity(self, query: str, lexical: Mapping[int, float]) -> EntrySimilarity:
+        self.embedding_problem = ""
+        if self._embedder is None:
+            return EntrySimilarity({}, {})
+        if self._vectors is None:
+            self._vectors = EntryVectors(self._columns, self._index.vectors(self._embedder.name))
+        if not len(self._vectors):
+            return EntrySimilarity({}, {})
+        try:
+            (vector,) = self._embedder.embed([query[:MAX_EMBEDDED_QUERY_CHARS]])
+        except ModelError as error:
+            self.embedding_problem = str(error)
+            return EntrySimilarity({}, {})
+        return self._vectors.measure_similarity(vector, lexical)
+
+
+class _QueryState(Struct, frozen=True):
+    query: SearchQuery
+    postings: QueryPostings
+    asked_words: Sequence[str]
+    authors: frozenset[int]
+    lexical: Mapping[int, float]
+    similarity: EntrySimilarity

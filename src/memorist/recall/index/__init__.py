@@ -1,1 +1,0 @@
-"""The ranker over its index file."""

@@ -1,0 +1,261 @@
+"""The index of words: for each word the entries that have it, in one SQLite file that can be thrown
+away at any time.
+
+A word's entries are packed, one number each: `entry << 8 | weight`, sorted, in shelves of 4,096
+entries, so that a change rewrites little. SQLite's own full text (FTS5) was measured beside it and
+is too slow for ten thousand memories (docs/decisions/0007).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import sqlite3
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.errors import DamagedIndex, StoreError
+from memorist.store.database import is_damage, move_aside, open_index, transaction
+
+SHELF_BITS = 12
+"""Bits of an entry's number within its shelf."""
+
+BATCH_ENTRIES = 500
+"""Entries written in one transaction: about a quarter of a second, so that other processes wait
+little, and a kill loses little.
+"""
+
+
+class IndexRow(Struct, frozen=True, kw_only=True):
+    """An entry to write: its words with their weights (1 to 255), and the fields the ranker needs."""
+
+    id: str
+    fingerprint: str
+    words: Mapping[str, int]
+    length: int
+    group: str = ""
+    position: int = 0
+    author: str = ""
+    flags: int = 0
+
+
+class StoredIndexRow(Struct, frozen=True):
+    """An entry as read back, with its number."""
+
+    number: int
+    id: str
+    fingerprint: str
+    length: int
+    group: str
+    position: int
+    author: str
+    flags: int
+
+
+class WordIndex:
+    """The index file. Several processes may share it. Every method raises StoreError when the disk
+    refuses or the file is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database, self.rebuilt = open_index(path)
+
+    def reset(self) -> None:
+        """Rename the file and start with an empty one."""
+        self._database.close()
+        with contextlib.suppress(FileNotFoundError):
+            move_aside(self._path)
+        self._database, _ = open_index(self._path)
+        self.rebuilt = True
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        self._database.close()
+
+    def version(self) -> tuple[int, int]:
+        """A value that changes whenever the index does, by this connection or another."""
+        with _translate_index_errors("read"):
+            (outside,) = self._database.execute("pragma data_version").fetchone()
+            return int(outside), self._database.total_changes
+
+    def fingerprints(self) -> dict[str, str]:
+        """The fingerprint of every entry, by its id."""
+        with _translate_index_errors("read"):
+            return {
+                row["id"]: row["fingerprint"]
+                for row in self._database.execute("select id, fingerprint from entries")
+            }
+
+    def rows(self) -> Iterator[StoredIndexRow]:
+        """Every entry, by group and position."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select number, id, fingerprint, length, grp, place, author, flags from "
+                "entries order by grp, place, id"
+            )
+            yield from itertools.starmap(StoredIndexRow, found)
+
+    def entry_counts(self, words: Iterable[str]) -> dict[str, int]:
+        """Number of entries that contain each of these words; absent words are left out."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select word, sum(length(entries)) from words where word in (select value from "
+                "json_each(?)) group by word",
+                (_json_list(words),),
+            )
+            sizes = {word: divmod(size, 4) for word, size in found}
+            if any(rest for _, rest in sizes.values()):
+                raise ValueError("a word's entries are cut off")
+            return {word: size for word, (size, _) in sizes.items()}
+
+    def postings(self, word: str) -> array[int]:
+        """The packed entries of a word, sorted."""
+        packed = array("I")
+        with _translate_index_errors("read"):
+            for (blob,) in self._database.execute(
+                "select entries from words where word = ? order by shelf", (word,)
+            ):
+                packed.frombytes(blob)
+        return packed
+
+    def write(self, rows: Sequence[IndexRow]) -> None:
+        """Add or replace entries, `BATCH_ENTRIES` at a time: what was written before a kill stays,
+        and the next sync does the rest.
+        """
+        for start in range(0, len(rows), BATCH_ENTRIES):
+            part = rows[start : start + BATCH_ENTRIES]
+            with _translate_index_errors("written"), transaction(self._database):
+                old = self._delete_entries([row.id for row in part])
+                self._insert_entries(part, old)
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Remove entries."""
+        for start in range(0, len(ids), BATCH_ENTRIES):
+            with _translate_index_errors("written"), transaction(self._database):
+                self._delete_entries(ids[start : start + BATCH_ENTRIES])
+
+    def vectors(self, embedder: str) -> Iterator[tuple[str, bytes]]:
+        """Fingerprint and vector of everything embedded by this embedder."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select fingerprint, vector from vectors where embedder = ?", (embedder,)
+            )
+            yield from ((row["fingerprint"], row["vector"]) for row in found)
+
+    def save_vectors(self, embedder: str, vectors: Mapping[str, bytes]) -> None:
+        """Store vectors by the fingerprint of their entry."""
+        with _translate_index_errors("written"), transaction(self._database):
+            self._database.executemany(
+                "insert or replace into vectors values (?, ?, ?)",
+                [(key, embedder, v) for key, v in vectors.items()],
+            )
+
+    def drop_stale_vectors(self) -> None:
+        """Delete the vectors of entries that no longer exist."""
+        with _translate_index_errors("written"), transaction(self._database):
+            self._database.execute(
+                "delete from vectors where fingerprint not in (select fingerprint from entries)"
+            )
+
+    def _delete_entries(self, ids: Sequence[str]) -> dict[str, int]:
+        """Remove entries; returns their numbers, for those that are added again."""
+        numbers, edits = {}, _PostingEdits(self._database)
+        found = self._database.execute(
+            "select id, number, words from entries where id in (select value from json_each(?))",
+            (_json_list(ids),),
+        )
+        for row in found:
+            numbers[row["id"]] = row["number"]
+            for word in row["words"].split(" "):
+                edits.remove(word, row["number"])
+        edits.apply()
+        self._database.executemany(
+            "delete from entries where number = ?", [(number,) for number in numbers.values()]
+        )
+        return numbers
+
+    def _insert_entries(self, rows: Sequence[IndexRow], old: Mapping[str, int]) -> None:
+        used = {number for (number,) in self._database.execute("select number from entries")} | set(
+            old.values()
+        )
+        free = (number for number in itertools.count(1) if number not in used)
+        edits, made = _PostingEdits(self._database), []
+        for row in rows:
+            number = old.get(row.id) or next(free)
+            words = " ".join(row.words)
+            made.append(
+                (
+                    number,
+                    row.id,
+                    row.fingerprint,
+                    row.length,
+                    row.group,
+                    row.position,
+                    row.author,
+                    row.flags,
+                    words,
+                )
+            )
+            for word, weight in row.words.items():
+                edits.add(word, number << 8 | weight)
+        self._database.executemany("insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)", made)
+        edits.apply()
+
+
+class _PostingEdits:
+    """Changes of postings, collected so that each shelf is written once."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+        self._additions: dict[tuple[str, int], list[int]] = defaultdict(list)
+        self._removals: dict[tuple[str, int], set[int]] = defaultdict(set)
+
+    def add(self, word: str, packed: int) -> None:
+        self._additions[word, packed >> 8 >> SHELF_BITS].append(packed)
+
+    def remove(self, word: str, number: int) -> None:
+        self._removals[word, number >> SHELF_BITS].add(number)
+
+    def apply(self) -> None:
+        for key in sorted(self._additions.keys() | self._removals.keys()):
+            packed, gone = array("I"), self._removals.get(key, set())
+            found = self._database.execute(
+                "select entries from words where word = ? and shelf = ?", key
+            ).fetchone()
+            if found:
+                packed.frombytes(found["entries"])
+            left = sorted(
+                [each for each in packed if each >> 8 not in gone] + self._additions.get(key, [])
+            )
+            if left:
+                self._database.execute(
+                    "insert or replace into words values (?, ?, ?)",
+                    (*key, array("I", left).tobytes()),
+                )
+            else:
+                self._database.execute("delete from words where word = ? and shelf = ?", key)
+
+
+@contextlib.contextmanager
+def _translate_index_errors(verb: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.DatabaseError, ValueError) as error:
+        if isinstance(error, ValueError) or is_damage(error):
+            raise DamagedIndex(
+                f"the index of words is damaged ({error}); the next sync rebuilds it"
+            ) from error
+        raise StoreError(
+            f"the index of words cannot be {verb} ({error}); check the folder's space and "
+            f"permissions"
+        ) from error
+
+
+def _json_list(values: Iterable[str]) -> str:
+    return msgspec.json.encode(list(values)).decode()

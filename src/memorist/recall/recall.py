@@ -1,0 +1,427 @@
+"""Recall in one session: the index at the start and after a compaction, and relevant memories for
+each user message (RC-1 to RC-5).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import PurePosixPath
+from typing import Protocol
+
+from msgspec import Struct
+
+from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
+from memorist.auto_memory.memory import AutoMemory
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
+from memorist.core.tokens import estimate_text_tokens
+from memorist.errors import InputError, MemoristError, StoreError
+from memorist.events import Event, MemoryRecalled
+from memorist.forks.fork import run_with_budget
+from memorist.forks.spec import (
+    EditMethod,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    Governor,
+    NoTools,
+    Receipt,
+)
+from memorist.forks.tool_calls import EditFileCall, ReadFileCall, WriteFileCall, parse_tool_call
+from memorist.ports import Clock, FileSystem, Model
+from memorist.recall.relevance import (
+    MAX_ANSWER_TOKENS,
+    MAX_QUERY_CHARS,
+    MemoryMatch,
+    MemorySelection,
+    is_searchable,
+    parse_selection,
+    render_selection_prompt,
+    select_relevant,
+)
+from memorist.recall.rendering import (
+    RecallPrompts,
+    RenderedMemory,
+    is_covered_by_index,
+    render_index,
+    render_memories,
+    render_memory,
+)
+from memorist.settings import RecallSettings
+from memorist.store.sessions import MemoryUse, MemoryUseKind
+from memorist.telemetry.tracing import trace_work
+
+LABEL = "recall"
+
+
+class RecallSearcher(Protocol):
+    """Finds memories by words and meaning."""
+
+    def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
+        """Return the best matches, best first. Raises StoreError."""
+        ...
+
+    def close(self) -> None:
+        """Release its resources. May be called twice."""
+        ...
+
+
+class RecallDependencies(Struct, frozen=True, kw_only=True):
+    """The dependencies of recall."""
+
+    session: str
+    clock: Clock
+    files: FileSystem
+    model: Model | None
+    settings: RecallSettings
+    limits: ForkLimits
+    governor: Governor
+    searcher: RecallSearcher
+    tell: Callable[[Event], None]
+    record: Callable[[Receipt], None]
+    record_uses: Callable[[Sequence[MemoryUse]], None]
+    """Adds lines to the usage ledger."""
+
+
+def load_recall_prompts() -> RecallPrompts:
+    """Load the prompt templates."""
+    names = ("index", "recalled", "memory", "caveat", "cut", "select")
+    return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
+
+
+class MemoryRecall:
+    """What one session is shown of the project's memory."""
+
+    def __init__(self, memory: AutoMemory, dependencies: RecallDependencies) -> None:
+        self._memory = memory
+        self._dependencies = dependencies
+        self._prompts = load_recall_prompts()
+        self._shown_sizes: dict[str, int] = {}
+        """Paths of the memories in the context, with their size in bytes."""
+        self._known_paths: set[str] = set()
+        """Memories that the host's agent read or wrote itself."""
+        self._index_due = True
+        self._listed_paths: frozenset[str] = frozenset()
+        """Memories that the index in the context names."""
+        self._message_count = 0
+        self._ready_messages: list[Message] = []
+        self._selection_task: asyncio.Task[None] | None = None
+        self._turn_started = 0.0
+
+    @property
+    def shown_paths(self) -> tuple[str, ...]:
+        """Paths of the memories in the context."""
+        return tuple(self._shown_sizes)
+
+    def _build_message(self, text: str) -> Message:
+        self._message_count += 1
+        id = f"{RECALL_ID_PREFIX}{self._dependencies.session[:40]}-{self._message_count}"
+        return Message(
+            id=id,
+            role="user",
+            blocks=(TextBlock(text),),
+            origin=Origin.INJECTED,
+            timestamp=self._dependencies.clock.now(),
+        )
+
+    def scan_once(self) -> AbstractContextManager[None]:
+        """Scan the memory folder only once within this context."""
+        return self._memory.folder.scan_once()
+
+    @property
+    def is_index_due(self) -> bool:
+        """Whether the index is to be shown."""
+        return self._index_due
+
+    def take_index_message(self) -> Message | None:
+        """Return the index message once at the start and once after each compaction.
+
+        None when it was shown already, or there is no memory. Raises StoreError; the index then
+        stays due.
+        """
+        if not self._index_due:
+            return None
+        began = self._dependencies.clock.monotonic()
+        # Must precede the assignment: when this raises, the index stays due.
+        index = self._memory.visible_index() if self._memory.folder.exists else None
+        self._index_due = False
+        if index is None or not index.text.strip():
+            return None
+        self._listed_paths = frozenset(index.listed)
+        found = render_index(index.text, str(self._memory.layout.folder), self._prompts)
+        with contextlib.suppress(StoreError):
+            self._dependencies.tell(
+                MemoryRecalled(
+                    (),
+                    estimate_text_tokens(found),
+                    "index",
+                    self._dependencies.clock.monotonic() - began,
+                )
+            )
+        return self._build_message(found)
+
+    def on_history_replaced(self) -> None:
+        """Forget what was shown: the history was compacted, so it may be shown again."""
+        self._shown_sizes.clear()
+        self._known_paths.clear()
+        self._listed_paths = frozenset()
+        self._index_due = True
+
+    def on_memories_written(self, paths: Sequence[str]) -> None:
+        """Mark memories written from this very conversation: their content is in the context
+        already (AM-11).
+        """
+        self._known_paths.update(paths)
+
+    def restore(self, shown_texts: Sequence[str]) -> None:
+        """Restore the state after a restart from the recall messages that are still in the context."""
+        self._index_due = False
+        for text in shown_texts:
+            self._message_count += 1
+            for line in text.splitlines():
+                if line.startswith("--- ") and " (" in line:
+                    self._shown_sizes[line[4:].split(" (")[0]] = 0
+
+    def begin_turn(self, query: str, message_id: str, tools: Sequence[str] = ()) -> None:
+        """Look for memories that bear on a user message.
+
+        The ranker selects at once, a model in the background (RC-2).
+        """
+        self._cancel_selection()
+        self._ready_messages.clear()
+        self._turn_started = self._dependencies.clock.monotonic()
+        settings = self._dependencies.settings
+        if (
+            not settings.enabled
+            or not is_searchable(query)
+            or sum(self._shown_sizes.values()) >= settings.session_bytes
+            or not self._memory.folder.exists
+        ):
+            return
+        heads = {head.path: head for head in self._memory.headers()}
+        if not heads:
+            return
+        if settings.selector == "model" and self._dependencies.model is not None:
+            self._selection_task = asyncio.create_task(
+                self._select_with_model(self._dependencies.model, query, message_id, heads, tools)
+            )
+            return
+        self._show_memories(self.select_memories(query, heads), message_id, heads)
+
+    def select_memories(
+        self, query: str, headers: dict[str, MemoryHeader]
+    ) -> tuple[MemorySelection, ...]:
+        """Select what the ranker would show for a query."""
+        matches = self._dependencies.searcher.search(
+            query[:MAX_QUERY_CHARS], 4 * self._dependencies.settings.limit + len(self._shown_sizes)
+        )
+        return select_relevant(
+            matches,
+            headers,
+            self._dependencies.settings,
+            excluded_paths={*self._shown_sizes, *self._known_paths},
+        )
+
+    def _show_memories(
+        self, picks: Sequence[MemorySelection], message: str, heads: dict[str, MemoryHeader]
+    ) -> None:
+        settings, now = self._dependencies.settings, self._dependencies.clock.now()
+        uses: list[MemoryUse] = []
+        shown: list[RenderedMemory] = []
+        bodies: list[str] = []
+        room = min(settings.turn_bytes, settings.session_bytes - sum(self._shown_sizes.values()))
+        for pick in picks:
+            with contextlib.suppress(InputError):
+                topic, doubts = self._memory.read_with_suspicions(pick.path)
+                made = render_memory(
+                    topic,
+                    heads[pick.path],
+                    folder=str(self._memory.layout.folder),
+                    now=now,
+                    prompts=self._prompts,
+                    settings=settings,
+                )
+                if pick.path in self._listed_paths and is_covered_by_index(topic, heads[pick.path]):
+                    continue
+                if not doubts and any(is_order_when_joined(other, topic.body) for other in bodies):
+                    doubts = (
+                        "together with another memory it reads like an order planted for an agent",
+                    )
+                fits = made.size <= room
+                what: MemoryUseKind = "withheld" if doubts else "shown"
+                if doubts or fits:
+                    uses.append(
+                        self._build_use(
+                            pick.path,
+                            what,
+                            message,
+                            "; ".join(doubts) or pick.why,
+                            pick.score,
+                            0 if doubts else made.size,
+                        )
+                    )
+                if fits and not doubts:
+                    shown.append(made)
+                    bodies.append(topic.body)
+                    room -= made.size
+        self._record_uses(uses)
+        if shown:
+            self._shown_sizes |= {each.path: each.size for each in shown}
+            text = render_memories(shown, self._prompts)
+            self._ready_messages.append(self._build_message(text))
+            why = "; ".join(
+                f"{pick.path}: {pick.why}"
+                for pick in picks
+                if pick.path in {each.path for each in shown}
+            )
+            self._dependencies.tell(
+                MemoryRecalled(
+                    tuple(each.path for each in shown),
+                    estimate_text_tokens(text),
+                    why,
+                    self._dependencies.clock.monotonic() - self._turn_started,
+                )
+            )
+
+    def _build_use(
+        self,
+        path: str,
+        what: MemoryUseKind,
+        message: str,
+        why: str = "",
+        score: float | None = None,
+        size: int = 0,
+    ) -> MemoryUse:
+        at = self._dependencies.clock.now()
+        return MemoryUse(
+            path=path,
+            what=what,
+            session=self._dependencies.session,
+            message=message,
+            at=at,
+            why=why,
+            score=score,
+            bytes=size,
+        )
+
+    @trace_work(LABEL)
+    async def _select_with_model(
+        self,
+        model: Model,
+        query: str,
+        message: str,
+        heads: dict[str, MemoryHeader],
+        tools: Sequence[str],
+    ) -> None:
+        """Let the model select. On any error nothing is shown."""
+        settings = self._dependencies.settings
+        left = {
+            head.path: head
+            for head in self._memory.visible_headers()
+            if head.path not in self._shown_sizes
+            and head.path not in self._known_paths
+            and head.status == "active"
+        }
+        text = render_selection_prompt(
+            self._prompts.select,
+            list(left.values()),
+            query=query,
+            tools=tools,
+            limit=settings.limit,
+            scan_files=self._memory.settings.scan_files,
+        )
+        spec = ForkSpec(
+            label=LABEL,
+            why="a user message arrived",
+            instruction=text,
+            permission=NoTools(),
+            history_summary="",
+            limits=ForkLimits(
+                turns=1,
+                requests=2,
+                seconds=settings.seconds,
+                output=MAX_ANSWER_TOKENS,
+                tokens=self._dependencies.limits.tokens,
+            ),
+            edit_method=EditMethod.ANSWER,
+        )
+        with contextlib.suppress(MemoristError):
+            means = self._dependencies
+            receipt = await run_with_budget(
+                spec,
+                model=model,
+                files=means.files,
+                clock=means.clock,
+                governor=means.governor,
+                record=means.record,
+            )
+            if receipt.outcome is ForkOutcome.BLOCKED:
+                self._show_memories(self.select_memories(query, heads), message, heads)
+                return
+            names = parse_selection(receipt.said, left, settings.limit)
+            self._show_memories(
+                [MemorySelection(name, 1.0, "chosen by the model") for name in names],
+                message,
+                heads,
+            )
+
+    async def wait_for_selection(self) -> None:
+        """Wait for a selection by the model."""
+        if self._selection_task is not None:
+            await asyncio.gather(self._selection_task, return_exceptions=True)
+
+    def take_ready_messages(self) -> tuple[Message, ...]:
+        """Return the messages to show now, each once; empty while a selection is running."""
+        found, self._ready_messages = tuple(self._ready_messages), []
+        return found
+
+    def on_message(self, message: Message) -> None:
+        """Follow one message: a memory that the model opened or cited was useful (RC-5)."""
+        if message.origin is not Origin.MODEL:
+            return
+        uses = []
+        for use in message.tool_uses:
+            match parse_tool_call(use):
+                case ReadFileCall(path=path) | EditFileCall(path=path) | WriteFileCall(path=path):
+                    name = self._find_memory_path(path)
+                    if name:
+                        self._known_paths.add(name)
+                        uses.append(self._build_use(name, "read", message.id))
+                case _:
+                    pass
+        text = message.text
+        uses += [
+            self._build_use(path, "cited", message.id)
+            for path in self._shown_sizes
+            if path.rsplit("/", 1)[-1] in text
+        ]
+        self._record_uses(uses)
+
+    def _record_uses(self, uses: Sequence[MemoryUse]) -> None:
+        """Record uses in the ledger; a failing database loses these lines and nothing else."""
+        if uses:
+            with contextlib.suppress(StoreError):
+                self._dependencies.record_uses(uses)
+
+    def _find_memory_path(self, path: str) -> str:
+        folder = self._memory.layout.folder
+        found = PurePosixPath(path)
+        if not found.is_relative_to(folder) or not path.endswith(".md"):
+            return ""
+        return found.relative_to(folder).as_posix()
+
+    def _cancel_selection(self) -> None:
+        if self._selection_task is not None:
+            self._selection_task.cancel()
+            self._selection_task = None
+
+    async def close(self) -> None:
+        """Cancel a running selection, and close the index."""
+        self._dependencies.searcher.close()
+        task = self._selection_task
+        self._cancel_selection()
+        if task is not None:
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,144 @@
+"""Render memories for a model: cut to their limits, with age and a caveat, labelled as data.
+
+Pure (RC-4, SF-3). The rendered bytes are frozen: they are repeated in every later request, so that
+the prompt prefix stays stable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.index import MemoryHeader
+from memorist.auto_memory.topic import Topic, Trust
+from memorist.auto_memory.write_gate import normalize_for_comparison
+from memorist.core.markdown import render_template
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.settings import RecallSettings
+
+_MEMORY_HEADING = re.compile(r"^[ \t]*---[ \t]+(?=\S)", re.MULTILINE)
+"""A line in the form of a memory's heading; within a memory it would pass for the next one."""
+
+
+class RecallPrompts(Struct, frozen=True, kw_only=True):
+    """The prompt templates."""
+
+    index: str
+    recalled: str
+    memory: str
+    caveat: str
+    cut: str
+    select: str
+
+
+class RenderedMemory(Struct, frozen=True):
+    """One memory as it is shown."""
+
+    path: str
+    text: str
+    is_cut: bool
+
+    @property
+    def size(self) -> int:
+        """Size in bytes."""
+        return len(self.text.encode("utf-8", "replace"))
+
+
+def format_age(days: int) -> str:
+    """Format an age as `today`, `yesterday` or `N days ago`."""
+    return "today" if days <= 0 else "yesterday" if days == 1 else f"{days} days ago"
+
+
+def render_memory(
+    topic: Topic,
+    header: MemoryHeader,
+    *,
+    folder: str,
+    now: float,
+    prompts: RecallPrompts,
+    settings: RecallSettings,
+) -> RenderedMemory:
+    """Render one memory, cut to its limits.
+
+    `folder` is the memory folder's path, `now` is in seconds since the epoch.
+    """
+    body, cut = _cut_to_limits(
+        _MEMORY_HEADING.sub(
+            r"(data) \g<0>",
+            neutralize_markup(strip_hidden_characters(_replace_undecodable(topic.body))),
+        ),
+        settings,
+    )
+    days = header.age_days(now)
+    age = format_age(days)
+    values = {
+        "path": neutralize_markup(topic.path),
+        "kind": f"{topic.kind}, " if topic.kind else "",
+        "age": age,
+        "trust": _trust_remark(header.trust),
+        "caveat": render_template(prompts.caveat, {"age": age}, strict=True).rstrip("\n")
+        if days > 1
+        else "",
+        "text": body,
+        "cut": "\n"
+        + render_template(prompts.cut, {"path": f"{folder}/{topic.path}"}, strict=True).strip()
+        if cut
+        else "",
+    }
+    return RenderedMemory(
+        topic.path, render_template(prompts.memory, values, strict=True).rstrip("\n"), cut
+    )
+
+
+def _trust_remark(trust: Trust) -> str:
+    told = {
+        Trust.OUTSIDE: ", not from the user but from outside",
+        Trust.TEAM: ", shared by a team mate",
+        Trust.UNKNOWN: ", origin unknown",
+    }
+    return told.get(trust, "")
+
+
+def _replace_undecodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
+    lines = text.strip("\n").split("\n")
+    kept = "\n".join(lines[: settings.file_lines])
+    raw = kept.encode()
+    if len(raw) > settings.file_bytes:
+        kept = raw[: settings.file_bytes].decode("utf-8", "ignore")
+        kept = kept[: kept.rfind("\n")] if kept.rfind("\n") > len(kept) // 2 else kept
+    return kept, len(kept) < len(text.strip("\n"))
+
+
+def is_covered_by_index(topic: Topic, header: MemoryHeader) -> bool:
+    """Whether a memory's text says no more than its line in the index."""
+    return normalize_for_comparison(topic.body).rstrip(".。") == normalize_for_comparison(
+        header.description
+    ).rstrip(".。")
+
+
+def render_memories(memories: Sequence[RenderedMemory], prompts: RecallPrompts) -> str:
+    """Render the memories as the text of one message."""
+    return render_template(
+        prompts.recalled, {"memories": "\n".join(each.text for each in memories)}, strict=True
+    ).strip()
+
+
+def render_index(index: str, folder: str, prompts: RecallPrompts) -> str:
+    """Render the index as the text of one message."""
+    return render_template(
+        prompts.index,
+        {
+            "folder": folder,
+            "index": neutralize_markup(
+                strip_hidden_characters(_replace_undecodable(index))
+            ).strip(),
+        },
+        strict=True,
+    ).strip()

@@ -1,0 +1,287 @@
+"""Replay recorded sessions through the engine, and write the results.
+
+Each session is built in a hidden folder that is renamed when it is complete, so that a killed run
+leaves nothing half-written; the next run removes its remains.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist import __version__
+from memorist.compaction.policy import CompactionThresholds, compute_thresholds
+from memorist.core.messages import Message, Usage
+from memorist.engine.engine import Memorist
+from memorist.engine.model_limits import DEFAULT_OUTPUT, find_price, thresholds_for
+from memorist.engine.recorded_session import ReplayedSession
+from memorist.errors import NothingToDo, UnreadableSession
+from memorist.formats.detect import read_session
+from memorist.formats.transcript import (
+    RepairedLine,
+    SessionHead,
+    SideRecord,
+    SkippedLine,
+    UsageReport,
+)
+from memorist.ports import Model
+from memorist.replay.record import (
+    ReceiptTotals,
+    ReplayRecord,
+    SessionRecord,
+    SessionRecorder,
+    list_command_uses,
+    list_file_uses,
+    list_troubles,
+    relative_to_folder,
+)
+from memorist.replay.report import render_report
+from memorist.settings import Settings
+from memorist.store.files import DiskFiles, make_folders, store_error
+from memorist.store.overlay import WriteBackFiles
+from memorist.store.transcript import LineFile
+
+PARTIAL_PREFIX = ".partial-"
+ENGINE_FOLDER = "engine"
+"""Folder below `out` that serves as the home of the engine."""
+
+ReplayProgress = Callable[[Path, int], None]
+"""Called now and then with the file and the number of the line being read."""
+
+
+class ReplayOptions(Struct, frozen=True, kw_only=True):
+    """Options of a replay."""
+
+    out: Path
+    settings: Settings
+    model: Model | str | None = None
+    window: int | None = None
+    """The model's context window in tokens, if the file does not name it or another is to be
+    assumed.
+    """
+    progress: ReplayProgress | None = None
+
+
+class UnreadFile(Struct, frozen=True):
+    """A file that could not be replayed, and why."""
+
+    source: str
+    why: str
+
+
+class ReplayResult(Struct, frozen=True):
+    """The result of a replay."""
+
+    record: ReplayRecord
+    unread: tuple[UnreadFile, ...]
+    report: Path
+
+
+async def replay_files(paths: list[Path], options: ReplayOptions) -> ReplayResult:
+    """Replay files one after another.
+
+    A file that is not a session is reported and skipped. Raises StoreError when `out` cannot be
+    written.
+    """
+    make_folders(options.out)
+    _clear_partial(options.out)
+    sessions, unread, names = [], [], set[str]()
+    files = WriteBackFiles(
+        DiskFiles(durable=False)
+    )  # no fsync: an interrupted session is simply replayed again
+    async with Memorist(
+        model=options.model,
+        home=_reset_engine_home(options.out),
+        settings=options.settings,
+        files=files,
+    ) as engine:
+        for path in paths:
+            name = _unique_name(path, names)
+            try:
+                sessions.append(await _replay_one(engine, files, path, name, options))
+            except UnreadableSession as error:
+                said = str(error)
+                unread.append(
+                    UnreadFile(str(path), said if path.name in said else f"{path}: {said}")
+                )
+        start_tokens = engine.flags.apply_to(options.settings.session_memory).start_tokens
+    record = ReplayRecord(version=__version__, model=_model_name(options), sessions=tuple(sessions))
+    page = options.out / "report.html"
+    DiskFiles().write(page, render_report(record, start_tokens).encode("utf-8", "replace"))
+    return ReplayResult(record, tuple(unread), page)
+
+
+def _model_name(options: ReplayOptions) -> str:
+    if options.model is None:
+        return options.settings.model
+    return options.model if isinstance(options.model, str) else options.model.name
+
+
+def _unique_name(path: Path, taken: set[str]) -> str:
+    stem = (
+        path.name.removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json").lstrip(".")
+        or "session"
+    )
+    name, number = stem, 1
+    while name in taken:
+        number += 1
+        name = f"{stem}-{number}"
+    taken.add(name)
+    return name
+
+
+def _reset_engine_home(out: Path) -> Path:
+    """An empty home for the engine, so that a replay shows what these sessions alone would have
+    left.
+    """
+    home = out / ENGINE_FOLDER
+    shutil.rmtree(home, ignore_errors=True)
+    return home
+
+
+def _clear_partial(out: Path) -> None:
+    """Remove what killed runs left; restore a session that was being replaced."""
+    for left in out.glob(f"{PARTIAL_PREFIX}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    for left in out.glob(".old-*"):
+        place = out / left.name.removeprefix(".old-")
+        if place.exists():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.rename(place)
+
+
+async def _replay_one(
+    engine: Memorist, files: WriteBackFiles, path: Path, name: str, options: ReplayOptions
+) -> SessionRecord:
+    began = time.perf_counter()
+    lines = LineFile(path)
+    entries = read_session(lines)
+    head = next(entries)
+    if not isinstance(head, SessionHead):
+        raise UnreadableSession(
+            f"{path} does not begin with a session; is it one of Claude Code, Codex or memorist?"
+        )
+    head = replace(head, window=options.window or head.window)
+    partial = options.out / f"{PARTIAL_PREFIX}{name}"
+    gathering = SessionRecorder()
+    session = engine.replay_session(
+        name, project=head.cwd, folder=partial, listener=gathering.on_event
+    )
+    session.limits = _thresholds_for(head, options)
+    session.price = find_price({"model": head.model}, options.settings)
+    try:
+        await session.add_record(head)
+        for entry in entries:
+            match entry:
+                case Message():
+                    await session.add_record(entry)
+                    gathering.on_message(entry, session.tracker.tokens)
+                    for given in session.take_recalled():
+                        gathering.on_recall(given.message, given.text)
+                    if options.progress is not None and gathering.messages % 64 == 0:
+                        options.progress(path, entry.line)
+                case SideRecord():
+                    gathering.on_aside(entry)
+                case SkippedLine():
+                    gathering.on_skip(entry)
+                case RepairedLine():
+                    gathering.on_mend(entry)
+                case UsageReport():
+                    gathering.records += 1
+                    await session.add_record(entry)
+                case _:
+                    gathering.records += 1
+                    gathering.prefix.on_entry(entry)
+                    await session.add_record(entry)
+        gathering.begin_final_notes()
+        notes = await _final_notes(session)
+    finally:
+        await session.close()
+        files.flush()
+    record = _build_record(path, head, gathering, session, notes)
+    place = options.out / name
+    _publish(partial, place)
+    shown = str(place / session.layout.notes.relative_to(partial)) if notes else ""
+    return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
+
+
+def _thresholds_for(head: SessionHead, options: ReplayOptions) -> CompactionThresholds:
+    """The compaction thresholds, for the window that was requested, that the file names, or that
+    the price table lists.
+    """
+    limits = thresholds_for({"model": head.model}, options.settings)
+    window = options.window or head.window
+    return (
+        limits
+        if window is None
+        else compute_thresholds(window, DEFAULT_OUTPUT, options.settings.compaction)
+    )
+
+
+async def _final_notes(session: ReplayedSession) -> str:
+    """The notes at the end of the recording, which include its last messages."""
+    try:
+        return await session.summarise()
+    except NothingToDo:
+        return ""
+
+
+def _publish(partial: Path, place: Path) -> None:
+    """Move a finished folder into its final location.
+
+    An existing folder is renamed first; if the process is killed in between, the next run repairs
+    that.
+    """
+    old = place.with_name(f".old-{place.name}")
+    try:
+        if place.exists():
+            place.rename(old)
+        partial.replace(place)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise store_error("write", place, error) from error
+
+
+def _build_record(
+    path: Path, head: SessionHead, gathering: SessionRecorder, session: ReplayedSession, notes: str
+) -> SessionRecord:
+    following = session.tracker
+    receipts = session.receipts()
+    costs = [receipt.cost_usd for receipt in receipts]
+    usage = sum((receipt.usage for receipt in receipts), Usage())
+    total = None if None in costs else sum((cost for cost in costs if cost is not None), 0.0)
+    return SessionRecord(
+        source=str(path),
+        head=head,
+        records=gathering.records,
+        skipped=tuple(gathering.skipped),
+        mended=tuple(gathering.mended),
+        asides=dict(gathering.asides.most_common()),
+        messages=following.messages,
+        turns=following.turns,
+        tokens_peak=following.peak_tokens,
+        points=tuple(gathering.points),
+        updates=tuple(gathering.updates),
+        final=gathering.final,
+        requests=gathering.prefix.requests,
+        prefix_breaks=tuple(gathering.prefix.breaks),
+        compactions=tuple(gathering.compactions),
+        memory_steps=tuple(gathering.memory_steps),
+        memory_given=tuple(gathering.memory_given),
+        kinds=dict(gathering.kinds.most_common()),
+        files=list_file_uses(following.ledger),
+        commands=list_command_uses(following.ledger),
+        troubles=list_troubles(following.ledger),
+        notes=notes,
+        notes_path=relative_to_folder(str(session.layout.notes), ""),
+        receipts=ReceiptTotals(
+            requests=sum(receipt.requests for receipt in receipts), usage=usage, cost_usd=total
+        ),
+        seconds=0.0,
+    )

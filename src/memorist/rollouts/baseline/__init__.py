@@ -1,1 +1,0 @@
-"""The last accepted state of the memory folder."""

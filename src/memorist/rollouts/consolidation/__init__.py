@@ -1,1 +1,0 @@
-"""Stage two: consolidation of the memory folder."""

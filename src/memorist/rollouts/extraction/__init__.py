@@ -1,1 +1,0 @@
-"""Stage one of one session."""

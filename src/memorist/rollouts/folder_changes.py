@@ -1,0 +1,328 @@
+"""Compare two states of the folder, and render the difference for a model (RO-5; codex.md section
+1.8). Pure.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.rollouts.claims import (
+    claim_fingerprint,
+    claim_key,
+    group_folders,
+    is_dropped_claim,
+    session_fingerprint,
+)
+from memorist.rollouts.handbook import (
+    ENTRY_LISTS,
+    EVERYWHERE,
+    EntryList,
+    Handbook,
+    HandbookEntry,
+    HandbookSection,
+    parse_entry,
+)
+from memorist.rollouts.memory_files import MemorySummary, SummaryPart, topic_key
+
+MAX_DIFF_BYTES = 4 * 1024 * 1024
+"""Upper bound of the text in bytes (codex.md section 1.8)."""
+_MAX_COMPARED_LINES = 20_000
+"""Lines of a file that are compared one by one; for more only their number is given.
+
+Our choice: comparing takes quadratic time.
+"""
+
+
+class FolderDifference(Struct, frozen=True, kw_only=True):
+    """Added, changed and removed paths, each sorted."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """All paths."""
+        return frozenset((*self.added, *self.changed, *self.removed))
+
+
+def compare_folders(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> FolderDifference:
+    """Return what is different in `after`."""
+    both = before.keys() & after.keys()
+    return FolderDifference(
+        added=tuple(sorted(after.keys() - before.keys())),
+        changed=tuple(sorted(path for path in both if before[path] != after[path])),
+        removed=tuple(sorted(before.keys() - after.keys())),
+    )
+
+
+def render_difference(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], *, max_bytes: int = MAX_DIFF_BYTES
+) -> str:
+    """Render the difference as a list of paths and a unified diff, in at most `max_bytes` of UTF-8;
+    a last line marks truncation.
+    """
+    found = compare_folders(before, after)
+    rows = [
+        *(("A", path) for path in found.added),
+        *(("M", path) for path in found.changed),
+        *(("D", path) for path in found.removed),
+    ]
+    listed = [f"- {mark} {path}" for mark, path in sorted(rows, key=lambda row: row[1])] or [
+        "- none"
+    ]
+    parts = ["## Status", "", *listed, "", "## Diff", "", "```diff"]
+    size = sum(len(part.encode("utf-8", "replace")) + 1 for part in parts)
+    note = "… cut here: the rest is too long …"
+    room = max_bytes - len(note.encode()) - len("\n```\n")
+    for line in _diff_lines(before, after, found):
+        size += len(line.encode("utf-8", "replace")) + 1
+        if size > room:
+            parts.append(note)
+            break
+        parts.append(line)
+    text = "\n".join([*parts, "```"]) + "\n"
+    return (
+        text
+        if len(text.encode("utf-8", "replace")) <= max_bytes
+        else text.encode("utf-8", "replace")[: max(0, max_bytes)].decode("utf-8", "ignore")
+    )
+
+
+def _diff_lines(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], found: FolderDifference
+) -> Iterator[str]:
+    for path in sorted(found.paths):
+        old, new = (_split_lines(files.get(path)) for files in (before, after))
+        names = (
+            f"a/{path}" if path in before else "/dev/null",
+            f"b/{path}" if path in after else "/dev/null",
+        )
+        if max(len(old), len(new)) > _MAX_COMPARED_LINES:
+            yield f"--- {names[0]}"
+            yield f"+++ {names[1]}"
+            yield f"({len(old)} lines became {len(new)}; too many to show)"
+        else:
+            yield from difflib.unified_diff(old, new, *names, lineterm="")
+
+
+def _split_lines(data: bytes | None) -> list[str]:
+    return data.decode("utf-8", "replace").split("\n") if data else []
+
+
+# Find what the user changed in the consolidated files since memorist last wrote them, so that it
+# is kept and not undone later (RO-5). Pure.
+
+
+USER_PROFILE_MARK = "(by the user)"
+"""Ends a profile that the user wrote or changed: no consolidation changes or drops it."""
+
+
+class HandbookFiles(Struct, frozen=True):
+    """The two files as values."""
+
+    handbook: Handbook
+    summary: MemorySummary
+
+
+class HandEdits(Struct, frozen=True, kw_only=True):
+    """The files with the user's changes marked, and what the user removed."""
+
+    files: HandbookFiles
+    added: int = 0
+    """Entries that the user wrote or reworded."""
+    dropped: frozenset[str] = frozenset()
+    """Fingerprints of what was removed (`merging.claim_fingerprint`, `session_fingerprint`)."""
+
+
+def find_hand_edits(base: HandbookFiles, present: HandbookFiles) -> HandEdits:
+    """Compare the current files with those that memorist last accepted."""
+    dropped: set[str] = set()
+    added = 0
+    groups: list[HandbookSection] = []
+    known = {group.title: group for group in base.handbook.groups}
+    for group in present.handbook.groups:
+        marked, number = _mark_user_entries(known.get(group.title), group)
+        added += number
+        groups.append(marked)
+    for group in base.handbook.groups:
+        dropped |= _removed_fingerprints(group, present.handbook.find_group(group.title))
+    handbook = replace(present.handbook, groups=tuple(groups))
+    for into, name in (("preferences", "preferences"), ("knowledge", "tips")):
+        was, now = (
+            _summary_entries(getattr(base.summary, name)),
+            _summary_entries(getattr(present.summary, name)),
+        )
+        new = {key: entry for key, entry in now.items() if key not in was}
+        gone = was.keys() - now.keys()
+        added += len(new)
+        dropped |= {claim_fingerprint(place, was[place, key].text) for place, key in gone}
+        handbook = _add_entries(
+            handbook, "preferences" if into == "preferences" else "knowledge", new
+        )
+        handbook = _remove_entries(handbook, gone)
+    topics = _new_topics(base.summary, present.summary)
+    added += len(topics)
+    handbook = _add_entries(handbook, "knowledge", topics)
+    summary = present.summary
+    if (
+        summary.profile
+        and summary.profile != base.summary.profile
+        and not summary.profile.endswith(USER_PROFILE_MARK)
+    ):
+        summary = replace(summary, profile=f"{summary.profile}\n{USER_PROFILE_MARK}")
+        added += 1
+    return HandEdits(
+        files=HandbookFiles(handbook, summary), added=added, dropped=frozenset(dropped)
+    )
+
+
+def _new_topics(
+    base: MemorySummary, present: MemorySummary
+) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
+    """Find lines that the user added to the table of contents: since it is regenerated, they become
+    knowledge entries.
+    """
+    known = {topic_key(topic.place, topic.text): topic.text.split("\n") for topic in base.topics}
+    found: list[tuple[str, str]] = []
+    for topic in present.topics:
+        was = known.get(topic_key(topic.place, topic.text))
+        lines = (
+            [" ".join(topic.text.split())]
+            if was is None
+            else [line for line in topic.text.split("\n") if line not in was]
+        )
+        found += [
+            (topic.place, text)
+            for line in lines
+            if (text := line.strip().removeprefix("- ").strip())
+        ]
+    return {(place, claim_key(text)): HandbookEntry(text=text) for place, text in found}
+
+
+def add_user_entries(
+    summary: MemorySummary, handbook: Handbook, dropped: Collection[str]
+) -> Handbook:
+    """Add the entries that the summary marks as the user's: the lean form keeps them nowhere else.
+
+    Removed ones stay out.
+    """
+    for into, parts in (("preferences", summary.preferences), ("knowledge", summary.tips)):
+        own = {
+            key: entry
+            for key, entry in _summary_entries(parts).items()
+            if entry.by == "user" and not is_dropped_claim(dropped, key[0], entry.text)
+        }
+        handbook = _add_entries(
+            handbook, "preferences" if into == "preferences" else "knowledge", own
+        )
+    return handbook
+
+
+def _mark_user_entries(
+    base: HandbookSection | None, present: HandbookSection
+) -> tuple[HandbookSection, int]:
+    """Return a group with its new entries marked as the user's."""
+    if base is not None and base.raw == present.raw:
+        return present, 0
+    changed: dict[str, tuple[HandbookEntry, ...]] = {}
+    number = 0
+    for name in ENTRY_LISTS:
+        known = {_exact_text(entry) for entry in base.entries(name)} if base is not None else set()
+        entries = []
+        for entry in present.entries(name):
+            new = entry.by == "sessions" and _exact_text(entry) not in known
+            number += new
+            entries.append(replace(entry, by="user") if new else entry)
+        changed[name] = tuple(entries)
+    return (replace(present, raw="", **changed) if number else present), number
+
+
+def _exact_text(entry: HandbookEntry) -> str:
+    """Return what identifies an entry's exact wording."""
+    return " ".join(entry.text.split())
+
+
+def _removed_fingerprints(base: HandbookSection, present: HandbookSection | None) -> set[str]:
+    dropped: set[str] = set()
+    for name in ENTRY_LISTS:
+        now = (
+            {claim_key(entry.text) for entry in present.entries(name)}
+            if present is not None
+            else set()
+        )
+        dropped |= {
+            claim_fingerprint(base.title, entry.text)
+            for entry in base.entries(name)
+            if claim_key(entry.text) not in now
+        }
+    there = present.threads if present is not None else frozenset()
+    sources = (source for work in base.works for source in work.sources)
+    return dropped | {
+        session_fingerprint(base.title, source.thread, source.updated)
+        for source in sources
+        if source.thread not in there
+    }
+
+
+def _summary_entries(
+    parts: Sequence[SummaryPart],
+) -> dict[tuple[str, tuple[str, ...]], HandbookEntry]:
+    """Return the entries of a part of the summary by place and claim."""
+    entries = ((part.place, parse_entry(text, ())) for part in parts for text in part.entries)
+    return {(place, claim_key(entry.text)): entry for place, entry in entries}
+
+
+def _add_entries(
+    handbook: Handbook, into: EntryList, new: Mapping[tuple[str, tuple[str, ...]], HandbookEntry]
+) -> Handbook:
+    for (place, key), entry in new.items():
+        group = handbook.find_group(place)
+        own = replace(entry, by="user") if entry.by == "sessions" else entry
+        if group is None:
+            applies = (
+                f"cwd={'any' if place == EVERYWHERE else f'`{place}`'}; reuse_rule=the "
+                f"user's own words"
+            )
+            made = HandbookSection(title=place, applies=applies, folders=group_folders(place))
+            handbook = replace(handbook, groups=(*handbook.groups, replace(made, **{into: (own,)})))
+        elif not any(
+            claim_key(each.text) == key and each.by != "sessions"
+            for name in ENTRY_LISTS
+            for each in group.entries(name)
+        ):
+            kept = {
+                name: tuple(each for each in group.entries(name) if claim_key(each.text) != key)
+                for name in ENTRY_LISTS
+            }
+            kept[into] = (own, *kept[into])
+            handbook = _replace_group(handbook, replace(group, raw="", **kept))
+    return handbook
+
+
+def _remove_entries(handbook: Handbook, gone: Iterable[tuple[str, tuple[str, ...]]]) -> Handbook:
+    for place, key in gone:
+        group = handbook.find_group(place)
+        if group is not None and any(
+            claim_key(each.text) == key for name in ENTRY_LISTS for each in group.entries(name)
+        ):
+            kept = {
+                name: tuple(each for each in group.entries(name) if claim_key(each.text) != key)
+                for name in ENTRY_LISTS
+            }
+            handbook = _replace_group(handbook, replace(group, raw="", **kept))
+    return handbook
+
+
+def _replace_group(handbook: Handbook, group: HandbookSection) -> Handbook:
+    return replace(
+        handbook,
+        groups=tuple(group if each.title == group.title else each for each in handbook.groups),
+    )

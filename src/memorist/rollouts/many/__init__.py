@@ -1,1 +1,0 @@
-"""Workers on several machines that share a database and a task queue."""

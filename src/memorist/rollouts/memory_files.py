@@ -1,0 +1,600 @@
+"""Compose the summary from the handbook: preferences and tips as they stand, one line per task, by
+place and day (RO-6). Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.interop.codex import (
+    CONTENTS,
+    NOTES_FOLDER,
+    PREFERENCES,
+    PROFILE,
+    SUMMARY_VERSION,
+    TIPS,
+)
+from memorist.auto_memory.interop.dialect import parse_bullets, render_bullet, split_headed_sections
+from memorist.core.markdown import (
+    MarkdownDocument,
+    join_front_matter,
+    split_front_matter,
+    update_front_matter,
+)
+from memorist.rollouts.claims import OLDER_WORK_TITLE, group_folders, last_worked_on
+from memorist.rollouts.handbook import (
+    ENTRY_LISTS,
+    EVERYWHERE,
+    UNKNOWN_PLACE,
+    Handbook,
+    HandbookEntry,
+    HandbookSection,
+    HandbookTask,
+    find_entry_tasks,
+    parse_entry,
+    render_entry_tags,
+)
+from memorist.rollouts.raw_memory import REPORTED_PREFIX
+from memorist.safety.prompt_injection import find_injection_rules
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.secrets import redact
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.store.rollouts import RolloutExtract, StoredExtract
+
+# Notes written on the user's request, such as "remember this": shown before any consolidation,
+# merged at the next, never obeyed. Pure.
+
+
+MAX_NOTE_CHARACTERS = 2_000
+"""Characters of a note that are merged and shown: the layout asks for one small note."""
+_SLUG = 80
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)T\d\d-\d\d-\d\d")
+_HEADING = re.compile(r"\A#+ [^\n]*\n+(?=\S)")
+
+
+class UserNote(Struct, frozen=True, kw_only=True):
+    """One note."""
+
+    path: str
+    """Relative to the folder."""
+    text: str
+    """Without secrets, scaffold and invisible characters; cut at `MAX_NOTE_CHARACTERS`."""
+    place: str = EVERYWHERE
+    date: str = ""
+    """ISO 8601 date from its file name."""
+    merged: str = ""
+    """ISO 8601 date of its merge into the handbook; empty while it waits."""
+    orders: tuple[str, ...] = ()
+    """Signs that it is an order planted for an agent: it is then neither shown nor merged."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the handbook."""
+        return (
+            self.path.removeprefix(NOTES_FOLDER)
+            .removesuffix(".md")
+            .replace(" ", "_")
+            .replace("]", "_")
+            .replace("[", "_")
+        )
+
+    @property
+    def as_entry(self) -> HandbookEntry:
+        """The note as a claim of the handbook."""
+        return HandbookEntry(text=self.text, date=self.date, by="note", note=self.name)
+
+
+def build_note(text: str, *, now: str, group_title: str = EVERYWHERE) -> tuple[str, bytes]:
+    """Build path and bytes of a new note.
+
+    `now` is RFC 3339 UTC; `group_title` is "everywhere" or a folder's full path. Secrets are
+    removed.
+    """
+    plain = redact(strip_hidden_characters(text)).text.strip()
+    words = "-".join(re.findall(r"[a-z0-9]+", plain.encode("ascii", "ignore").decode().lower()))[
+        :_SLUG
+    ].strip("-")
+    stamp = now.removesuffix("Z")[:19].replace(":", "-")
+    front = update_front_matter(None, {"place": group_title}) if group_title != EVERYWHERE else None
+    data = join_front_matter(MarkdownDocument(front, f"{plain}\n")).encode("utf-8", "replace")
+    return f"{NOTES_FOLDER}{stamp}-{words or 'note'}.md", data
+
+
+def parse_note(path: str, data: bytes) -> UserNote:
+    """Parse a note from its file."""
+    document = split_front_matter(
+        data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    )
+    front = document.front
+    said = document.body.strip()
+    plain = " ".join(
+        _HEADING.sub("", redact(neutralize_markup(strip_hidden_characters(said))).text).split()
+    )
+    timed = _DATE.match(path.removeprefix(NOTES_FOLDER))
+    place = front.text_value("place") if front else ""
+    return UserNote(
+        path=path,
+        text=parse_entry(
+            plain
+            if len(plain) <= MAX_NOTE_CHARACTERS
+            else plain[: MAX_NOTE_CHARACTERS - 1].rstrip() + "…",
+            (),
+        ).text,
+        place=place if group_folders(place) else EVERYWHERE,
+        date=timed[1] if timed else "",
+        merged=front.text_value("merged") if front else "",
+        orders=tuple(sorted(find_injection_rules(said) | find_injection_rules(path))),
+    )
+
+
+def find_notes(files: Mapping[str, bytes]) -> tuple[UserNote, ...]:
+    """Return the notes among the files of the folder, oldest first, without empty ones."""
+    found = (
+        parse_note(path, data)
+        for path, data in sorted(files.items())
+        if path.startswith(NOTES_FOLDER) and path.endswith(".md")
+    )
+    return tuple(note for note in found if note.text)
+
+
+def mark_note_merged(data: bytes, today: str) -> bytes:
+    """Return a note's file marked as merged; all else stays byte for byte."""
+    text = data.decode("utf-8", "surrogateescape")
+    document = split_front_matter(text)
+    front = update_front_matter(document.front, {"merged": today})
+    opening = (
+        MarkdownDocument(front, document.body)
+        if document.front is None
+        else MarkdownDocument(front, document.body, document.opening, document.closing)
+    )
+    return join_front_matter(opening).encode("utf-8", "surrogateescape")
+
+
+# Restore stage one's extracts from stage two's files after the database was lost. Pure.
+
+
+UNRECOVERABLE = (
+    "how often and when each session was cited: selection begins anew, by age alone",
+    "extracts that were not among those consolidated last: they are made again where the "
+    "sessions are still there and young enough",
+    "which sessions held nothing worth keeping: they are looked at again",
+    "attempts that failed, and their reasons",
+    "which sessions were left out by the user's word: say it again, before the next extraction",
+)
+"""What no file holds, in words for the user."""
+
+
+class RestoredExtracts(Struct, frozen=True, kw_only=True):
+    """What can be restored, in the order of thread ids, and what cannot."""
+
+    rows: tuple[StoredExtract, ...]
+    lost: tuple[str, ...] = UNRECOVERABLE
+
+
+def restore_extracts_from_summaries(found: Iterable[RolloutExtract]) -> RestoredExtracts:
+    """Return the extracts that files hold as database rows: the newest of each session, and none
+    without either text.
+    """
+    newest: dict[str, RolloutExtract] = {}
+    for each in found:
+        if (
+            each.thread
+            and not each.is_empty
+            and (each.thread not in newest or newest[each.thread].updated < each.updated)
+        ):
+            newest[each.thread] = each
+    return RestoredExtracts(
+        rows=tuple(
+            StoredExtract(extracted=newest[thread], selected=True) for thread in sorted(newest)
+        )
+    )
+
+
+# The summary, `memory_summary.md`: what a session is shown of everything remembered, by place.
+
+
+SUMMARY_FILE = "memory_summary.md"
+MAX_PROFILE_WORDS = 350
+"""Upper bound of words of the profile (codex.md section 1.8)."""
+_OLDER = "older memory topics"
+_COUNT = re.compile(r"\(\d+ entries are left out here for want of room\)")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class SummaryPart(Struct, frozen=True):
+    """The entries below the heading of one place."""
+
+    place: str
+    entries: tuple[str, ...]
+
+
+class SummaryTopic(Struct, frozen=True):
+    """One line of the table of contents, with what stands below it."""
+
+    place: str
+    day: str
+    """ISO 8601; empty for an older topic."""
+    text: str
+
+
+class MemorySummary(Struct, frozen=True, kw_only=True):
+    """The whole file."""
+
+    preamble: str = ""
+    """What precedes the first section."""
+    profile: str = ""
+    preferences: tuple[SummaryPart, ...] = ()
+    tips: tuple[SummaryPart, ...] = ()
+    topics: tuple[SummaryTopic, ...] = ()
+    other: tuple[str, ...] = ()
+    """Sections unknown to the layout, verbatim."""
+    left_out: int = 0
+    """Entries left out for lack of space."""
+
+
+def find_summary_problem(text: str) -> str:
+    """Return why a text is not a valid summary, in one sentence; empty if it is."""
+    lines = text.split("\n")
+    if lines[0] != SUMMARY_VERSION:
+        return f"its first line is not {SUMMARY_VERSION}"
+    found = [
+        part.title.casefold().replace("’", "'")
+        for part in split_headed_sections(text)
+        if part.level == 2
+    ]
+    missing = [name for name in (PROFILE, PREFERENCES, TIPS, CONTENTS) if name not in found]
+    return f"it has no section {missing[0]}" if missing else ""
+
+
+class _SummaryParser:
+    """State of parsing the file."""
+
+    def __init__(self) -> None:
+        self.profile: list[str] = []
+        self.preferences: list[SummaryPart] = []
+        self.tips: list[SummaryPart] = []
+        self.topics: list[SummaryTopic] = []
+        self.other: list[list[str]] = []
+        self.above = ""
+        self.place = EVERYWHERE
+        self.day = ""
+
+    def add_section(self, level: int, title: str, text: str, lines: Sequence[str]) -> None:
+        """Add one section."""
+        if level <= 2:
+            self.above, self.place, self.day = title.casefold().replace("’", "'"), EVERYWHERE, ""
+        if self.above == PROFILE:
+            self.profile.append("\n".join(lines) if level == 2 else text)
+        elif self.above in (PREFERENCES, TIPS):
+            self.place = title if level > 2 else EVERYWHERE
+            found, loose = parse_bullets(lines)
+            entries = (*found, *(line.strip() for line in loose))
+            into = self.preferences if self.above == PREFERENCES else self.tips
+            into += [SummaryPart(self.place, entries)] if entries else []
+        elif self.above == CONTENTS:
+            self._add_topics(level, title, lines)
+        elif level <= 2:
+            self.other.append([text])
+        elif self.other:
+            self.other[-1].append(text)
+
+    def _add_topics(self, level: int, title: str, lines: Sequence[str]) -> None:
+        if level == 3:
+            self.place, self.day = ("", "") if title.casefold() == _OLDER else (title, "")
+        elif level > 3:
+            self.day = title if _DAY.fullmatch(title) else ""
+            self.place = self.place if self.day else title
+        found, loose = parse_bullets(lines)
+        texts = [*found, *(line.strip() for line in loose)]
+        self.topics += [
+            SummaryTopic(self.place or EVERYWHERE, self.day, text)
+            for text in texts
+            if not _COUNT.fullmatch(text)
+        ]
+
+
+def parse_memory_summary(text: str) -> MemorySummary:
+    """Parse a text with plain line ends. Never fails."""
+    reading = _SummaryParser()
+    body = text.removeprefix(SUMMARY_VERSION)
+    preamble = ""
+    for part in split_headed_sections(body):
+        if part.level:
+            reading.add_section(part.level, part.title, part.text, part.lines)
+        else:
+            preamble = part.text.strip("\n")
+    return MemorySummary(
+        preamble=preamble,
+        profile="\n".join(reading.profile).strip(),
+        preferences=tuple(reading.preferences),
+        tips=tuple(reading.tips),
+        topics=tuple(reading.topics),
+        other=tuple(filter(None, ("\n".join(each).strip("\n") for each in reading.other))),
+    )
+
+
+def render_memory_summary(summary: MemorySummary) -> str:
+    """Render the text."""
+    parts = [
+        SUMMARY_VERSION,
+        summary.preamble,
+        "## User Profile",
+        summary.profile.strip(),
+        "## User preferences",
+        *_render_parts(summary.preferences),
+    ]
+    parts += [
+        "## General Tips",
+        *_render_parts(summary.tips),
+        "## What's in Memory",
+        *_render_topics(summary.topics),
+    ]
+    if summary.left_out:
+        parts.append(f"- ({summary.left_out} entries are left out here for want of room)")
+    return "\n\n".join(part for part in (*parts, *summary.other) if part) + "\n"
+
+
+def _render_parts(parts: Sequence[SummaryPart]) -> list[str]:
+    return [
+        f"### {part.place}\n\n" + "\n".join(map(render_bullet, part.entries))
+        for part in parts
+        if part.entries
+    ]
+
+
+def _render_topics(topics: Sequence[SummaryTopic]) -> list[str]:
+    """Render recent topics by place and day, then older ones by place."""
+    lines: list[str] = []
+    place = day = ""
+    for topic in (topic for topic in topics if topic.day):
+        if topic.place != place:
+            place, day = topic.place, ""
+            lines.append(f"### {place}")
+        if topic.day != day:
+            day = topic.day
+            lines.append(f"#### {day}")
+        lines.append(render_bullet(topic.text))
+    older = [topic for topic in topics if not topic.day]
+    lines += ["### Older Memory Topics"] if older else []
+    for name in dict.fromkeys(topic.place for topic in older):
+        lines += [
+            f"#### {name}",
+            *(render_bullet(topic.text) for topic in older if topic.place == name),
+        ]
+    return _join_paragraphs(lines)
+
+
+def _join_paragraphs(lines: Sequence[str]) -> list[str]:
+    """Join paragraphs; consecutive list entries stand together."""
+    found: list[str] = []
+    for line in lines:
+        if found and line.startswith("- ") and found[-1].startswith("- "):
+            found[-1] += f"\n{line}"
+        else:
+            found.append(line)
+    return found
+
+
+def fit_summary(summary: MemorySummary, limit: int, size: Callable[[str], int]) -> MemorySummary:
+    """Fit the summary into `limit`, measured by `size`, by dropping whole entries.
+
+    Dropped first to last: older topics, tips, recent topics, preferences, each from the end; then
+    the profile. The number of dropped entries is recorded in it.
+    """
+    if size(render_memory_summary(summary)) <= limit:
+        return summary
+    total = _count_entries(summary)
+    low, high = 0, total
+    while low < high:
+        middle = (low + high) // 2
+        if size(render_memory_summary(_drop_entries(summary, middle))) <= limit:
+            high = middle
+        else:
+            low = middle + 1
+    found = _drop_entries(summary, low)
+    return (
+        found
+        if size(render_memory_summary(found)) <= limit
+        else replace(found, preamble="", profile="", other=())
+    )
+
+
+def _count_entries(summary: MemorySummary) -> int:
+    return len(summary.topics) + sum(
+        len(part.entries) for part in (*summary.tips, *summary.preferences)
+    )
+
+
+def _drop_entries(summary: MemorySummary, number: int) -> MemorySummary:
+    """Return the summary without `number` of its entries."""
+    older = [at for at, topic in enumerate(summary.topics) if not topic.day][::-1]
+    recent = [at for at, topic in enumerate(summary.topics) if topic.day][::-1]
+    tips, preferences = _removal_order(summary.tips), _removal_order(summary.preferences)
+    order = [
+        *(("topic", at) for at in older),
+        *(("tip", at) for at in tips),
+        *(("topic", at) for at in recent),
+    ]
+    gone = set([*order, *(("preference", at) for at in preferences)][:number])
+    return replace(
+        summary,
+        topics=tuple(topic for at, topic in enumerate(summary.topics) if ("topic", at) not in gone),
+        tips=_keep_entries(summary.tips, {at for name, at in gone if name == "tip"}),
+        preferences=_keep_entries(
+            summary.preferences, {at for name, at in gone if name == "preference"}
+        ),
+        left_out=summary.left_out + number,
+    )
+
+
+def _removal_order(parts: Sequence[SummaryPart]) -> list[int]:
+    """Order entries for removal, least useful first: the last entry of every part before the second
+    last of any.
+    """
+    found, number = [], 0
+    for part in parts:
+        for at in range(len(part.entries)):
+            found.append((at, number))
+            number += 1
+    return [number for _, number in sorted(found, reverse=True)]
+
+
+def _keep_entries(parts: Sequence[SummaryPart], gone: set[int]) -> tuple[SummaryPart, ...]:
+    kept, number = [], 0
+    for part in parts:
+        entries = tuple(entry for at, entry in enumerate(part.entries, number) if at not in gone)
+        number += len(part.entries)
+        kept += [SummaryPart(part.place, entries)] if entries else []
+    return tuple(kept)
+
+
+RECENT_DAYS = 3
+"""Working days that count as recent (codex.md section 1.8)."""
+MAX_TIPS = 12
+"""Tips of one place, from knowledge and failures. Our choice."""
+MAX_TIP_CHARACTERS = 240
+"""Longest tip in characters; longer ones are looked up in the handbook."""
+RAN_PREFIX = "Ran: "
+"""Prefix of an entry about a command of unknown use: a session that wants it looks it up."""
+_MAX_LEARNING_CHARACTERS = 200
+_MAX_TOPIC_KEYWORDS = 6
+
+
+def compose_summary(
+    handbook: Handbook, present: MemorySummary, touched: Collection[str]
+) -> MemorySummary:
+    """Compose the summary of a handbook.
+
+    Topics of untouched groups keep their wording, and so do the profile and unknown sections.
+    """
+    shown = [group for group in handbook.groups if group.title != UNKNOWN_PLACE]
+    works = [
+        (group, work)
+        for group in handbook.groups
+        for work in group.works
+        if _is_listed(handbook, group, work)
+    ]
+    days = sorted({_last_day(work) for _, work in works} - {""}, reverse=True)[:RECENT_DAYS]
+    known = {
+        topic_key(topic.place, topic.text): topic.text
+        for topic in present.topics
+        if topic.place not in touched
+    }
+    order = {group.title: at for at, group in enumerate(handbook.groups)}
+    topics = [_build_topic(group, work, days, known) for group, work in works]
+    return MemorySummary(
+        preamble=present.preamble,
+        profile=present.profile,
+        preferences=tuple(
+            _summary_part(group.title, group.preferences) for group in shown if group.preferences
+        ),
+        tips=tuple(
+            _summary_part(group.title, tips)
+            for group in shown
+            if (tips := tuple(_select_tips(group)))
+        ),
+        topics=tuple(
+            sorted(
+                (topic for topic in topics if topic.day),
+                key=lambda topic: (order[topic.place], _descending_day(topic.day)),
+            )
+        )
+        + tuple(topic for topic in topics if not topic.day),
+        other=present.other,
+    )
+
+
+def _descending_day(day: str) -> int:
+    return -int(day.replace("-", ""))
+
+
+def _is_listed(handbook: Handbook, group: HandbookSection, work: HandbookTask) -> bool:
+    """Tasks of "everywhere" are listed under their projects' groups when they stand there too."""
+    others = (other for other in handbook.groups if other.title != EVERYWHERE)
+    return bool(work.sources) and (
+        group.title != EVERYWHERE
+        or not any(source.thread in other.threads for other in others for source in work.sources)
+    )
+
+
+def _last_day(work: HandbookTask) -> str:
+    return last_worked_on(work)[:10]
+
+
+def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryPart:
+    return SummaryPart(title, tuple(entry.text + render_entry_tags(entry) for entry in entries))
+
+
+def _select_tips(group: HandbookSection) -> Iterator[HandbookEntry]:
+    """Yield knowledge and failures alternately, most useful first; not what an agent said of its
+    own work.
+    """
+    own = [
+        entry for name in ENTRY_LISTS[1:] for entry in group.entries(name) if entry.by != "sessions"
+    ]
+    yield from own
+    rest = [[entry for entry in group.entries(name) if _is_tip(entry)] for name in ENTRY_LISTS[1:]]
+    left = max(0, MAX_TIPS - len(own))
+    for at in range(max(map(len, rest), default=0)):
+        for entries in rest:
+            if at < len(entries) and left > 0:
+                left -= 1
+                yield entries[at]
+
+
+def _is_tip(entry: HandbookEntry) -> bool:
+    return (
+        entry.by == "sessions"
+        and len(entry.text) <= MAX_TIP_CHARACTERS
+        and not entry.text.startswith((REPORTED_PREFIX, RAN_PREFIX))
+    )
+
+
+def _build_topic(
+    group: HandbookSection, work: HandbookTask, days: list[str], known: dict[tuple[str, str], str]
+) -> SummaryTopic:
+    day = _last_day(work) if _last_day(work) in days else ""
+    text = _topic_text(group, work)
+    return SummaryTopic(group.title, day, known.get(topic_key(group.title, text), text))
+
+
+def topic_key(place: str, text: str) -> tuple[str, str]:
+    """Return a topic's identity, however the rest is worded: its place, and its name before the
+    keywords.
+    """
+    return place, text.split("\n", 1)[0].split(": ", 1)[0].strip()
+
+
+def _topic_text(group: HandbookSection, work: HandbookTask) -> str:
+    """Render one topic: its name and keywords, its outcome, and the first thing it taught."""
+    taught = [
+        entry
+        for name in ENTRY_LISTS[1:]
+        for entry in group.entries(name)
+        if work in find_entry_tasks(entry, group.works)
+    ]
+    title = work.title.replace(": ", " – ")
+    lines = [
+        f"{title}: {', '.join(work.keywords[:_MAX_TOPIC_KEYWORDS])}"
+        if work.keywords
+        else f"{title}:"
+    ]
+    sessions = (
+        f"{len(work.sources)} sessions, the last on {_last_day(work)}"
+        if len(work.sources) > 1
+        else _last_day(work)
+    )
+    lines.append(
+        f"- desc: {', '.join(filter(None, (work.outcome or '', sessions)))}; {work.sources[0].path}"
+    )
+    if taught and work.title != OLDER_WORK_TITLE:
+        text = " ".join(taught[0].text.split())
+        lines.append(
+            f"- learnings: "
+            f"{text if len(text) <= _MAX_LEARNING_CHARACTERS else text[: _MAX_LEARNING_CHARACTERS - 1].rstrip() + '…'}"
+        )
+    return "\n".join(lines)

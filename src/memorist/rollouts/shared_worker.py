@@ -1,0 +1,134 @@
+"""The loop of a worker that shares its jobs with others, on any number of machines."""
+
+from __future__ import annotations
+
+import asyncio
+
+from memorist.rollouts.worker import (
+    JobFinished,
+    WorkerDependencies,
+    WorkerPace,
+    cancel_and_wait,
+    consolidate_once,
+    extract_one,
+    find_eligible_threads,
+    worker_name,
+)
+from memorist.store.jobs import GLOBAL_KEY, ClaimRefused, JobKind, list_jobs
+from memorist.store.rollouts import find_extraction_progress, prune_extracts
+from memorist.store.task_queue import JobQueue, PerformJob
+
+RETRY_FULL_SECONDS = 2.0
+"""Delay before retrying a job that found the maximum number already running."""
+
+
+async def run_shared_worker(
+    dependencies: WorkerDependencies,
+    address: str,
+    stop: asyncio.Event,
+    *,
+    pace: WorkerPace,
+    at_once: int,
+    once: bool = False,
+) -> None:
+    """Run jobs from the queue at `address`, `at_once` at a time, until `stop` is set; with `once`
+    until none can be started.
+
+    However many workers there are, no more sessions are extracted at once than the setting
+    `running` allows. Jobs still running at the stop are released. Raises StoreError.
+    """
+    queue = JobQueue(
+        address,
+        build_job_performer(dependencies, pace),
+        stalled_seconds=pace.stalled,
+        connections=at_once + 3,
+    )
+    await queue.open()
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        await enqueue_due_jobs(dependencies, queue)
+        working = asyncio.ensure_future(
+            queue.run(name=worker_name(), concurrency=at_once, wait=not once)
+        )
+        sweeping = asyncio.ensure_future(_enqueue_periodically(dependencies, queue, pace))
+        await asyncio.wait({working, sweeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        failed = [task.exception() for task in (working, sweeping) if task.done()]
+        await cancel_and_wait(working)
+        await cancel_and_wait(sweeping)
+        if once and not stop.is_set() and not any(failed):
+            # The queue's own may wait for extractions that have ended by now, and would come back
+            # after this worker is gone.
+            await consolidate_once(dependencies, worker=worker_name())
+        for error in failed:
+            if error is not None:
+                raise error
+    finally:
+        stopping.cancel()
+        await queue.close()
+
+
+async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) -> None:
+    """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
+    dependencies.find_sessions()
+    prune_extracts(dependencies.state, dependencies.settings.unused_days)
+    await queue.requeue_stalled()
+    for thread in find_eligible_threads(dependencies):
+        await queue.enqueue("extract", thread.id)
+    await queue.enqueue("consolidate", GLOBAL_KEY)
+
+
+async def _enqueue_periodically(
+    means: WorkerDependencies, queue: JobQueue, pace: WorkerPace
+) -> None:
+    while True:
+        await means.clock.sleep(pace.sweep)
+        await enqueue_due_jobs(means, queue)
+
+
+def build_job_performer(dependencies: WorkerDependencies, pace: WorkerPace) -> PerformJob:
+    """Build the callback with which the queue performs each of its jobs."""
+
+    async def perform(kind: JobKind, key: str, task: str) -> float | None:
+        if kind == "consolidate":
+            if _is_extraction_running(dependencies, pace):
+                # Six hours pass after a consolidation: what is nearly extracted is worth a wait.
+                return pace.settle
+            return _retry_delay(dependencies, await consolidate_once(dependencies, worker=task))
+        standing = find_extraction_progress(dependencies.state, key)
+        if standing is None or standing.is_up_to_date or standing.rollout.mode != "enabled":
+            return None
+        while (
+            isinstance(
+                outcome := await extract_one(dependencies, standing.rollout, worker=task),
+                ClaimRefused,
+            )
+            and outcome.why == "full"
+        ):
+            # Put back in the queue, it and all behind it would go round and round.
+            await dependencies.clock.sleep(RETRY_FULL_SECONDS)
+        return _retry_delay(dependencies, outcome)
+
+    return perform
+
+
+def _is_extraction_running(means: WorkerDependencies, pace: WorkerPace) -> bool:
+    """Tell whether an extraction is running, or was until recently: a dead worker's is restarted
+    within two sweeps.
+    """
+    since = means.state.now() - 2 * (pace.stalled + pace.sweep)
+    return any(
+        job.kind == "extract" and job.status == "running" and (job.lease_until or 0) > since
+        for job in list_jobs(means.state)
+    )
+
+
+def _retry_delay(means: WorkerDependencies, outcome: JobFinished | ClaimRefused) -> float | None:
+    """Return seconds until the job is retried: after a timed wait or a failure.
+
+    Exhausted jobs wait for new messages or the user.
+    """
+    if isinstance(outcome, JobFinished):
+        return (
+            float(means.terms.retry_seconds) if outcome.outcome in {"failed", "released"} else None
+        )
+    return max(1.0, outcome.until - means.state.now()) if outcome.until is not None else None

@@ -1,0 +1,218 @@
+"""Metadata from the beginning and the end of a session file: owner, place, time, first words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import islice
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.write_gate import extract_user_text
+from memorist.core.messages import Message
+from memorist.core.text import shorten
+from memorist.errors import UnreadableSession
+from memorist.formats.detect import detect_format, read_session
+from memorist.formats.transcript import RecordedLine, SessionHead, timestamp_seconds
+from memorist.rollouts.structural import clean_line
+from memorist.rollouts.task_log import MessageAct, classify_message
+from memorist.store.rollouts import MemoryMode
+
+MAX_HEAD_LINES = 400
+"""Lines at the beginning of a file that are read for its metadata."""
+MAX_HEAD_BYTES = 4_000_000
+"""Upper bound of their bytes, plus one line."""
+MAX_FIRST_WORDS_CHARACTERS = 160
+"""Characters of the user's first words."""
+
+_TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{10,40})"')
+_MODE = re.compile(rb'"memory_mode"\s*:\s*"(\w{1,20})"')
+_SUBAGENT_SOURCES = ("subagent", "sub_agent", "internal", "memory_consolidation")
+
+
+def take_head_lines(lines: Iterable[RecordedLine]) -> list[RecordedLine]:
+    """Return the first lines, up to the limits."""
+    found: list[RecordedLine] = []
+    size = 0
+    for line in islice(iter(lines), MAX_HEAD_LINES):
+        found.append(line)
+        size += len(line.data)
+        if size > MAX_HEAD_BYTES:
+            break
+    return found
+
+
+class SourceMetadata(Struct, frozen=True, kw_only=True):
+    """Metadata from the beginning.
+
+    `why_not` says why it is not a session of its own; empty if it is one.
+    """
+
+    head: SessionHead
+    source: str = ""
+    first_words: str = ""
+    mode: MemoryMode = "enabled"
+    why_not: str = ""
+
+
+class _SessionMeta(Struct):
+    id: str | None = None
+    source: object = None
+    parent_thread_id: str | None = None
+    memory_mode: str | None = None
+
+
+class _HeadRecord(Struct, rename={"side": "isSidechain", "agent": "agentId"}):
+    type: str | None = None
+    payload: msgspec.Raw = msgspec.Raw()
+    side: bool | None = None
+    agent: str | None = None
+    entrypoint: str | None = None
+
+
+class _NestedTimestamp(Struct):
+    timestamp: str | float | None = None
+
+
+class _TimestampRecord(Struct):
+    timestamp: str | float | None = None
+    entry: _NestedTimestamp | None = None
+
+
+_decode_timestamp = msgspec.json.Decoder(_TimestampRecord).decode
+_decode_head = msgspec.json.Decoder(_HeadRecord).decode
+_decode_meta = msgspec.json.Decoder(_SessionMeta).decode
+
+
+def read_source_metadata(lines: Iterable[RecordedLine]) -> SourceMetadata:
+    """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
+    first = take_head_lines(lines)
+    detect_format(first)
+    head: SessionHead | None = None
+    words = ""
+    for entry in read_session(first):
+        if isinstance(entry, SessionHead):
+            head = entry
+        elif (
+            isinstance(entry, Message)
+            and (typed := extract_user_text(entry))
+            and classify_message(typed, first=True) is not MessageAct.COMMAND
+        ):
+            words = clean_line(shorten(typed, MAX_FIRST_WORDS_CHARACTERS))
+            break
+    if head is None:
+        raise UnreadableSession("The file holds no beginning of a session.")
+    source, why_not, mode = _read_origin(first, head.format)
+    return SourceMetadata(head=head, source=source, first_words=words, mode=mode, why_not=why_not)
+
+
+def _read_origin(lines: Iterable[RecordedLine], form: str) -> tuple[str, str, MemoryMode]:
+    """Return who ran it, why it is not a session of its own, and whether it may become memory."""
+    if form == "memorist":
+        return "memorist", "", "enabled"
+    return _codex_origin(lines) if form == "codex" else _claude_origin(lines)
+
+
+def _codex_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]:
+    """The first session_meta is the file's own; later ones may be copied from the session it was
+    forked from.
+    """
+    for line in lines:
+        first = _decode_record(line.data)
+        if first is None or first.type != "session_meta":
+            continue
+        try:
+            meta = _decode_meta(first.payload)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return "", "", "enabled"
+        source = _source_name(meta.source)
+        by_agent = source.startswith(_SUBAGENT_SOURCES) or bool(meta.parent_thread_id)
+        return (
+            source,
+            "it is the work of a sub-agent, which its parent's session tells of"
+            if by_agent
+            else "",
+            parse_memory_mode(meta.memory_mode),
+        )
+    return "", "", "enabled"
+
+
+def _source_name(source: object) -> str:
+    """Return the source as a word: a string as it is, `{"custom": "x"}` as x, any other object by
+    its key.
+    """
+    if isinstance(source, str):
+        return source[:60].lower()
+    if isinstance(source, dict) and source:
+        key, value = next(iter(source.items()))
+        return str(value if key == "custom" and isinstance(value, str) else key)[:60].lower()
+    return ""
+
+
+def _claude_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]:
+    entrypoint, side, main = "", False, False
+    for line in lines:
+        first = _decode_record(line.data)
+        if first is None or first.type not in ("user", "assistant"):
+            continue
+        entrypoint = entrypoint or first.entrypoint or ""
+        side, main = side or bool(first.side), main or not first.side
+        if main and entrypoint:
+            break
+    why_not = (
+        "it is the work of a sub-agent, which its parent's session tells of"
+        if side and not main
+        else ""
+    )
+    return entrypoint[:60].lower(), why_not, "enabled"
+
+
+def _decode_record(data: bytes) -> _HeadRecord | None:
+    try:
+        return _decode_head(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def parse_memory_mode(text: str | None) -> MemoryMode:
+    """Parse a memory mode; an unknown word forbids rather than allows."""
+    if text in (None, "", "enabled"):
+        return "enabled"
+    return "polluted" if text == "polluted" else "disabled"
+
+
+def find_newest_time(tail: bytes) -> float | None:
+    """Find the newest time in the records at the end of a file, in seconds since the epoch; None if
+    they hold none.
+    """
+    found = [moment for line in tail.split(b"\n") if (moment := _record_time(line)) is not None]
+    if not found:  # one line longer than what was looked at
+        found = [
+            moment
+            for match in _TIME.findall(tail)
+            if (moment := timestamp_seconds(match.decode("ascii", "replace"))) is not None
+        ]
+    return max(found, default=None)
+
+
+def _record_time(line: bytes) -> float | None:
+    """Return the time of a record: its own, or that of its message (memorist's transcripts)."""
+    try:
+        record = _decode_timestamp(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    given = (
+        record.timestamp
+        if record.timestamp is not None
+        else record.entry.timestamp
+        if record.entry is not None
+        else None
+    )
+    return float(given) if isinstance(given, int | float) else timestamp_seconds(given)
+
+
+def find_last_mode(tail: bytes) -> MemoryMode | None:
+    """Find the last mode change in the records at the end of a file; None if there is none."""
+    found = _MODE.findall(tail)
+    return parse_memory_mode(found[-1].decode("ascii", "replace")) if found else None

@@ -1,1 +1,0 @@
-"""Finding recorded sessions where agents keep them."""

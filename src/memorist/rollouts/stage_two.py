@@ -1,0 +1,431 @@
+"""Stage two: update the folder to the sessions by rule, and let a model reword it within bounds
+(RO-5).
+
+The order is that of codex.md section 1.8. The fork works on files in memory; its result is
+reviewed, and all of it goes into the folder in one recorded step. Whatever fails on the way, the
+folder stays as it was or is what structure alone makes of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.markdown import load_prompt
+from memorist.errors import StoreError
+from memorist.forks.fork import run_on_copy_with_budget
+from memorist.forks.spec import (
+    FolderAccess,
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    Governor,
+    Receipt,
+    UnlimitedGovernor,
+    discarded_receipt,
+)
+from memorist.ports import Clock, FileSystem, Model
+from memorist.rollouts.artifacts import format_timestamp
+from memorist.rollouts.draft import (
+    ConsolidationReport,
+    DraftInput,
+    FolderDraft,
+    build_draft,
+    is_settled,
+    replace_handbook_files,
+)
+from memorist.rollouts.draft_review import (
+    RejectedDraft,
+    StageTwoPrompts,
+    StageTwoTask,
+    build_stage_two_instruction,
+    find_size_problem,
+    render_stage_two_material,
+    review_draft,
+    select_shown_groups,
+)
+from memorist.rollouts.eligibility import select_rollouts
+from memorist.rollouts.folder import (
+    FolderBaseline,
+    FolderSwap,
+    MemoryFolderTree,
+    begin_swap,
+    finish_swap,
+    forget_swap,
+    is_real_folder,
+    read_memory_folder,
+)
+from memorist.rollouts.folder_changes import HandbookFiles as Values
+from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
+from memorist.rollouts.memory_files import SUMMARY_FILE
+from memorist.settings import RolloutsSettings
+from memorist.store.files import hold_lock, read_if_exists, remove_leftovers
+from memorist.store.overlay import OverlayFiles
+from memorist.store.rollouts import RolloutExtract, StoredExtract
+
+CONSOLIDATION_LABEL = "consolidation"
+HEARTBEAT_SECONDS = 90.0
+"""Heartbeat interval (codex.md section 1.8)."""
+DEFAULT_FORK_LIMITS = ForkLimits(turns=4, requests=6, tokens=300_000, seconds=600.0, output=32_000)
+"""Limits of the fork: edits in one answer and two rounds to fix them. codex.md section 1.8 has no
+bound, and users have paid for that (part 7).
+"""
+
+
+class ConsolidationLease(Protocol):
+    """The lease on the one consolidation of a home, provided by the job store."""
+
+    def renew(self) -> bool:
+        """Renew the lease; False if another holds it now. Raises StoreError."""
+        ...
+
+
+class ConsolidationDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of a consolidation."""
+
+    folder: Path
+    state: Path
+    """Folder next to the memory folder: the accepted state, the change under way, the lock, and
+    what the user removed.
+    """
+    files: FileSystem
+    clock: Clock
+    model: Model | None = None
+    """None uses structure alone."""
+    limits: ForkLimits = DEFAULT_FORK_LIMITS
+    settings: RolloutsSettings = RolloutsSettings()
+    governor: Governor = UnlimitedGovernor()
+    record: Callable[[Receipt], object] = lambda _: None
+
+
+class ConsolidationResult(Struct, frozen=True, kw_only=True):
+    """The result of a run."""
+
+    outcome: Literal["changed", "unchanged", "empty", "lost"]
+    """`empty`: no session is left although the folder remembers some, which is believed only on
+    demand. `lost`: another holds the lease now, and nothing was written.
+    """
+    way: Literal["model", "structural", ""] = ""
+    why: str = ""
+    """Why structure was used although there is a model, or why nothing was done."""
+    report: ConsolidationReport = ConsolidationReport()
+    selected: tuple[RolloutExtract, ...] = ()
+    """What is in the folder now."""
+    paths: tuple[str, ...] = ()
+    """Changed files, sorted."""
+    remarks: tuple[str, ...] = ()
+    receipt: Receipt | None = None
+
+
+async def consolidate_folder(
+    dependencies: ConsolidationDependencies,
+    rows: Sequence[StoredExtract],
+    lease: ConsolidationLease,
+    *,
+    emptied: bool = False,
+) -> ConsolidationResult:
+    """Bring the folder up to date with these rows (all that may be used; the selection is made
+    here). `emptied` accepts an empty selection.
+
+    Raises WriteConflict if another writer changed the folder meanwhile: nothing was written, try
+    again later. Raises StoreError if the disk refuses, or the folder contains links.
+    """
+    return await _ConsolidationRun(dependencies, lease).run(rows, emptied=emptied)
+
+
+def finish_interrupted_change(dependencies: ConsolidationDependencies) -> bool:
+    """Finish a change that a kill interrupted; True if there was one. Raises StoreError."""
+    with hold_lock(dependencies.state / "lock"):
+        return _ConsolidationRun(dependencies, None).finish_interrupted_change()
+
+
+class _ConsolidationRun:
+    """One run."""
+
+    def __init__(self, means: ConsolidationDependencies, hold: ConsolidationLease | None) -> None:
+        self._means = means
+        self._hold = hold
+        self._files = means.files
+        self._folder = means.files.resolve(means.folder.parent) / means.folder.name
+        self._baseline = FolderBaseline(means.state / "baseline")
+        self._journal = means.state / "swap.json"
+        self._dropped = means.state / "dropped.json"
+        self._remarks: list[str] = []
+
+    async def run(self, rows: Sequence[StoredExtract], *, emptied: bool) -> ConsolidationResult:
+        settings, clock = self._means.settings, self._means.clock
+        with hold_lock(self._means.state / "lock"):
+            self.finish_interrupted_change()
+            tree = read_memory_folder(self._files, self._folder)
+            base = self._baseline.read_files()
+        self._remarks += [
+            *tree.skipped,
+            *([self._baseline.damaged] if self._baseline.damaged else []),
+        ]
+        clean = [row for row in rows if not (settings.pollutes and row.extracted.outside)]
+        chosen = select_rollouts(
+            clean, limit=settings.consolidated, unused_days=settings.unused_days, now=clock.now()
+        )
+        if (
+            not chosen
+            and not emptied
+            and any(path.startswith("rollout_summaries/") for path in base)
+        ):
+            return ConsolidationResult(outcome="empty", why=_EMPTY, remarks=tuple(self._remarks))
+        given = DraftInput(
+            rows=chosen,
+            present_files=tree.files,
+            accepted_files=base,
+            dropped=self._load_dropped(),
+            today=format_timestamp(int(clock.now()))[:10],
+            lean=settings.form == "lean",
+            lean_bytes=settings.lean_bytes,
+        )
+        selected = tuple(row.extracted for row in chosen)
+        if is_settled(given):
+            return ConsolidationResult(
+                outcome="unchanged", selected=selected, remarks=tuple(self._remarks)
+            )
+        draft = build_draft(given)
+        self._remarks += draft.remarks
+        if draft.files == tree.files:
+            return self._accept_unchanged(tree, base, draft, selected)
+        draft, way, why, receipt = await self._reword_draft(draft, given)
+        landed = False
+        try:
+            if not self._is_lease_held():
+                return ConsolidationResult(
+                    outcome="lost",
+                    why=_LOST,
+                    remarks=tuple(self._remarks),
+                    receipt=receipt and discarded_receipt(receipt, _LOST),
+                )
+            self._swap_folder(tree, draft)
+            landed = way == "model"
+        finally:
+            receipt = receipt if landed or receipt is None else discarded_receipt(receipt, why)
+            if receipt is not None and receipt.outcome is not ForkOutcome.BLOCKED:
+                self._means.record(receipt)
+        paths = tuple(sorted(compare_folders(tree.files, draft.files).paths))
+        return ConsolidationResult(
+            outcome="changed",
+            way=way,
+            why=why,
+            report=draft.report,
+            selected=selected,
+            paths=paths,
+            remarks=tuple(self._remarks),
+            receipt=receipt,
+        )
+
+    def finish_interrupted_change(self) -> bool:
+        """Finish an interrupted change and remove its leftovers, which may contain text that is to
+        be forgotten. Call under the lock.
+        """
+        is_real_folder(self._files, self._folder)
+        for place in (
+            self._means.state,
+            self._folder,
+            self._folder / "rollout_summaries",
+            *self._folder.glob("skills/*"),
+        ):
+            remove_leftovers(place)
+        accepted = finish_swap(self._files, self._folder, self._journal)
+        if accepted is None:
+            return False
+        self._baseline.accept(accepted, self._means.clock.now())
+        forget_swap(self._files, self._journal)
+        return True
+
+    def _load_dropped(self) -> frozenset[str]:
+        data = read_if_exists(self._files, self._dropped)
+        try:
+            return msgspec.json.decode(data, type=frozenset[str]) if data else frozenset()
+        except msgspec.DecodeError:
+            self._remarks.append(
+                "the list of what you took out by hand was damaged and is begun anew"
+            )
+            return frozenset()
+
+    def _accept_unchanged(
+        self,
+        tree: MemoryFolderTree,
+        base: Mapping[str, bytes],
+        draft: FolderDraft,
+        selected: tuple[RolloutExtract, ...],
+    ) -> ConsolidationResult:
+        """Accept the current state if it is not accepted yet; nothing is written to the folder."""
+        if tree.files != base and self._is_lease_held():
+            self._swap_folder(tree, draft)
+        return ConsolidationResult(
+            outcome="unchanged",
+            selected=selected,
+            report=draft.report,
+            remarks=tuple(self._remarks),
+        )
+
+    def _is_lease_held(self) -> bool:
+        return self._hold is None or self._hold.renew()
+
+    def _swap_folder(self, tree: MemoryFolderTree, draft: FolderDraft) -> None:
+        """Write the result into the folder and accept it."""
+        found = compare_folders(tree.files, draft.files)
+        before = {path: tree.files.get(path) for path in sorted(found.paths)}
+        after = {path: draft.files.get(path) for path in sorted(found.paths)}
+        with hold_lock(self._means.state / "lock"):
+            if draft.dropped:
+                self._files.write(self._dropped, msgspec.json.encode(sorted(draft.dropped)))
+            begin_swap(
+                self._files,
+                self._folder,
+                self._journal,
+                FolderSwap(before=before, after=after, accepted=draft.files),
+            )
+            self.finish_interrupted_change()
+
+    async def _reword_draft(
+        self, draft: FolderDraft, given: DraftInput
+    ) -> tuple[FolderDraft, Literal["model", "structural"], str, Receipt | None]:
+        """Return the draft reworded by the model, or the draft itself and why."""
+        model = self._means.model
+        if model is None or given.lean or not draft.changed_titles:
+            return draft, "structural", "", None
+        try:
+            overlay, receipt = await self._run_fork(model, draft, given)
+        except _LeaseLostError:
+            return draft, "structural", _LOST, None
+        if receipt.outcome is ForkOutcome.BLOCKED:
+            return draft, "structural", f"no model was asked: {receipt.said}", receipt
+        if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
+            return draft, "structural", f"the model did not finish: {receipt.said}", receipt
+        made = {
+            path.relative_to(self._folder).as_posix(): pair
+            for path, pair in overlay.changes().items()
+        }
+        huge = next(
+            filter(None, (find_size_problem(path, *pair) for path, pair in made.items())), ""
+        )
+        verdict = (
+            RejectedDraft(huge)
+            if huge
+            else review_draft(draft.values, {path: after for path, (_, after) in made.items()})
+        )
+        if isinstance(verdict, RejectedDraft):
+            return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
+        self._remarks += (
+            [] if made else ["the model changed nothing of the draft that was made by structure"]
+        )
+        self._remarks += (
+            [f"the model also wrote {', '.join(verdict.ignored)}, which is ignored"]
+            if verdict.ignored
+            else []
+        )
+        self._remarks += (
+            [f"{verdict.restored} claims that the model had left out were put back"]
+            if verdict.restored
+            else []
+        )
+        self._remarks += (
+            [f"{verdict.unsupported} claims of the model without a session were taken out"]
+            if verdict.unsupported
+            else []
+        )
+        line = (
+            f"{CONSOLIDATED_PREFIX}{given.today} by {model.name}; each claim is of the "
+            f"sessions it names."
+        )
+        handbook = replace(verdict.files.handbook, made=line)
+        return (
+            replace_handbook_files(draft, Values(handbook, verdict.files.summary)),
+            "model",
+            "",
+            receipt,
+        )
+
+    async def _run_fork(
+        self, model: Model, draft: FolderDraft, given: DraftInput
+    ) -> tuple[OverlayFiles, Receipt]:
+        """Run the fork on the draft, in memory."""
+        drafted = OverlayFiles(self._files)
+        for path in (HANDBOOK_FILE, SUMMARY_FILE):
+            drafted.write(self._folder / path, draft.files[path])
+        overlay = OverlayFiles(drafted)
+        shown = select_shown_groups(draft.values.handbook, draft.changed_titles)
+        work = StageTwoTask(
+            folder=str(self._folder),
+            draft=draft.values,
+            changed_titles=shown,
+            difference=render_difference(given.accepted_files, draft.files),
+            rows=[
+                row.extracted for row in given.rows if row.extracted.thread in draft.fresh_threads
+            ],
+            first=HANDBOOK_FILE not in given.accepted_files,
+            today=given.today,
+        )
+        texts = StageTwoPrompts(
+            load_prompt("rollouts/consolidate"),
+            load_prompt("rollouts/consolidate_first"),
+            load_prompt("rollouts/consolidate_again"),
+        )
+        spec = ForkSpec(
+            label=CONSOLIDATION_LABEL,
+            why="what past sessions say has changed",
+            history_summary=render_stage_two_material(work),
+            instruction=build_stage_two_instruction(work, texts),
+            permission=FolderAccess(folder=self._folder, read_anywhere=False),
+            limits=self._means.limits,
+            known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
+        )
+        means = self._means
+        running = run_on_copy_with_budget(
+            spec,
+            model=model,
+            files=overlay,
+            clock=means.clock,
+            governor=means.governor,
+            record=means.record,
+        )
+        return overlay, await self._with_heartbeat(running)
+
+    async def _with_heartbeat(self, running: Coroutine[Any, Any, Receipt]) -> Receipt:
+        """Return the fork's receipt; raises _LeaseLostError, with the fork cancelled, if the lease
+        is lost.
+        """
+        fork = asyncio.create_task(running)
+        beating = asyncio.create_task(self._heartbeat())
+        try:
+            await asyncio.wait({fork, beating}, return_when=asyncio.FIRST_COMPLETED)
+            if not fork.done():
+                raise _LeaseLostError
+            return await fork
+        finally:
+            for task in (fork, beating):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait({task})
+
+    async def _heartbeat(self) -> None:
+        """Renew the lease until it is lost."""
+        while True:
+            await self._means.clock.sleep(HEARTBEAT_SECONDS)
+            try:
+                if not self._is_lease_held():
+                    return
+            except StoreError:
+                return
+
+
+class _LeaseLostError(Exception):
+    pass
+
+
+_LOST = "another process holds the consolidation now"
+_EMPTY = "no session is left, although the folder remembers some: nothing was deleted"

@@ -1,0 +1,232 @@
+"""What a session is shown of its memory at the start: applicable entries, whole, most useful first
+(RO-7, RO-8). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.interop.codex import SUMMARY_VERSION, parse_absolute_folders
+from memorist.context.pieces import ContextSection
+from memorist.core.markdown import render_template as fill
+from memorist.core.tokens import estimate_text_tokens
+from memorist.rollouts.claims import SessionLocation, applies_at
+from memorist.rollouts.memory_files import (
+    MemorySummary,
+    SummaryPart,
+    SummaryTopic,
+    UserNote,
+    fit_summary,
+    parse_memory_summary,
+    render_memory_summary,
+)
+from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.secrets import redact
+from memorist.settings import Family
+
+MEMORY_SUMMARY_TAG = "memory_summary"
+_MAX_ENTRY_SHARE = 4
+"""An entry larger than this part of the room is left out, so that it does not push out all others.
+"""
+
+
+class RolloutMemoryPrompts(Struct, frozen=True):
+    """The prompts around the summary."""
+
+    shown: str
+    """`rollouts/shown`."""
+    lookup: str
+    """`rollouts/lookup`: how to look further in the full form."""
+    lean: str
+    """`rollouts/lean`: the same in the lean form."""
+
+
+class RolloutMemoryView(Struct, frozen=True, kw_only=True):
+    """The text for a session, and what it holds."""
+
+    text: str
+    tokens: int
+    """Estimated tokens of the summary in it."""
+    entries: int
+    """Preferences, tips and topics in it."""
+    left_out: int
+    """Entries of this place left out for lack of space."""
+    elsewhere: int
+    """Entries that hold in other places."""
+    withheld: int
+    """Entries that read like orders planted for an agent."""
+
+    def to_section(self, family: Family, source: str) -> ContextSection:
+        """Build its context section: the rollout family's developer message, or the file-native
+        family's reminder.
+        """
+        return ContextSection(
+            tag="memory" if family == "rollout" else "system-reminder",
+            text=self.text,
+            source=source,
+        )
+
+
+class SummaryViewOptions(Struct, frozen=True, kw_only=True):
+    """For which session it is rendered, and how much."""
+
+    location: SessionLocation
+    folder: str
+    """Where the files are, as the session's tools reach them."""
+    tokens: int = 2_500
+    """`rollouts.summary_tokens`."""
+    lean: bool = False
+
+
+def render_summary_view(
+    summary: str, notes: Sequence[UserNote], view: SummaryViewOptions, texts: RolloutMemoryPrompts
+) -> RolloutMemoryView | None:
+    """Render what a session is shown; None if there is nothing for it.
+
+    `summary` is the text of `memory_summary.md`, empty if there is none. Notes that are not merged
+    yet come first.
+    """
+    whole = (
+        parse_memory_summary(summary)
+        if summary.partition("\n")[0].strip() == SUMMARY_VERSION
+        else MemorySummary()
+    )
+    held = _with_notes(_applicable_entries(whole, view.location), notes, view.location)
+    elsewhere = _count_shown(whole) - _count_shown(_applicable_entries(whole, view.location))
+    fit = _drop_planted_orders(held)
+    withheld = _count_shown(held) - _count_shown(fit) + (bool(held.profile) and not fit.profile)
+    small = _drop_long_entries(fit, view.tokens // _MAX_ENTRY_SHARE)
+    small = replace(small, left_out=_count_shown(fit) - _count_shown(small))
+    cut = fit_summary(small, view.tokens, _count_tokens)
+    if not (_count_shown(cut) or cut.profile):
+        return None
+    plain = _render_summary(cut)
+    values = {
+        "folder": view.folder,
+        "summary": plain,
+        "lookup": fill(
+            texts.lean if view.lean else texts.lookup, {"folder": view.folder}, strict=True
+        ).strip(),
+    }
+    return RolloutMemoryView(
+        text=fill(texts.shown, values, strict=True).strip(),
+        tokens=estimate_text_tokens(plain),
+        entries=_count_shown(cut),
+        left_out=cut.left_out,
+        elsewhere=elsewhere,
+        withheld=withheld,
+    )
+
+
+def _count_tokens(text: str) -> int:
+    return estimate_text_tokens(_strip_empty_headings(text))
+
+
+def _render_summary(summary: MemorySummary) -> str:
+    return _strip_empty_headings(render_memory_summary(summary))
+
+
+def _strip_empty_headings(text: str) -> str:
+    """Return the text without the version line, headings without content, and scaffold."""
+    lines = text.removeprefix(SUMMARY_VERSION).strip().split("\n\n")
+    kept = [
+        part
+        for at, part in enumerate(lines)
+        if not part.startswith("## ")
+        or (at + 1 < len(lines) and not lines[at + 1].startswith("## "))
+    ]
+    return redact(neutralize_markup("\n\n".join(kept), (MEMORY_SUMMARY_TAG,))).text
+
+
+def _count_shown(summary: MemorySummary) -> int:
+    return len(summary.topics) + sum(
+        len(part.entries) for part in (*summary.preferences, *summary.tips)
+    )
+
+
+def _applicable_entries(summary: MemorySummary, here: SessionLocation) -> MemorySummary:
+    """Return what applies at the location.
+
+    Sections unknown to the layout have no place, and are not shown.
+    """
+
+    def holding(place: str) -> bool:
+        return applies_at(place, parse_absolute_folders(place), here)
+
+    return replace(
+        summary,
+        preferences=tuple(part for part in summary.preferences if holding(part.place)),
+        tips=tuple(part for part in summary.tips if holding(part.place)),
+        topics=tuple(topic for topic in summary.topics if holding(topic.place)),
+        preamble="",
+        other=(),
+    )
+
+
+def _with_notes(
+    summary: MemorySummary, notes: Sequence[UserNote], here: SessionLocation
+) -> MemorySummary:
+    waiting = [
+        note
+        for note in notes
+        if not note.merged
+        and not note.orders
+        and applies_at(note.place, parse_absolute_folders(note.place), here)
+    ]
+    parts = [
+        SummaryPart(note.place, (f"{note.text} [noted {note.date}]" if note.date else note.text,))
+        for note in reversed(waiting)
+    ]
+    places: dict[str, tuple[str, ...]] = {}
+    for part in (*parts, *summary.preferences):
+        places[part.place] = (*places.get(part.place, ()), *part.entries)
+    return replace(
+        summary, preferences=tuple(SummaryPart(place, entries) for place, entries in places.items())
+    )
+
+
+def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
+    """Drop entries that read like orders planted for an agent: files can be changed past every gate
+    (SF-2).
+    """
+
+    def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
+        kept = (
+            SummaryPart(
+                part.place, tuple(entry for entry in part.entries if not _is_planted_order(entry))
+            )
+            for part in given
+        )
+        return tuple(part for part in kept if part.entries)
+
+    return replace(
+        summary,
+        profile="" if _is_planted_order(summary.profile) else summary.profile,
+        preferences=parts(summary.preferences),
+        tips=parts(summary.tips),
+        topics=tuple(topic for topic in summary.topics if not _is_planted_order(topic.text)),
+    )
+
+
+def _is_planted_order(text: str) -> bool:
+    return bool(find_injection_rules(text)) or grants_permission(text)
+
+
+def _drop_long_entries(summary: MemorySummary, limit: int) -> MemorySummary:
+    """Drop entries that are too long to be shown beside others."""
+
+    def short(text: str) -> bool:
+        return estimate_text_tokens(text) <= limit
+
+    def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
+        kept = (SummaryPart(part.place, tuple(filter(short, part.entries))) for part in given)
+        return tuple(part for part in kept if part.entries)
+
+    topics: tuple[SummaryTopic, ...] = tuple(topic for topic in summary.topics if short(topic.text))
+    return replace(
+        summary, preferences=parts(summary.preferences), tips=parts(summary.tips), topics=topics
+    )

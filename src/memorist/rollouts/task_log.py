@@ -1,0 +1,600 @@
+"""Build the task log of a recorded session in one pass and bounded memory: requests, actions,
+failures, fixes, preferences. Pure.
+
+`memorist.rollouts.structural` uses it.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from memorist.auto_memory.dates import make_dates_absolute
+from memorist.auto_memory.statements.filters import classify_statement
+from memorist.auto_memory.statements.parser import Statement, find_statements
+from memorist.auto_memory.write_gate import extract_user_text
+from memorist.core.apply_patch import FileEdit
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.text import shorten
+from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
+from memorist.rollouts.eligibility import is_polluting
+from memorist.rollouts.evidence import MAX_OPEN_CALLS, line_pointer, utc_day
+from memorist.rollouts.raw_memory import ClaimScope, MemoryBullet
+from memorist.session_memory.structural_work import CORRECTION_START
+from memorist.store.rollouts import Rollout
+from memorist.transcript.commands import CommandLog, WorkFailure
+from memorist.transcript.dialogue import INTERRUPTED
+from memorist.transcript.ledger import describe_tool_action
+from memorist.transcript.outcomes import CallOutcome, answer_ends, parse_call_outcome
+from memorist.transcript.shell import find_commit_message
+from memorist.transcript.tool_calls import (
+    AskUserAction,
+    ChangeAction,
+    CommandAction,
+    ProposePlanAction,
+    ToolAction,
+    parse_tool_action,
+)
+
+# Classify a user message by its effect on the current task: begins one, continues, accepts or
+# corrects it. Pure.
+
+
+class MessageAct(StrEnum):
+    """The effect of a message."""
+
+    COMMAND = "command"
+    """A bare slash command, or a shell line of the user's own: it asks nothing of the agent."""
+    ACCEPTS = "accepts"
+    """Thanks, praise, or permission to commit what was done."""
+    GOES_ON = "goes_on"
+    """A short word to go on, or a question or addition about the current task."""
+    CORRECTS = "corrects"
+    BEGINS = "begins"
+
+
+MAX_SHORT_WORDS = 8
+"""Words of the longest message that only accepts or continues."""
+MAX_READ_CHARACTERS = 2_000
+"""Characters of a message that are examined."""
+MAX_ASIDE_WORDS = 14
+"""Words of the longest question or addition that belongs to the current task."""
+
+_BARE_COMMAND = lazy_pattern(
+    r"/[\w:-]+|!.*|Read the output file to retrieve the result: \S+|Continue from where you "
+    r"left off\.",
+    re.DOTALL,
+)
+"""The last two are inserted by Claude Code in the user's name."""
+_GO_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice cool go ahead continue proceed do it on with this that
+        these those them all both the a an next step steps finish keep going resume let s again try run commit push merge pr main master origin changes
+        change branch         directly to done saved complete
+        ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送""",
+    )
+)
+_SHIPS = lazy_pattern(
+    r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE
+)
+_PRAISES = lazy_pattern(
+    r"(?:ok(?:ay)?,? |yes,? |yeah,? |ah,? |oh,? )?(?:thanks|thank you|thx|ty\b|perfect|great|"
+    r"awesome|nice|excellent|amazing|brilliant|lovely"
+    r"|(?:it|that|this|everything|all)(?: now)? works\b|works\b|looks (?:good|great|fine|right)"
+    r"|lgtm|love it|well done"
+    r"|good (?:job|work|catch)|谢谢|多谢|很好|完美|太好了|可以了|没问题了)",
+    re.IGNORECASE,
+)
+_DOUBTS = lazy_pattern(
+    r"\b(?:but|however|except|although|still|not|n['’]t|fails?|failing|broken|error|wrong)\b|但|"
+    r"不过|还是|没有|不行",
+    re.IGNORECASE,
+)
+_WRONG = lazy_pattern(
+    r"(?:oops|hmm+|huh|ugh|argh|sorry|umm?)?[,.! ]*(?:(?:it|this|that|which|still) (?:is |was |"
+    r"does |did |has )?(?:still )?(?:not|n['’]t|broken|wrong"
+    r"|fails?|failing)|(?:it|this|that) (?:doesn|didn|isn|wasn|hasn|won|can)['’]?t\b|not "
+    r"(?:what|right|working|quite|like)"
+    r"|you['’]?(?:ve| have) (?:just )?\w+ the wrong"
+    r"|i didn['’]?t (?:ask|tell|say|mean|want)|i (?:said|meant|told you|asked)\b|you (?:were "
+    r"not|weren['’]?t) (?:asked|supposed)|doesn['’]?t work"
+    r"|does not work|same (?:error|problem|issue)|oops|that['’]?s not)"
+    r"|(?:不对|错了|不是这样|还是不行|没用)",
+    re.IGNORECASE,
+)
+_WRONG_THEN = lazy_pattern(
+    r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE
+)
+"""Turns a sentence that only reports into a correction."""
+_JOINS = lazy_pattern(
+    r"(?:and|also|but|so|then|now|plus|additionally|in add\w+|something else|another thing|one "
+    r"more|anything else|while (?:we|you)['’]?re|next"
+    r"|once done|after that|what about|how about|ok|okay|yes|yeah|yep|yup|instead|actually|for "
+    r"(?:this|that)|the same|same for"
+    r"|this|that|these|those|it|they|why|what['’]?s"
+    r"|is (?:this|that|it|there)|are (?:these|those|there|they)|does (?:this|that|it)|do (?:we|"
+    r"these)|did|was|tell me why|not sure|what i mean"
+    r"|can (?:you|we) also|另外|还有|然后|接着|顺便|为什么)(?![\w-])",
+    re.IGNORECASE,
+)
+_REQUESTS = lazy_pattern(r"(?:can|could|would|will) you (?!also\b)|please ", re.IGNORECASE)
+"""A request in the form of a question."""
+_WORD = lazy_pattern(r"[\w'’]+|[\u4e00-\u9fff]")
+_URL = lazy_pattern(r"https?://\S+")
+
+
+def classify_message(text: str, *, first: bool) -> MessageAct:
+    """Classify a typed message; `first` if nothing was asked before it."""
+    plain = text[:MAX_READ_CHARACTERS].strip()
+    if _BARE_COMMAND.fullmatch(plain):
+        return MessageAct.COMMAND
+    words = _WORD.findall(_URL.sub("", plain).casefold())
+    if first or not words:
+        return MessageAct.BEGINS if words or plain else MessageAct.COMMAND
+    if _is_acceptance(plain, words):
+        return MessageAct.ACCEPTS
+    if len(words) <= MAX_SHORT_WORDS and set(words) <= _GO_WORDS:
+        return MessageAct.GOES_ON
+    if _is_correction(plain, words):
+        return MessageAct.CORRECTS
+    return MessageAct.GOES_ON if _is_aside(plain, words) else MessageAct.BEGINS
+
+
+def _is_acceptance(text: str, words: list[str]) -> bool:
+    if text.endswith("?") or _DOUBTS.search(text):
+        return False
+    return (len(words) <= MAX_SHORT_WORDS and _SHIPS.search(text) is not None) or (
+        len(words) <= 2 * MAX_SHORT_WORDS and _PRAISES.match(text) is not None
+    )
+
+
+def _is_correction(text: str, words: list[str]) -> bool:
+    if CORRECTION_START.match(text) or _WRONG.match(text):
+        return True
+    praised = len(words) <= MAX_ASIDE_WORDS and _PRAISES.match(text) and _DOUBTS.search(text)
+    return bool(praised) or (
+        len(words) <= 3 * MAX_ASIDE_WORDS and _WRONG_THEN.search(text) is not None
+    )
+
+
+def _is_aside(text: str, words: list[str]) -> bool:
+    """Tell whether it is a short question, or an addition that says so.
+
+    A message with a link of its own is a topic of its own.
+    """
+    if _URL.search(text) and len(words) > 2:
+        return False
+    asks = text.endswith("?") and not (_REQUESTS.match(text) and len(words) > MAX_SHORT_WORDS)
+    return (
+        (len(words) <= MAX_ASIDE_WORDS and asks)
+        or len(words) <= 3
+        or (len(words) <= 3 * MAX_ASIDE_WORDS and _JOINS.match(text) is not None)
+    )
+
+
+# The record of one task of a recorded session during its scan. Values only.
+
+
+MAX_TASK_REQUESTS = 24
+"""User messages held of a task."""
+MAX_ENDING_CHARACTERS = 480
+"""Characters held of the agent's last words."""
+
+CHECKS = frozenset({"test", "lint", "typecheck", "build"})
+SHIPPING = frozenset({"commit", "push", "merge"})
+
+
+class UserRequest(Struct, frozen=True):
+    """A user message that belongs to a task."""
+
+    text: str
+    line: int
+    date: str
+    act: MessageAct
+
+
+class CommandRuns(Struct):
+    """A command of a task: its runs, failures and last outcome."""
+
+    kind: str
+    runs: int = 0
+    failures: int = 0
+    order: int = 0
+    line: int = 0
+    last: CallOutcome | None = None
+
+
+class TaskRecord(Struct):
+    """What is known of one task. Orders count messages of the session."""
+
+    number: int
+    requests: list[UserRequest] = field(default_factory=list)
+    edited: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, CommandRuns] = field(default_factory=dict)
+    commits: list[tuple[str, int]] = field(default_factory=list)
+    """Output of a commit or push, and its line."""
+    checks: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
+    """The last outcome of each kind of check and of shipping: success, order, and command."""
+    edit_order: int = -1
+    accept_order: int = -1
+    complaint_order: int = -1
+    interrupted: bool = False
+    calls: int = 0
+    endings: list[tuple[str, int]] = field(default_factory=list)
+    """The agent's last words before the user spoke again, with their line: the most informative,
+    and the newest.
+    """
+    open_ending: bool = False
+    """The newest ending belongs to the reply under way."""
+    preferences: list[MemoryBullet] = field(default_factory=list)
+    decided: list[MemoryBullet] = field(default_factory=list)
+    corrected: list[MemoryBullet] = field(default_factory=list)
+    links: dict[str, int] = field(default_factory=dict)
+    """Addresses that the user gave, and the line."""
+    date: str = ""
+
+    @property
+    def weight(self) -> int:
+        """How informative it is."""
+        talk = len(self.preferences) + len(self.corrected) + len(self.decided)
+        return (
+            4 * len(self.edited)
+            + 4 * len(self.commits)
+            + min(20, self.calls)
+            + 10 * talk
+            + min(4, len(self.requests))
+        )
+
+
+# Where a session's lessons hold (RO-7): its repository or folder, and everywhere only if the
+# user's own words say so. Pure.
+
+
+_EVERYWHERE = re.compile(
+    r"\b(?:in|for|across|with) (?:all|every|any|each)(?: of)? (?:my |our )?(?:projects?|"
+    r"repos(?:itor(?:y|ies))?|repositor(?:y|ies)|sessions?|code ?bases?)"
+    r"|\bwherever (?:we|you|i) work|\bin general\b|所有(?:的)?(?:项目|仓库)",
+    re.IGNORECASE,
+)
+
+_WORKTREE = re.compile(r"[\\/]\.(?:claude[\\/]|codex[\\/])?worktrees[\\/].*")
+
+
+def applies_everywhere(words: str) -> bool:
+    """Tell whether the user's words are about the user, or about all projects."""
+    return classify_statement(words) == "user" or _EVERYWHERE.search(words) is not None
+
+
+def project_name(thread: Rollout) -> str:
+    """Return the project's name: the last part of its root, for a worktree that of its
+    repository.
+    """
+    return re.split(r"[\\/]", _WORKTREE.sub("", thread.repository or thread.cwd).rstrip("\\/"))[-1]
+
+
+def default_scope(thread: Rollout) -> ClaimScope:
+    """Return the repository scope, or the folder scope for a folder that belongs to none."""
+    return (
+        "directory"
+        if thread.cwd and thread.repository in ("", thread.cwd) and not thread.branch
+        else "repository"
+    )
+
+
+MAX_LOGGED_TASKS = 40
+"""Tasks held; at twice the number the least informative ones are dropped."""
+MAX_LOGGED_FILES = 60
+"""Changed files held per task."""
+MAX_LOGGED_COMMANDS = 60
+"""Distinct commands held per task."""
+MAX_REQUEST_CHARACTERS = 600
+"""Characters held of one user message."""
+
+MAX_JOINED_REQUESTS = 4
+"""Consecutive user messages that join one task while the agent only replied in text; a further one
+begins a task of its own.
+"""
+_UNDONE = re.compile(r"--(?:abort|quit|dry-run)\b")
+_NOT_RUN_ERRORS = ("Sibling tool call errored", "Cancelled: parallel tool call")
+"""What a client reports of calls that never ran because another one failed."""
+_LINK = re.compile(r"https?://[^\s<>\"'`)\]]+")
+_MARKDOWN = re.compile(r"^[#>*\-\s]+|[*`]{1,3}|^\|.*$", re.MULTILINE)
+
+
+class _OpenCall(Struct, frozen=True):
+    action: ToolAction
+    kind: str
+
+
+class TaskLogBuilder:
+    """Builds the tasks of a session, entry by entry."""
+
+    def __init__(self) -> None:
+        self.tasks: list[TaskRecord] = []
+        self.commands = CommandLog()
+        """Its turns are task numbers."""
+        self.saw_outside_content = False
+        """Content from the web or from an MCP server came in (RO-9)."""
+        self.user_spoke = False
+        """The agent said or did something."""
+        self.first_line = self.order = 0
+        self._open: dict[str, _OpenCall] = {}
+        self._count = 0
+
+    @property
+    def current_task(self) -> TaskRecord:
+        """The task under way; one without a request if the session begins without."""
+        return self.tasks[-1] if self.tasks else self._begin_task()
+
+    def add(self, entry: TranscriptEntry) -> None:
+        """Process the next entry."""
+        if not isinstance(entry, Message) or isinstance(entry, CompactionBoundary):
+            return
+        self.order += 1
+        self.saw_outside_content = self.saw_outside_content or is_polluting(entry)
+        if entry.text[:80].lstrip().startswith(INTERRUPTED):
+            self.current_task.interrupted = True
+            self._open.clear()
+        if entry.origin is Origin.USER:
+            self._on_user_message(entry)
+        for block in entry.blocks:
+            match block:
+                case ToolUse():
+                    self._on_tool_call(block)
+                case ToolResult():
+                    self._on_tool_result(block, entry)
+                case TextBlock(text=text, origin=None) if (
+                    entry.origin is Origin.MODEL and text.strip()
+                ):
+                    self._on_reply_text(text, entry.line)
+                case _:
+                    pass
+
+    def _begin_task(self) -> TaskRecord:
+        self._count += 1
+        self.tasks.append(TaskRecord(self._count))
+        if len(self.tasks) > 2 * MAX_LOGGED_TASKS:
+            self._drop_least_tasks()
+        return self.tasks[-1]
+
+    def _drop_least_tasks(self) -> None:
+        """Drop the least informative tasks; their user preferences move to the task after."""
+        newest = self.tasks[-MAX_LOGGED_TASKS // 2 :]
+        kept = {
+            id(each)
+            for each in sorted(self.tasks[: -MAX_LOGGED_TASKS // 2], key=lambda each: -each.weight)[
+                : MAX_LOGGED_TASKS // 2
+            ]
+        }
+        kept |= {id(each) for each in newest}
+        carried: list[MemoryBullet] = []
+        for task in self.tasks:
+            if id(task) not in kept:
+                carried += task.preferences
+            elif carried:
+                task.preferences, carried = [*carried, *task.preferences][-MAX_LOGGED_TASKS:], []
+        self.tasks = [task for task in self.tasks if id(task) in kept]
+
+    def _on_user_message(self, message: Message) -> None:
+        words = extract_user_text(message)
+        if not words:
+            return
+        act = classify_message(words, first=not any(task.requests for task in self.tasks))
+        if act is MessageAct.COMMAND:
+            return
+        wishes = [wish for wish in find_statements(message) if wish.act != "forget"]
+        if (
+            act is MessageAct.BEGINS
+            and self.tasks
+            and 2 * sum(len(wish.quote) for wish in wishes) > len(words)
+        ):
+            act = MessageAct.GOES_ON  # a rule for later is no task
+        # Where nothing was done since the last request, this one is about the same.
+        worked = bool(self.tasks) and (
+            self.current_task.calls > 0 or len(self.current_task.requests) >= MAX_JOINED_REQUESTS
+        )
+        task = (
+            self._begin_task()
+            if act is MessageAct.BEGINS and (worked or not self.tasks)
+            else self.current_task
+        )
+        self._add_request(
+            task,
+            UserRequest(
+                shorten(words, MAX_REQUEST_CHARACTERS),
+                message.line,
+                utc_day(message.timestamp),
+                act,
+            ),
+        )
+        task.preferences += [_build_preference(wish, message) for wish in wishes]
+        if act is MessageAct.CORRECTS and not wishes:
+            task.corrected.append(
+                _build_bullet(f"The user put it right: “{shorten(words, 280)}”", message)
+            )
+        for link in _LINK.findall(words[:20_000])[:8]:
+            task.links.setdefault(link[:300].rstrip(".,;:"), message.line)
+
+    def _add_request(self, task: TaskRecord, asked: UserRequest) -> None:
+        """Record a user message and its effect on the task."""
+        task.open_ending = False
+        task.date = task.date or asked.date
+        if (
+            task.requests
+            and asked.text.startswith(task.requests[-1].text.removesuffix(" …")[:60])
+            and len(task.requests[-1].text) > 20
+        ):
+            task.requests[-1] = asked  # the same words again, perhaps with more of them
+        elif len(task.requests) < MAX_TASK_REQUESTS:
+            task.requests.append(asked)
+        if asked.act is MessageAct.ACCEPTS:
+            task.accept_order = self.order
+        elif asked.act is MessageAct.CORRECTS:
+            task.complaint_order = self.order
+
+    def _on_reply_text(self, text: str, line: int) -> None:
+        self.user_spoke = True
+        task = self.current_task
+        plain = shorten(_MARKDOWN.sub("", text[: 4 * MAX_ENDING_CHARACTERS]), MAX_ENDING_CHARACTERS)
+        if task.open_ending:
+            task.endings.pop()
+        if len(task.endings) > 1:
+            task.endings = [
+                max(
+                    task.endings, key=lambda ending: min(len(ending[0]), MAX_ENDING_CHARACTERS // 2)
+                )
+            ]
+        task.endings.append((plain, line))
+        task.open_ending = True
+
+    def _on_tool_call(self, call: ToolUse) -> None:
+        self.user_spoke = True
+        task = self.current_task
+        task.calls += 1
+        if task.open_ending:
+            task.endings.pop()  # it was said on the way
+            task.open_ending = False
+        action = parse_tool_action(call)
+        kind = (
+            action.kind
+            if isinstance(action, CommandAction)
+            else "ask"
+            if isinstance(action, AskUserAction | ProposePlanAction)
+            else "file"
+        )
+        self._open[call.id] = _OpenCall(action, kind)
+        if len(self._open) > MAX_OPEN_CALLS:
+            del self._open[next(iter(self._open))]
+
+    def _on_tool_result(self, result: ToolResult, message: Message) -> None:
+        call = self._open.pop(result.tool_use_id, None)
+        if call is None:
+            return
+        outcome = parse_call_outcome(result, call.kind, answer_ends(result))
+        if outcome.user_text and (outcome.rejected or call.kind == "ask"):
+            self._on_user_answer(call.action, outcome, message)
+        elif outcome.rejected:
+            self.current_task.interrupted = True
+        elif isinstance(call.action, CommandAction):
+            self._on_command(call.action, outcome, message.line)
+        elif isinstance(call.action, ChangeAction):
+            self._on_file_changes(call.action.changes, outcome)
+
+    def _on_user_answer(self, action: ToolAction, outcome: CallOutcome, message: Message) -> None:
+        """Record the user's answer to a question, or words that refused a call."""
+        if outcome.rejected:
+            self.current_task.complaint_order = self.order
+            self.current_task.corrected.append(
+                _build_bullet(
+                    f"The user refused {describe_tool_action(action)}: "
+                    f"“{shorten(outcome.user_text, 280)}”",
+                    message,
+                )
+            )
+        else:
+            answers = [
+                line
+                for line in outcome.user_text.split("\n")
+                if line.strip() and not _NON_DECISION.search(line)
+            ]
+            self.current_task.decided = [
+                *self.current_task.decided,
+                *(_build_bullet(f"The user answered {line}", message) for line in answers),
+            ][-MAX_TASK_REQUESTS:]
+
+    def _on_command(self, action: CommandAction, outcome: CallOutcome, line: int) -> None:
+        if action.changes:
+            self._on_file_changes(action.changes, outcome)
+            return
+        if outcome.ok is None:
+            return
+        task = self.current_task
+        if outcome.ok is False and outcome.line.startswith(_NOT_RUN_ERRORS):
+            return
+        self.commands.record_run(action.short, action.kind, outcome, task.number)
+        if action.kind == "look":
+            return
+        run = task.runs.get(action.short)
+        if run is None:
+            if len(task.runs) >= MAX_LOGGED_COMMANDS:
+                del task.runs[next(iter(task.runs))]
+            run = task.runs[action.short] = CommandRuns(action.kind)
+        run.runs += 1
+        run.failures += outcome.ok is False
+        run.order, run.line, run.last = self.order, line, outcome
+        if action.kind in CHECKS or (action.kind in SHIPPING and not _UNDONE.search(action.short)):
+            # A merge that meets conflicts has not failed: they are the work that follows.
+            if outcome.ok or action.kind != "merge":
+                task.checks[action.kind] = (outcome.ok, self.order, action.short)
+            words = outcome.line or (
+                find_commit_message(action.command).partition("\n")[0]
+                if action.kind == "commit"
+                else ""
+            )
+            if (
+                outcome.ok
+                and words
+                and action.kind in SHIPPING
+                and len(task.commits) < MAX_TASK_REQUESTS
+            ):
+                task.commits.append((words, line))
+
+    def _on_file_changes(self, changes: tuple[FileEdit, ...], outcome: CallOutcome) -> None:
+        for change in changes:
+            if outcome.ok is False:
+                self.commands.record_failure(
+                    WorkFailure(
+                        change.path,
+                        outcome.line,
+                        f"edit {change.path}",
+                        "edit",
+                        self.current_task.number,
+                    )
+                )
+                continue
+            self.commands.record_edit(change.path)
+            self.current_task.edit_order = self.order
+            if (
+                change.path in self.current_task.edited
+                or len(self.current_task.edited) < MAX_LOGGED_FILES
+            ):
+                self.current_task.edited[change.path] = (
+                    self.current_task.edited.get(change.path, 0) + 1
+                )
+
+
+_NON_DECISION = re.compile(
+    r"→ (?:next\b|done\b|you decide|skip|continue|move on|that['’]?s all|no(?:pe)?[.,!]?$|"
+    r".{0,300}\?$)|^“more questions",
+    re.IGNORECASE,
+)
+"""Answers that decide nothing: going on, leaving it to the agent, a question back."""
+
+
+def _build_preference(wish: Statement, message: Message) -> MemoryBullet:
+    """Build a preference from the user's statement, with absolute dates.
+
+    About the user, or about all projects, it holds everywhere (RO-7).
+    """
+    everywhere = applies_everywhere(wish.quote)
+    made = _build_bullet(make_dates_absolute(wish.text, message.timestamp), message)
+    return MemoryBullet(
+        text=made.text,
+        proof="said",
+        date=made.date,
+        evidence=made.evidence,
+        scope="global" if everywhere else None,
+    )
+
+
+def _build_bullet(text: str, message: Message) -> MemoryBullet:
+    return MemoryBullet(
+        text=text,
+        proof="said",
+        date=utc_day(message.timestamp),
+        evidence=line_pointer(message.line),
+    )

@@ -1,1 +1,0 @@
-"""One worker, and the jobs of one machine."""

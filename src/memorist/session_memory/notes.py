@@ -1,0 +1,480 @@
+"""Session memory at run time: the files, the fork, and the structural update when there is no model
+or it fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.markdown import find_placeholders, load_prompt, render_template
+from memorist.core.messages import Message, TextBlock
+from memorist.core.tokens import (
+    BYTES_PER_TOKEN,
+    estimate_text_tokens,
+    truncate_end,
+    truncate_middle,
+)
+from memorist.errors import SettingsError, StoreError, WriteConflict
+from memorist.events import Event, ForkFinished, NotesFailed, NotesUpdated, UpdateMethod
+from memorist.forks.fork import run_with_budget, shares_prefix
+from memorist.forks.queue import BackgroundQueue
+from memorist.forks.spec import (
+    ForkLimits,
+    ForkOutcome,
+    ForkSpec,
+    Governor,
+    ParentCall,
+    Receipt,
+    SingleFileEdit,
+    skipped_receipt,
+)
+from memorist.ports import Clock, FileSystem, Model
+from memorist.safety.secrets import redact
+from memorist.session_memory.structural import NotesBudget, render_structural_notes
+from memorist.session_memory.template import (
+    compose_with_structural,
+    count_section_tokens,
+    is_empty_notes,
+    repair_notes,
+    template_sections,
+    written_bodies,
+)
+from memorist.session_memory.trigger import ConversationTracker, NotesDue
+from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource
+from memorist.store.files import read_if_exists
+from memorist.store.layout import Layout, SessionLayout
+
+# The update prompt and its reminders (SM-6, SM-7). Pure.
+
+
+PRIORITY_SECTIONS = ("Current State", "Errors & Corrections")
+"""Sections that are to be shortened last (SM-7)."""
+
+
+class NotesPrompts(Struct, frozen=True, kw_only=True):
+    """The prompt texts of an update: ours, or the user's own in place of `prompt` and `template`
+    (SM-6).
+    """
+
+    template: str
+    prompt: str
+    section_reminder: str
+    total_reminder: str
+    is_user_prompt: bool = False
+
+
+def render_reminders(notes: str, texts: NotesPrompts, settings: SessionMemorySettings) -> str:
+    """Render what must be shortened: the whole file first, then each section over its limit,
+    largest first; empty when nothing must.
+    """
+    parts = []
+    total = estimate_text_tokens(notes)
+    if total > settings.total_tokens:
+        values = {"tokens": f"{total:,}", "limit": f"{settings.total_tokens:,}"}
+        parts.append(render_template(texts.total_reminder, values, strict=True).strip())
+    sizes = count_section_tokens(notes, texts.template)
+    over = [(title, size) for title, size in sizes.items() if size > settings.section_tokens]
+    for title, size in sorted(over, key=lambda pair: (pair[0] in PRIORITY_SECTIONS, -pair[1])):
+        values = {"title": title, "tokens": f"{size:,}", "limit": f"{settings.section_tokens:,}"}
+        parts.append(render_template(texts.section_reminder, values, strict=True).strip())
+    return "\n".join(parts)
+
+
+def render_update_prompt(
+    notes: str, path: str, texts: NotesPrompts, settings: SessionMemorySettings
+) -> str:
+    """Render the fork's instruction. In a user's own prompt unknown names stay as they are, and the
+    reminders are appended where it does not place them.
+    """
+    values = {
+        "currentNotes": notes.strip("\n"),
+        "notesPath": path,
+        "sectionTokens": f"{settings.section_tokens:,}",
+        "reminders": render_reminders(notes, texts, settings),
+    }
+    text = render_template(texts.prompt, values, strict=not texts.is_user_prompt).strip()
+    if values["reminders"] and "reminders" not in find_placeholders(texts.prompt):
+        text += "\n\n" + values["reminders"]
+    return text + "\n"
+
+
+# The brief that replaces the full history for a model other than the parent's (FK-7). Pure.
+
+
+BRIEF_TOKENS = 6_000
+"""Budget for the newest messages, in full; the structural notes cover what came before."""
+
+BRIEF_MESSAGE_TOKENS = 1_500
+"""Most tokens of one message in the brief."""
+
+
+def render_conversation_brief(
+    derived: Mapping[str, str], newest: list[tuple[str, str]], tokens: int = BRIEF_TOKENS
+) -> str:
+    """Render a brief of the conversation: what is derived from its structure, then its newest
+    messages as (speaker, text), oldest first.
+    """
+    parts = ["What is known of the conversation so far, taken from its transcript by a program:"]
+    parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
+    parts.append("The newest messages:")
+    room = tokens * BYTES_PER_TOKEN
+    chosen: list[str] = []
+    for speaker, text in reversed(newest):
+        piece = f"[{speaker}]\n{truncate_middle(text, BRIEF_MESSAGE_TOKENS)}"
+        room -= len(piece)
+        if room < 0 and chosen:
+            break
+        chosen.append(piece)
+    parts += reversed(chosen)
+    return truncate_end("\n\n".join(parts), tokens * 3)
+
+
+NOTES_LABEL = "session_memory"
+
+MAX_CONFLICTS = 3
+"""Attempts to merge notes that are being edited concurrently."""
+
+
+class NotesCursor(Struct, frozen=True, kw_only=True):
+    """How far the notes reach; stored beside them."""
+
+    message: str
+    """Id of the newest message after which no tool call was open (SM-10)."""
+    tokens: int
+    updates: int
+    at: float
+    way: UpdateMethod
+
+
+class NotesDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of session memory."""
+
+    clock: Clock
+    files: FileSystem
+    model: Model | None
+    settings: SessionMemorySettingsSource
+    limits: ForkLimits
+    governor: Governor
+    tell: Callable[[Event], None]
+    keep: Callable[[Receipt], int]
+    """Records a receipt and returns its number."""
+
+
+def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
+    """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError
+    for a user template without a header.
+    """
+    template, own_template = _read_user_text(files, layout.user_template), True
+    if template is None:
+        template, own_template = load_prompt("session_memory/template"), False
+    if own_template and not template_sections(template):
+        raise SettingsError(
+            f"your template {layout.user_template} has no section: a section begins with a "
+            f"line such as '# Current State'"
+        )
+    prompt = _read_user_text(files, layout.user_prompt)
+    return NotesPrompts(
+        template=template,
+        prompt=prompt or load_prompt("session_memory/update"),
+        section_reminder=load_prompt("session_memory/reminder_section"),
+        total_reminder=load_prompt("session_memory/reminder_total"),
+        is_user_prompt=prompt is not None,
+    )
+
+
+def _read_user_text(files: FileSystem, path: Path) -> str | None:
+    try:
+        return files.read(path).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"your own text {path} is not UTF-8; save it as UTF-8") from error
+
+
+class SessionMemory:
+    """The notes of one session."""
+
+    def __init__(
+        self,
+        layout: SessionLayout,
+        tracker: ConversationTracker,
+        prompts: NotesPrompts,
+        dependencies: NotesDependencies,
+    ) -> None:
+        self._layout = layout
+        self._tracker = tracker
+        self._prompts = prompts
+        self._dependencies = dependencies
+        self._updates = 0
+        self._last_structural = ""
+        """The notes as the last structural update wrote them; while the file is unchanged, its
+        written parts need not be parsed again.
+        """
+        self._written_bodies: dict[str, str] = {}
+        self.way: UpdateMethod | None = None
+        """How the notes were last updated; None when there are none yet."""
+        self._queue = BackgroundQueue(dependencies.clock, on_error=self._on_failed)
+
+    @property
+    def template(self) -> str:
+        """The template in use."""
+        return self._prompts.template
+
+    def read_notes(self) -> str | None:
+        """The notes on disk; None when there are none, or they say nothing beyond the template
+        (SM-12).
+        """
+        text = self._read_file()
+        return (
+            None
+            if text is None or is_empty_notes(text, self._prompts.template)
+            else _to_readable(text)
+        )
+
+    def _read_file(self) -> str | None:
+        found = read_if_exists(self._dependencies.files, self._layout.notes)
+        return None if found is None else found.decode("utf-8", "surrogateescape")
+
+    def read_cursor(self) -> NotesCursor | None:
+        """How far the notes reach; None when nothing usable is on disk."""
+        try:
+            found = msgspec.json.decode(
+                self._dependencies.files.read(self._layout.cursor), type=NotesCursor
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        self._updates = found.updates
+        self.way = found.way
+        return found
+
+    def schedule_update(self, due: NotesDue, parent: ParentCall | None) -> None:
+        """Update in the background: one run at a time, and of the waiting ones only the newest
+        (SM-8).
+        """
+        # Growth counts from the request for the update, not from its end: otherwise a slow model
+        # would be asked again at once.
+        self._tracker.on_notes_updated(due.tokens)
+        self._queue.submit(
+            lambda: self._update(due, parent, asked=False),
+            on_dropped=lambda outcome: self._on_dropped(due, outcome),
+        )
+
+    def _on_dropped(self, due: NotesDue, outcome: ForkOutcome) -> None:
+        """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
+        model = self._dependencies.model
+        if model is not None:
+            self._record_receipt(
+                skipped_receipt(
+                    NOTES_LABEL,
+                    due.why,
+                    model=model.name,
+                    now=self._dependencies.clock.now(),
+                    outcome=outcome,
+                )
+            )
+
+    def _on_failed(self, error: BaseException) -> None:
+        """A background update raised an error, for example because the disk refused. The host goes
+        on; the event says why there are no notes.
+        """
+        with contextlib.suppress(StoreError):  # the same disk may refuse the event
+            self._dependencies.tell(NotesFailed(str(error), ForkOutcome.FAILED.value))
+
+    async def wait_until_current(self) -> None:
+        """Wait for a running update, as a compaction does: at most 15 s, and not at all for one
+        that began over a minute ago (SM-9).
+        """
+        settings = self._dependencies.settings()
+        since = self._queue.running_since
+        if since is None or self._dependencies.clock.monotonic() - since > settings.stale_seconds:
+            return
+        await self._queue.wait(settings.wait_seconds)
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for all background updates, at most this long; those still running then are
+        cancelled.
+        """
+        await self._queue.drain(seconds)
+
+    async def update(self, due: NotesDue, parent: ParentCall | None) -> None:
+        """Update the notes now: by the model, or structurally where there is none or it failed."""
+        self._tracker.on_notes_updated(due.tokens)
+        await self._update(due, parent, asked=True)
+
+    async def _update(self, due: NotesDue, parent: ParentCall | None, *, asked: bool) -> None:
+        upto = self._tracker.last_complete_message
+        before = self._ensure_notes()
+        if self._dependencies.model is not None:
+            receipt = await self._run_fork(
+                self._dependencies.model,
+                self._fork_spec(self._dependencies.model, before, due, parent, asked=asked),
+            )
+            if receipt.outcome is not ForkOutcome.BLOCKED and self._accept_edit(
+                before, receipt, due, upto
+            ):
+                return
+            before = self._read_file() or before
+        self._update_structurally(before, due, upto)
+
+    def _ensure_notes(self) -> str:
+        """The notes, created from the template if missing: exclusively, 0600 in a folder of 0700."""
+        self._dependencies.files.create(self._layout.notes, self._prompts.template.encode())
+        return self._read_file() or self._prompts.template
+
+    def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
+        derived = self._structural_sections()
+        for _ in range(MAX_CONFLICTS):
+            if before != self._last_structural:
+                self._written_bodies = written_bodies(before, self._prompts.template)
+            text = _redact_notes(
+                compose_with_structural(self._prompts.template, self._written_bodies, derived)
+            )
+            try:
+                self._write(text, before)
+                break
+            except WriteConflict:
+                # The notes were edited concurrently, perhaps by the user; that edit is kept.
+                before = self._ensure_notes()
+        else:
+            raise WriteConflict(
+                f"{self._layout.notes} keeps changing; the notes are updated the next time"
+            )
+        self._last_structural = text
+        self._advance_cursor(due, upto, "structural", text)
+
+    def _structural_sections(self) -> dict[str, str]:
+        settings = self._dependencies.settings()
+        return render_structural_notes(
+            self._tracker.ledger,
+            NotesBudget(
+                total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens
+            ),
+        )
+
+    def _write(self, text: str, before: str) -> None:
+        # Not in a thread: one left behind by a close would keep writing for a released session.
+        if text != before:
+            self._dependencies.files.write(
+                self._layout.notes, _encode_notes(text), expect=_encode_notes(before)
+            )
+
+    def _fork_spec(
+        self, model: Model, before: str, due: NotesDue, parent: ParentCall | None, *, asked: bool
+    ) -> ForkSpec:
+        path = self._layout.notes
+        settings = self._dependencies.settings()
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        return ForkSpec(
+            label=NOTES_LABEL,
+            why=due.why,
+            requested_by_user=asked,
+            parent=parent if shares else None,
+            history_summary=None if shares else self._conversation_brief(),
+            instruction=render_update_prompt(
+                _to_readable(before), str(path), self._prompts, settings
+            ),
+            permission=SingleFileEdit(path),
+            limits=self._dependencies.limits,
+            known_files=(path,),
+            one_round=True,
+        )
+
+    async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
+        means = self._dependencies
+        return await run_with_budget(
+            spec,
+            model=model,
+            files=means.files,
+            clock=means.clock,
+            governor=means.governor,
+            record=self._record_receipt,
+        )
+
+    def _record_receipt(self, receipt: Receipt) -> None:
+        number = self._dependencies.keep(receipt)
+        self._dependencies.tell(
+            ForkFinished(
+                number, NOTES_LABEL, receipt.outcome.value, receipt.requests, receipt.cost_usd
+            )
+        )
+
+    def _conversation_brief(self) -> str:
+        newest = [
+            (message.role, _spoken_text(message)) for message in self._tracker.newest_messages
+        ]
+        return redact(
+            render_conversation_brief(
+                self._structural_sections(), [pair for pair in newest if pair[1]]
+            )
+        ).text
+
+    def _accept_edit(self, before: str, receipt: Receipt, due: NotesDue, upto: str) -> bool:
+        """Check the model's edit; True when it brought the notes up to date."""
+        after = self._read_file() or ""
+        checked = repair_notes(before, after, self._prompts.template)
+        text = _redact_notes(checked.text)
+        self._write(text, after)
+        if receipt.outcome is not ForkOutcome.CHANGED or checked.rolled_back or text == before:
+            why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
+            self._dependencies.tell(NotesFailed(why, receipt.outcome.value))
+            return False
+        self._advance_cursor(due, upto, "model", text, checked.repairs)
+        return True
+
+    def _advance_cursor(
+        self, due: NotesDue, upto: str, way: UpdateMethod, text: str, repairs: tuple[str, ...] = ()
+    ) -> None:
+        self._updates += 1
+        self.way = way
+        cursor = NotesCursor(
+            message=upto,
+            tokens=due.tokens,
+            updates=self._updates,
+            at=self._dependencies.clock.now(),
+            way=way,
+        )
+        self._dependencies.files.write(self._layout.cursor, msgspec.json.encode(cursor))
+        newest = self._tracker.newest_messages
+        line = newest[-1].line if newest else 0
+        self._dependencies.tell(
+            NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text_tokens(text), repairs)
+        )
+
+
+def _redact_notes(text: str) -> str:
+    """The notes with a mark in place of each secret (SF-1). Unchanged sections are cached and not
+    scanned again.
+    """
+    return "\n# ".join(_redact_section(section) for section in text.split("\n# "))
+
+
+@lru_cache(maxsize=64)
+def _redact_section(section: str) -> str:
+    return redact(section).text
+
+
+def _to_readable(text: str) -> str:
+    """The text with a question mark for each byte that was not UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _encode_notes(text: str) -> bytes:
+    """The file's original bytes, including those that were not UTF-8; a lone surrogate from a
+    transcript becomes a question mark.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
+def _spoken_text(message: Message) -> str:
+    parts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    parts += [f"(calls {use.name})" for use in message.tool_uses]
+    return "\n".join(parts)

@@ -1,1 +1,0 @@
-"""What stands in the folders that skills are looked for in."""

@@ -1,1 +1,0 @@
-"""The common base texts of merges."""

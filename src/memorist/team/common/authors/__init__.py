@@ -1,1 +1,0 @@
-"""Who changed what in a team."""

@@ -1,1 +1,0 @@
-"""A Git branch as a team's remote."""

@@ -1,1 +1,0 @@
-"""The shared memories of this machine."""

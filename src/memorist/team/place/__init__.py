@@ -1,1 +1,0 @@
-"""Which remote a project's team uses."""

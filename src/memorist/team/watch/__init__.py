@@ -1,1 +1,0 @@
-"""Synchronising during a session."""

@@ -1,0 +1,109 @@
+"""An assertion for any test: over these requests the prefix only grew (CX-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+
+from memorist.compaction.restore import RESTORED_PREFIX
+from memorist.context.prefix import PrefixChecker, PrefixDifferenceReason
+from memorist.core.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonObject,
+    Message,
+    Origin,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+)
+
+
+@contextmanager
+def only_grows(*, except_for: Collection[PrefixDifferenceReason] = ()) -> Iterator[PrefixChecker]:
+    """Yield a callable to call with the body of each request, in order; each must extend the
+    previous one.
+
+    `except_for` names accepted causes of a difference (`compaction`, say). Raises AssertionError
+    with every other difference at the end, unless the block itself failed.
+    """
+    prefix = PrefixChecker()
+    yield prefix
+    wrong = [difference for difference in prefix.differences if difference.why not in except_for]
+    if wrong:
+        raise AssertionError("the prefix did not only grow: " + "; ".join(map(str, wrong)))
+
+
+def check_prefix(
+    bodies: Iterable[JsonObject], *, except_for: Collection[PrefixDifferenceReason] = ()
+) -> None:
+    """The same for recorded requests:
+
+    `check_prefix(request.body for request in server.received)`.
+    """
+    with only_grows(except_for=except_for) as sent:
+        for body in bodies:
+            sent(body)
+
+
+# A conversation as one line per block, so that what the model would see can be read and compared
+# as text.
+
+
+LABEL_WORDS = 6
+"""Words of a text that its label shows."""
+
+
+def render_shape(messages: Iterable[Message]) -> str:
+    """One line for each block: role, kind, and a label such as `<SUMMARY>`, `<RESTORED …>`, `<USER
+    "first words">` or `Read call-1`.
+    """
+    return "".join(
+        f"{message.role:<10}{_line(block, message)}\n"
+        for message in messages
+        for block in message.blocks
+    )
+
+
+def _line(block: Block, message: Message) -> str:
+    match block:
+        case TextBlock(text=text, origin=origin):
+            line = f"text         {_label(origin or message.origin, text)}"
+        case ThinkingBlock(text=text):
+            line = f"thinking     <MODEL {_first_words(text)}>"
+        case RedactedThinkingBlock():
+            line = "thinking     <REDACTED>"
+        case ToolUse(id=name, name=tool):
+            line = f"tool_use     {tool} {name}"
+        case ToolResult(tool_use_id=name, content=content):
+            line = " ".join(
+                [
+                    f"tool_result  {name}",
+                    _first_words(block.text),
+                    *(_media(part) for part in content if not isinstance(part, TextBlock)),
+                ]
+            )
+        case ImageBlock() | DocumentBlock() | UnknownBlock():
+            line = _media(block)
+    return line
+
+
+def _media(block: Block) -> str:
+    return f"<{block.kind if isinstance(block, UnknownBlock) else type(block).__name__.lower()}>"
+
+
+def _label(origin: Origin, text: str) -> str:
+    if origin is Origin.SUMMARY:
+        return "<SUMMARY>"
+    if origin is Origin.INJECTED and text.startswith(RESTORED_PREFIX):
+        return f"<RESTORED {_first_words(text.removeprefix(RESTORED_PREFIX))}>"
+    return f"<{origin.value.upper()} {_first_words(text)}>"
+
+
+def _first_words(text: str) -> str:
+    words = text.split()
+    return f'"{" ".join(words[:LABEL_WORDS])}{" …" if len(words) > LABEL_WORDS else ""}"'

@@ -1,0 +1,333 @@
+"""What the real providers refuse: unpaired calls and results, cache marks, roles, window. Pure.
+
+The messages are ours; they hold the words by which clients recognise the providers' errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Usage
+from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.testing.prompt_cache import (
+    InputTokenCounts,
+    PromptCacheState,
+    account_request,
+    mark_lifetime,
+)
+from memorist.testing.steps import AnswerStep, Fail, HttpError, RawReply
+from memorist.testing.wire_formats import (
+    AnthropicWire,
+    ChatWire,
+    ReplyFacts,
+    ResponsesWire,
+    ScriptedWire,
+    estimate_output_tokens,
+)
+
+MAX_MARKS = 4
+"""Cache marks in one request (Anthropic's prompt caching guide)."""
+
+_CALL_TYPES = {
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+    "tool_search_call",
+    "shell_call",
+    "apply_patch_call",
+    "computer_call",
+}
+
+
+class RequestProblem(Struct, frozen=True, kw_only=True):
+    """Why a request is refused: HTTP status, message, and the provider's code where it has one."""
+
+    message: str
+    status: int = 400
+    code: str | None = None
+
+
+def find_problem(
+    wire_format: str, body: JsonObject, *, window: int, tokens: int
+) -> RequestProblem | None:
+    """Return the first problem of a request body in this format, with `tokens` input tokens; None
+    when it may be answered.
+    """
+    if not isinstance(body.get("model"), str):
+        return RequestProblem(message="model: field required")
+    match wire_format:
+        case "anthropic":
+            found = next(_anthropic_problems(body), None)
+        case "openai_responses":
+            found = next(_responses_problems(body), None)
+        case _:
+            found = next(_chat_problems(body), None)
+    if found is not None:
+        return RequestProblem(message=found)
+    return (
+        build_too_long_problem(wire_format, window=window, tokens=tokens)
+        if tokens > window
+        else None
+    )
+
+
+def build_too_long_problem(wire_format: str, *, window: int, tokens: int) -> RequestProblem:
+    """Build the refusal of a request that does not fit the window."""
+    if wire_format == "anthropic":
+        return RequestProblem(message=f"prompt is too long: {tokens} tokens > {window} maximum")
+    return RequestProblem(
+        message=f"This model's maximum context length is {window} tokens, and the request "
+        f"holds {tokens}.",
+        code="context_length_exceeded",
+    )
+
+
+def _object_entries(value: object) -> list[JsonObject]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _anthropic_problems(body: JsonObject) -> Iterator[str]:
+    if not isinstance(body.get("max_tokens"), int) or body["max_tokens"] < 1:
+        yield "max_tokens: a positive number is required"
+    messages = _object_entries(body.get("messages"))
+    if not messages:
+        yield "messages: at least one message is required"
+    elif messages[0].get("role") != "user":
+        yield "messages.0: the first message must have the role user"
+    for index, message in enumerate(messages):
+        if message.get("role") not in {"user", "assistant", "system"}:
+            yield f"messages.{index}: unexpected role {message.get('role')}"
+        if any(
+            block.get("type") == "text" and not block.get("text")
+            for block in _object_entries(message.get("content"))
+        ):
+            yield f"messages.{index}: text content blocks must be non-empty"
+        if not message.get("content") and index + 1 < len(messages):
+            yield f"messages.{index}: all messages must have non-empty content"
+    yield from _anthropic_pairing_problems(messages)
+    blocks = [*_object_entries(body.get("tools")), *_object_entries(body.get("system"))]
+    blocks += [block for message in messages for block in _object_entries(message.get("content"))]
+    marks = sum(mark_lifetime(block) is not None for block in blocks)
+    if marks > MAX_MARKS:
+        yield f"a maximum of {MAX_MARKS} blocks with cache_control may be provided, found {marks}"
+
+
+def _block_ids(message: JsonObject, kind: str, key: str) -> list[str]:
+    return [
+        str(block.get(key))
+        for block in _object_entries(message.get("content"))
+        if block.get("type") == kind
+    ]
+
+
+def _anthropic_pairing_problems(messages: list[JsonObject]) -> Iterator[str]:
+    merged = _merge_neighbours(messages)
+    seen: set[str] = set()
+    for index, message in enumerate(merged):
+        calls = _block_ids(message, "tool_use", "id")
+        if repeated := sorted(seen.intersection(calls)) or (
+            sorted(calls) if len(set(calls)) < len(calls) else []
+        ):
+            yield f"messages.{index}: `tool_use` ids must be unique: {', '.join(repeated)}"
+        seen.update(calls)
+        before = _block_ids(merged[index - 1], "tool_use", "id") if index else []
+        results = _block_ids(message, "tool_result", "tool_use_id")
+        if stray := [result for result in results if result not in before]:
+            yield (
+                f"messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: "
+                f"{', '.join(stray)}"
+            )
+        if missing := [call for call in before if call not in results]:
+            yield (
+                f"messages.{index}: `tool_use` ids were found without `tool_result` blocks "
+                f"immediately after: {', '.join(missing)}"
+            )
+        if len(set(results)) < len(results):
+            yield f"messages.{index}: each `tool_use` must have a single result"
+    if merged and (open_calls := _block_ids(merged[-1], "tool_use", "id")):
+        yield (
+            f"`tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"{', '.join(open_calls)}"
+        )
+
+
+def _merge_neighbours(messages: list[JsonObject]) -> list[JsonObject]:
+    """Merge neighbours of one role, as the provider does; system messages between them are ignored."""
+    merged: list[JsonObject] = []
+    for message in messages:
+        if message.get("role") == "system":
+            continue
+        if merged and merged[-1].get("role") == message.get("role"):
+            merged[-1] = merged[-1] | {
+                "content": _object_entries(merged[-1].get("content"))
+                + _object_entries(message.get("content"))
+            }
+        else:
+            merged.append(message)
+    return merged
+
+
+def _responses_problems(body: JsonObject) -> Iterator[str]:
+    history = body.get("input")
+    if not isinstance(history, str | list):
+        yield "input: a text or a list is required"
+    items = _object_entries(history)
+    calls = [str(item.get("call_id")) for item in items if item.get("type") in _CALL_TYPES]
+    continued = "previous_response_id" in body or "conversation" in body
+    open_calls: dict[str, None] = {}
+    for item in items:
+        kind = str(item.get("type", "message"))
+        number = str(item.get("call_id"))
+        if kind in _CALL_TYPES and not (
+            kind == "tool_search_call" and item.get("execution") == "server"
+        ):
+            open_calls[number] = None
+        elif (
+            kind.endswith("_output")
+            and f"{kind.removesuffix('_output')}" in _PAIRED_CALL_TYPES
+            and number not in calls
+            and not continued
+        ):
+            yield f"No tool call found for {kind.replace('_', ' ')} with call_id {number}."
+        elif kind.endswith("_output"):
+            open_calls.pop(number, None)
+    for number in open_calls:
+        yield f"No tool output found for function call {number}."
+
+
+_PAIRED_CALL_TYPES = {
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+    "computer_call",
+}
+
+
+def _chat_problems(body: JsonObject) -> Iterator[str]:
+    messages = _object_entries(body.get("messages"))
+    if not messages:
+        yield "messages: at least one message is required"
+    waiting: set[str] = set()
+    for index, message in enumerate(messages):
+        if message.get("role") == "tool":
+            number = str(message.get("tool_call_id"))
+            if number not in waiting:
+                yield (
+                    f"messages.[{index}]: messages with role 'tool' must be a response to a "
+                    f"preceding message with 'tool_calls'"
+                )
+            waiting.discard(number)
+            continue
+        yield from _unanswered_problems(waiting)
+        waiting = _call_ids(message.get("tool_calls"))
+    yield from _unanswered_problems(waiting)
+
+
+def _call_ids(calls: object) -> set[str]:
+    return {str(call.get("id")) for call in _object_entries(calls)}
+
+
+def _unanswered_problems(waiting: Iterable[str]) -> Iterator[str]:
+    if missing := sorted(waiting):
+        yield (
+            f"An assistant message with 'tool_calls' must be followed by tool messages for "
+            f"each 'tool_call_id': {', '.join(missing)}"
+        )
+
+
+# State of a scripted model between calls: their number, the cache, and the checks that a
+# provider makes.
+
+
+WIRES: dict[str, ScriptedWire] = {
+    "anthropic": AnthropicWire(),
+    "openai_responses": ResponsesWire(),
+    "openai_chat": ChatWire(),
+}
+"""The scripted model's side of each wire format."""
+
+
+class CountedRequest(NamedTuple):
+    """A counted request: its number from 1, its input tokens, and why it is refused, if it is."""
+
+    number: int
+    counts: InputTokenCounts
+    problem: RequestProblem | None
+
+
+class ScriptedCallLedger:
+    """Calls, cache and checks of one scripted model or server. Thread-safe."""
+
+    def __init__(self, *, window: int, strict: bool, cache_minimum: int) -> None:
+        self.window = window
+        self._strict = strict
+        self._minimum = cache_minimum
+        self._cache = PromptCacheState()
+        self._calls = 0
+        self._lock = Lock()
+
+    def count_request(self, wire_format: str, body: JsonObject) -> CountedRequest:
+        """Count a request and check it. A refused request leaves the cache unchanged."""
+        with self._lock:
+            self._calls += 1
+            after, counts = account_request(self._cache, wire_format, body, minimum=self._minimum)
+            problem = (
+                find_problem(wire_format, body, window=self.window, tokens=counts.total)
+                if self._strict
+                else None
+            )
+            if problem is None:
+                self._cache = after
+            return CountedRequest(self._calls, counts, problem)
+
+    def count_tokens(self, wire_format: str, body: JsonObject) -> int:
+        """Input tokens of a request, without counting it as a call."""
+        return account_request(PromptCacheState(), wire_format, body)[1].total
+
+    def forget_cache(self) -> None:
+        """Empty the cache, as when its lifetime has passed."""
+        with self._lock:
+            self._cache = PromptCacheState()
+
+
+def build_reply_facts(counted: CountedRequest, step: AnswerStep, body: JsonObject) -> ReplyFacts:
+    """Build the facts of a reply. A step's own usage takes precedence over the counted one."""
+    given = None if isinstance(step, RawReply) else step.usage
+    usage = (
+        Usage()
+        if isinstance(step, RawReply)
+        else given or counted.counts.usage(estimate_output_tokens(step))
+    )
+    long_write = 0 if given is not None else counted.counts.cache_write_long
+    return ReplyFacts(
+        number=counted.number,
+        model=str(body.get("model", "scripted")),
+        usage=usage,
+        cache_write_long=long_write,
+        request=body,
+    )
+
+
+def failure_status(failure: Fail, wire_format: str, window: int) -> HttpError | None:
+    """The HTTP response from which a client raises this error; None for a time-out, which is a
+    response that never comes.
+    """
+    error: ModelError = failure.error
+    match error:
+        case ContextTooLong():
+            problem = build_too_long_problem(wire_format, window=window, tokens=window + 1)
+            return HttpError(code=problem.status, message=problem.message, kind=problem.code)
+        case ModelTimeout():
+            return None
+        case ModelUnavailable():
+            return HttpError(code=529 if wire_format == "anthropic" else 503, message=str(error))
+        case ModelRefused():
+            return HttpError(code=400, message=str(error))
+        case _:
+            return HttpError(code=500, message=str(error))

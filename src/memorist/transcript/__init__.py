@@ -1,0 +1,1 @@
+"""What a recorded conversation proves."""

@@ -1,0 +1,185 @@
+"""What the user and the assistant said in a session: requests, statements, and the final words of
+each turn. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from msgspec import Struct, field
+
+from memorist.core.text import (
+    WeighedSentence,
+    keep_ends,
+    shorten,
+    split_sentences,
+    weigh_raw_sentence,
+    weigh_sentence,
+)
+from memorist.formats.host_markup import strip_host_markup
+from memorist.transcript.commands import CommandLog
+from memorist.transcript.note_lines import NoteLine
+from memorist.transcript.statements import (
+    BASE_WEIGHT,
+    FINAL,
+    INTENT,
+    SAID,
+    StatementCandidate,
+    StatementPool,
+    classify_sentence,
+)
+from memorist.transcript.turns import TurnLog
+
+REQUEST_LIMIT = 60
+"""User messages kept with their sentences; at twice the number the middle ones are dropped."""
+
+FIRST_REQUESTS = 5
+"""Messages at the start of the session that are always kept."""
+
+ANSWERING = "answering"
+INTERRUPTING = "after interrupting"
+
+PLAN_NOTICE = "If you need specific details from before"
+"""Prefix of what Claude Code appends to an approved plan, inside the user's message, and to a
+summary.
+"""
+
+INTERRUPTED = "[Request interrupted by user"
+"""Prefix of the note that clients of both families leave in the conversation."""
+
+REQUEST_START_LENGTH = 400
+"""Characters of a user message that are kept on one line beside its sentences."""
+
+_BARE_COMMAND = re.compile(r"/[\w:-]+")
+"""A slash command without arguments (`/clear`) requests nothing lasting."""
+
+_FEW_SPACES = 3
+_REQUEST_SENTENCES = 80
+_ANSWER_LENGTH = 320
+_REPEATS_WITHIN = 8
+_TAIL_LIMIT = 80
+_TURN_LABEL_LENGTH = 120
+_USER_NAME_FACTOR = 3.0
+
+
+class DialogueRequest(Struct):
+    """A message of the user, in sentences; `how` says how it came if not typed at the prompt."""
+
+    turn: int
+    how: str
+    text: str
+    """Its beginning, on one line."""
+    sentences: list[WeighedSentence]
+    times: int = 1
+    """How often this text occurred among the last messages."""
+    required_tokens: int = -1
+    """Tokens of the part that must be included; negative until computed."""
+    lines: list[NoteLine] = field(default_factory=list)
+    """Its rendered lines in the notes, cached for `lines_key`: its index among the messages, and
+    whether it must be included.
+    """
+    lines_key: tuple[int, bool] | None = None
+    correction: str | None = None
+    """The words by which it corrects something; None until computed."""
+
+
+class Dialogue:
+    """The dialogue of a session."""
+
+    __slots__ = ("_commands", "_interrupted", "_turns", "asks", "pool", "tail")
+
+    def __init__(self, turns: TurnLog, commands: CommandLog) -> None:
+        self._turns = turns
+        self._commands = commands
+        self._interrupted = False
+        self.pool = StatementPool()
+        self.asks: list[DialogueRequest] = []
+        self.tail: list[StatementCandidate] = []
+        """The assistant's statements since its last tool call: its final words once the turn has
+        ended.
+        """
+
+    def add_text(self, source: str, text: str) -> None:
+        """Add a text that is neither the user's nor addressed to the user: reasoning, a plan, a
+        commit message, a summary.
+        """
+        self.pool.add_text(source, self._turns.current_turn.number, text)
+
+    def on_interrupt(self) -> None:
+        """The user interrupted the assistant."""
+        self._interrupted = True
+        self._turns.current_turn.interrupted = True
+
+    def on_user_text(self, text: str) -> None:
+        """The user typed a text: a new turn begins."""
+        typed = strip_host_markup(text).strip()
+        if not typed:
+            return
+        self._end_turn()
+        how = INTERRUPTING if self._interrupted else ""
+        self._interrupted = False
+        self._turns.begin_turn(shorten(typed, _TURN_LABEL_LENGTH), how)
+        if not _BARE_COMMAND.fullmatch(typed):
+            self.add_request(typed, how)
+
+    def add_request(self, typed: str, how: str) -> None:
+        """Keep a text of the user; a repetition is only counted."""
+        start = shorten(typed, REQUEST_START_LENGTH)
+        same = next((ask for ask in self.asks[-_REPEATS_WITHIN:] if ask.text == start), None)
+        if same is not None:
+            same.times += 1
+            return
+        if how == ANSWERING:
+            found = [
+                weigh_sentence(shorten(line, _ANSWER_LENGTH), bullet=True)
+                for line in keep_ends(typed).split("\n")
+            ]
+        else:
+            found = [
+                weigh_raw_sentence(each)
+                for each in islice(split_sentences(typed, short=True), _REQUEST_SENTENCES)
+                if not each.text.startswith(PLAN_NOTICE)
+            ]
+        self.asks.append(DialogueRequest(self._turns.current_turn.number, how, start, found))
+        for each in found:
+            self.pool.count_names(each.names, _USER_NAME_FACTOR)
+        if len(self.asks) > 2 * REQUEST_LIMIT:
+            self.asks = self.asks[:FIRST_REQUESTS] + self.asks[FIRST_REQUESTS - REQUEST_LIMIT :]
+
+    def on_assistant_text(self, text: str) -> None:
+        """The assistant addressed the user."""
+        made = self.pool.add_text(SAID, self._turns.current_turn.number, text)
+        if not made:
+            self._commands.record_explanation(_brief_statement(text))
+            return
+        self.tail.extend(made)
+        del self.tail[:-_TAIL_LIMIT]
+        spoken = [each for each in made if not each.sentence.table]
+        self._commands.record_explanation(
+            next((each.sentence.text for each in spoken if each.source == SAID), "")
+        )
+        intents = [each for each in spoken if each.source == INTENT]
+        self._turns.begin_step(next(iter([*reversed(intents), *spoken]), None))
+
+    def on_tool_call(self) -> None:
+        """The assistant called a tool: what it said before did not end the turn."""
+        self.tail = []
+
+    def _end_turn(self) -> None:
+        for candidate in self.tail:
+            if candidate.source == SAID:
+                candidate.weight *= BASE_WEIGHT[FINAL] / BASE_WEIGHT[SAID]
+            if candidate.source in (SAID, INTENT):
+                candidate.source = FINAL
+        self.tail = []
+
+
+def _brief_statement(text: str) -> str:
+    """A text too short to be kept as a sentence of its own; empty where it is an announcement or a
+    word or two.
+    """
+    words = shorten(text, _ANSWER_LENGTH)
+    return (
+        words if words.count(" ") >= _FEW_SPACES and classify_sentence(SAID, words) == SAID else ""
+    )

@@ -1,0 +1,293 @@
+"""Derive the outcome of a call from its result: exit status, the most relevant line, and the user's
+words in a refusal. Pure.
+
+Only the start and the end of a long result are examined, so that the cost does not grow with its
+size.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import ToolResult
+
+HEAD_LIMIT = 2_000
+"""Characters at the start of a result that are examined."""
+
+TAIL_LIMIT = 2_000
+"""Characters at its end."""
+
+LINE_LIMIT = 180
+"""Longest quoted line, in characters."""
+
+OUTCOME_CACHE_SIZE = 512
+"""Size of the outcome cache: a summary asks for the results of the newest messages again. Two
+megabytes at most.
+"""
+
+_EXIT_CODE = lazy_pattern(
+    r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})"
+)
+_CODEX_HEAD = lazy_pattern(
+    r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|Process running|Original token "
+    r"count:|Total output lines:)"
+)
+_RUNNING = lazy_pattern(
+    r"Process running with session ID|running in (?:the )?background|Command running in background"
+)
+_REJECTED = lazy_pattern(
+    r"The user doesn't want to (?:proceed|take this action)|The tool use was rejected|User "
+    r"rejected|exec command rejected by user"
+    r"|\b[Tt]he user (?:has )?(?:refused|declined|rejected|denied|cancelled|canceled)\b"
+    r"|\b(?:refused|declined|rejected|denied|cancelled|canceled) by (?:the )?user\b"
+)
+_USER_SAID = lazy_pattern(r"the user said:\s*(.+)", re.DOTALL)
+_ANSWERED_QUESTION = lazy_pattern(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
+_CLARIFY = "The user wants to clarify these questions"
+_REMINDER = lazy_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_ANSI = lazy_pattern(r"\x1b\[[0-9;]*[A-Za-z]")
+_ERROR_WORD = lazy_pattern(
+    r"\b(?:error|fail(?:ed|ure|s)?|fatal|panic|exception|traceback|cannot|can't|could not|not "
+    r"found|no such|undefined|denied|invalid|unexpected"
+    r"|unrecognized|unknown|missing|unable|refused|conflict|aborted|imported and not used|"
+    r"timed out)\b|--- FAIL|✗|×|✖|\bE\s{3}",
+    re.IGNORECASE,
+)
+_STRONG_ERROR = lazy_pattern(
+    r"^(?:error|fatal|panic|\S*(?:Error|Exception))\b\s*:?|^E\s{3}|--- FAIL|: error|error TS\d|"
+    r"CONFLICT",
+    re.IGNORECASE,
+)
+_HARMLESS = lazy_pattern(
+    r"\b0 (?:errors?|fail(?:ed|ures?|s)?|issues|problems)\b|no (?:errors?|issues|problems)|✓|✔|"
+    r"\bpass(?:ed)?\b",
+    re.IGNORECASE,
+)
+_CHECK_COUNT = lazy_pattern(
+    r"^\s*(?:\d+ (?:pass|fail|passing|failing|skip|todo)(?: \(.*)?$|Ran \d+ tests?\b.*|"
+    r"Tests?:?\s+\d+ (?:passed|failed|skipped).*"
+    r"|Test Files\s+\d+.*|test result: .*|No issues found.*|Success: no issues.*|All checks "
+    r"passed!?"
+    r"|=+ .*\b(?:passed|failed|errors?)\b.* =+$|\d+ (?:passed|failed)\b.*|[#ℹ] (?:pass|fail) "
+    r"\d+|OK \(\d+ tests?.*|FAILED \(.*"
+    r"|\d+ issues?(?:[.:]|$).*|✖ \d+ problems?.*|Found \d+ (?:errors?|warnings?).*|Checked \d+ "
+    r"files.*|\d+ files? (?:reformatted|left unchanged).*)"
+)
+_TRACEBACK = lazy_pattern(r"^\s*Traceback \(most recent call last\)")
+_RAISED_EXCEPTION = lazy_pattern(
+    r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b(?:: .+)?$"
+)
+_UNITTEST_FAILURE = lazy_pattern(r"^(?:FAIL|ERROR): \w+")
+_NAMED_FAILURE = lazy_pattern(
+    r"^E\s{3}|^\s*--- FAIL: |^FAIL(?:ED)?\s|error TS\d|^error\[E\d|^\(fail\)|^\s*[✗✖×●] |"
+    r"^\S+\.\w+:\d+:\d+: "
+)
+_GIT_LINES = 12
+_GO_RESULT = lazy_pattern(r"^(?:ok|FAIL)\s+\S+/\S+|^--- FAIL: \S+|^FAIL$")
+_GIT_RESULT = lazy_pattern(
+    r"^\[\S+(?: \([^)]*\))? [0-9a-f]{7,}\] .+|^\s*\d+ files? changed.*|^https?://\S+/pull/\d+.*"
+    r"|^ [*+!]? ?\S+\s+\S+ -> \S+|^Switched to .*|^Merge made by .*"
+)
+_COMPILER_ERROR = lazy_pattern(
+    r"^--- FAIL: |^FAIL\s|: error(?: TS\d+)?: |error TS\d+|^error(?:\[E\d+\])?: |"
+    r"^\S+\.\w+:\d+:\d+: (?!warning)\S"
+)
+_FAILED_COUNT = lazy_pattern(
+    r"\b[1-9]\d* (?:fail|failed|failing|errors?|issues?|problems?)\b|[#ℹ] fail [1-9]|test "
+    r"result: FAILED|FAILED \("
+)
+
+
+class CallOutcome(Struct, frozen=True):
+    """The outcome of a call. `ok` is None while it still runs."""
+
+    ok: bool | None
+    exit: int | None = None
+    line: str = ""
+    """The most informative line: an error, test counts, a commit."""
+    rejected: bool = False
+    user_text: str = ""
+    """The user's words in a refusal or an answer."""
+    hooks: tuple[str, ...] = ()
+    """Commands that the result echoes (`$ …`), such as those of a commit hook."""
+
+
+def answer_ends(result: ToolResult) -> tuple[str, str]:
+    """The start and the end of a result without reminders and color codes; the end is empty for a
+    short one.
+    """
+    text = result.text
+    if len(text) <= HEAD_LIMIT + TAIL_LIMIT:
+        return _clean_answer(text), ""
+    return _clean_answer(text[:HEAD_LIMIT]), _clean_answer(text[-TAIL_LIMIT:])
+
+
+def _clean_answer(text: str) -> str:
+    if "<system-reminder>" in text:
+        text = _REMINDER.sub("", text)
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if text.startswith('{"output":'):
+        text = text.replace("\\n", "\n")
+    return text
+
+
+def parse_call_outcome(result: ToolResult, kind: str, ends: tuple[str, str]) -> CallOutcome:
+    """The outcome of a call. `kind` is that of `shell.classify_command`, `file` for a file tool,
+    `ask` for questions and plans; `ends` is from `answer_ends`.
+    """
+    return _parse_outcome(*ends, kind, is_error=result.is_error)
+
+
+@lru_cache(OUTCOME_CACHE_SIZE)
+def _parse_outcome(head: str, tail: str, kind: str, *, is_error: bool) -> CallOutcome:
+    if is_error and _REJECTED.search(head[:400]):
+        return CallOutcome(ok=False, rejected=True, user_text=_refusal_words(head))
+    if kind == "ask":
+        return CallOutcome(ok=not is_error, user_text=parse_user_answers(head))
+    found = _EXIT_CODE.search(head[:300]) or (
+        _EXIT_CODE.search(tail[-300:]) if head.startswith('{"output"') else None
+    )
+    code = int(found[1]) if found else None
+    if code is None and not is_error and _RUNNING.search(head[:300]):
+        return CallOutcome(ok=None)
+    ok = not is_error and not code
+    if kind == "look" and code == 1 and not is_error and not _STRONG_ERROR.search(head[:600]):
+        ok = True  # no match, or a difference: an answer, not a failure
+    if kind in ("file", "look"):
+        return CallOutcome(ok=ok, exit=code, line="" if ok else find_error_line(head, tail))
+    return _parse_run_outcome(ok, code, kind, _answer_lines(head, tail))
+
+
+def _parse_run_outcome(ok: bool, code: int | None, kind: str, lines: list[str]) -> CallOutcome:
+    shipping = kind in ("commit", "push", "merge", "branch")
+    telling = [
+        line
+        for line in lines
+        if (_GIT_RESULT if shipping else _CHECK_COUNT).match(line)
+        or (not shipping and _GO_RESULT.match(line))
+    ]
+    bad = (
+        _find_failed_check(telling, lines) if kind in ("test", "lint", "typecheck", "build") else ""
+    )
+    hooks = (
+        tuple(line[2:LINE_LIMIT] for line in lines[:40] if line.startswith("$ "))[:4]
+        if kind == "commit"
+        else ()
+    )
+    if not ok or bad:
+        return CallOutcome(
+            ok=False, exit=code, line=_quote_line(_find_failure_line(bad, lines, kind)), hooks=hooks
+        )
+    if kind == "merge":
+        conflicts = [line for line in lines if line.startswith("CONFLICT")]
+        if conflicts:
+            return CallOutcome(ok=False, exit=code, line=_quote_line("; ".join(conflicts[:4])))
+    return CallOutcome(ok=True, exit=code, line=_quote_line(_join_counts(telling)), hooks=hooks)
+
+
+def _find_failure_line(bad: str, lines: list[str], kind: str) -> str:
+    """The line that explains a failure: for a check with counts, what it names as failed, and the
+    count; else the worst line.
+    """
+    if not bad:
+        return _find_worst_line(lines[-_GIT_LINES:] if kind == "commit" else lines)
+    named = next(
+        (line for line in lines if _NAMED_FAILURE.search(line) and not _CHECK_COUNT.match(line)), ""
+    ) or _find_first_failed_test(lines)
+    return f"{named}; {bad.strip(' =')}" if named and named != bad else bad.strip(" =")
+
+
+def _find_first_failed_test(lines: list[str]) -> str:
+    """The first failed test and its exception."""
+    test = next((line for line in lines if _UNITTEST_FAILURE.match(line)), "")
+    return "; ".join(
+        part
+        for part in (
+            test.partition(" (")[0],
+            next((line for line in lines if _RAISED_EXCEPTION.match(line)), ""),
+        )
+        if part
+    )
+
+
+def _find_failed_check(telling: list[str], lines: list[str]) -> str:
+    """The line that proves a check failed although its exit status does not (a pipe hides it); its
+    own counts take precedence.
+    """
+    counts = [line for line in telling if _CHECK_COUNT.match(line)]
+    if counts:
+        return next((line for line in counts if _FAILED_COUNT.search(line)), "")
+    return next((line for line in lines if _COMPILER_ERROR.search(line)), "")
+
+
+def _join_counts(lines: list[str]) -> str:
+    """The counts of a run, joined; passed packages contribute only when there is exactly one."""
+    packages = [line for line in lines if line.startswith("ok ")]
+    others = list(
+        dict.fromkeys(line.strip(" =") for line in lines if not line.startswith(("ok ", "?")))
+    )
+    if packages and not others:
+        return packages[-1] if len(packages) == 1 else ""
+    return "; ".join(others[:3])
+
+
+def _find_worst_line(lines: list[str]) -> str:
+    strong = (
+        next((line for line in reversed(lines) if _RAISED_EXCEPTION.match(line)), "")
+        if any(map(_TRACEBACK.match, lines))
+        else ""
+    )
+    strong = strong or next(
+        (line for line in lines if _STRONG_ERROR.search(line) and not _HARMLESS.search(line)), ""
+    )
+    weak = next(
+        (line for line in lines if _ERROR_WORD.search(line) and not _HARMLESS.search(line)), ""
+    )
+    return strong or weak
+
+
+def find_error_line(head: str, tail: str = "") -> str:
+    """The line that names the error; the last line where none does."""
+    lines = _answer_lines(head, tail)
+    return _quote_line(_find_worst_line(lines) or (lines[-1] if lines else ""))
+
+
+def _answer_lines(head: str, tail: str) -> list[str]:
+    lines = [line.rstrip() for line in f"{head}\n{tail}".split("\n") if line.strip()]
+    while lines and (_CODEX_HEAD.match(lines[0]) or lines[0].startswith(("Output:", "Exit code"))):
+        lines.pop(0)
+    return lines
+
+
+def _quote_line(line: str) -> str:
+    line = " ".join(line.replace("<tool_use_error>", "").replace("</tool_use_error>", "").split())
+    if len(line) <= LINE_LIMIT:
+        return line
+    cut = line.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT)
+    return line[: cut if cut > 0 else LINE_LIMIT] + " …"
+
+
+def _refusal_words(head: str) -> str:
+    said = _USER_SAID.search(head)
+    if not said:
+        return ""
+    words = said[1].strip()
+    if words.startswith(_CLARIFY):
+        words = words.partition("Questions asked:")[2]
+        return parse_user_answers(words)
+    return words.partition("\n\nNote: The user's next message")[0].strip()
+
+
+def parse_user_answers(text: str) -> str:
+    """The user's answers in the result of a question tool, as `question → answer` lines; empty
+    where there are none.
+    """
+    pairs = _ANSWERED_QUESTION.findall(text)
+    return "\n".join(
+        f"“{_quote_line(question)}” → {answer.strip()}" for question, answer in pairs[:8]
+    )

@@ -1,0 +1,270 @@
+"""Command lines: their purpose, the files they print, and their short form. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import pairwise
+
+from memorist.core.lazy import lazy_pattern
+
+_SHELL_NOISE = lazy_pattern(
+    r"\s*(?:2>&1|>\s*/dev/null|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+|"
+    r"\s+-c\s*\d+)?|\|\|\s*true|\|\s*cat)(?=\s|;|$|\|)"
+)
+_SHELL_PREFIX = lazy_pattern(
+    r"\s*(?:cd\s+(?:\"[^\"]*\"|'[^']*'|\S+)\s*(?:&&|;)\s*|export\s+\w+=\S*\s*(?:&&|;)\s*|"
+    r"[A-Z_][A-Z0-9_]*=\S*\s+|(?:sudo|time)\s+)"
+)
+_HEREDOC = lazy_pattern(r"<<-?\s*['\"]?(\w+)['\"]?\n.*?\n\s*\1\b", re.DOTALL)
+_PATH_LIMIT = 300
+_PRINTERS = frozenset({"cat", "nl", "head", "tail", "less", "bat", "sed", "wc", "jq", "open"})
+_PATH_ARGUMENT = lazy_pattern(
+    r"(?:~|\.{1,2})?/?[\w@+.-]*[\w@+-](?:/[\w@+.-]+)*\.\w{1,8}|(?:~|"
+    r"\.{1,2})?/?(?:[\w@+.-]+/)+[\w@+.-]+"
+)
+
+
+def _argument_pattern(words: str) -> re.Pattern[str]:
+    """A pattern that matches these words as whole arguments of a command line."""
+    return lazy_pattern(rf"(?:^|[\s(]|(?<=[/.]))(?:{words})(?=[\s;)]|$)")
+
+
+_COMMAND_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("commit", lazy_pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)?commit\b")),
+    (
+        "push",
+        lazy_pattern(
+            r"\bgit\s+push\b|\bgh\s+pr\s+(?:create|merge|edit)\b|\bgh\s+release\s+create\b|"
+            r"\b(?:npm|yarn|pnpm|cargo)\s+publish\b"
+        ),
+    ),
+    (
+        "merge",
+        lazy_pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:merge|rebase|cherry-pick|revert|pull)\b(?!-)"),
+    ),
+    (
+        "test",
+        _argument_pattern(
+            "tests?(?!\\s+-[a-z]\\s)|pytest|jest|vitest|rspec|ctest|nextest|unittest|mocha|"
+            "playwright|test:[\\w:-]+|[\\w-]+:test"
+        ),
+    ),
+    (
+        "typecheck",
+        _argument_pattern("tsc|mypy|pyright|typecheck|type-check|vet|typecheck:[\\w:-]+"),
+    ),
+    (
+        "lint",
+        _argument_pattern(
+            "lint|eslint|ruff|biome|golangci-lint|clippy|flake8|shellcheck|actionlint|"
+            "pre-commit|check|lint:[\\w:-]+"
+        ),
+    ),
+    ("format", _argument_pattern("fmt|gofmt|prettier|black|format")),
+    (
+        "build",
+        _argument_pattern(
+            "build|make|compile|webpack|vite|cmake|msbuild|gradle|mvn|build:[\\w:-]+"
+        ),
+    ),
+    ("install", lazy_pattern(r"\b(?:install|npm\s+ci|bun\s+add|uv\s+sync|go\s+mod|pip)\b")),
+    (
+        "branch",
+        lazy_pattern(
+            r"\bgit\s+(?:-\S+\s+\S+\s+)?(?:reset|checkout|switch|stash|branch|tag|worktree|"
+            r"restore)\b(?!-)"
+        ),
+    ),
+)
+_KIND_ORDER = (*(kind for kind, _ in _COMMAND_KINDS), "run", "look")
+_CHECK_KINDS = frozenset({"test", "lint", "typecheck", "format", "build"})
+_FILE_COMMANDS = lazy_pattern(
+    r"(?:sudo\s+)?(?:rm|mkdir|cp|mv|touch|chmod|ln|tar|zip|unzip|rsync|scp|git|gh|kill|export)"
+    r"\b(?!\S)"
+)
+"""Commands whose arguments are names of files and branches, not commands to run."""
+
+_PART_PREFIX = lazy_pattern(r"^(?:[(!]|(?:if|then|else|do|while|time|sudo)\s|\s)+")
+_JOINT = lazy_pattern(r"&&|;|\|\||\n")
+_JOINTS = lazy_pattern(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|&&|;|\|\||\n")
+_RESTORE_COMMAND = lazy_pattern(r"git\s+(?:-\S+\s+\S+\s+)?(checkout|restore|reset)(?=\s|$)")
+_NOT_A_RESTORE = lazy_pattern(r"\s(?:--staged|-[bB]|--orphan|--detach|-t)(?=\s|$)")
+_RESTORE_LIMIT = 600
+_FILE_ARGUMENT = lazy_pattern(r"[\w@./+-]+\.[A-Za-z]\w{0,5}")
+_LOOK_COMMAND = lazy_pattern(
+    r"(?:sudo\s+|rtk\s+)?(?:ls|cat|sed\s+-n|nl|head|tail|rg|grep|find|fd|tree|pwd|wc|stat|file|"
+    r"which|jq|awk|echo|printf|env|date|sleep|sort|du|cut|command|type|man|diff|whoami|uname|"
+    r"ps|npm\s+(?:view|search|ls|info)|node\s+-[pe]|bun\s+-e|python3?\s+-c|curl"
+    r"|git\s+(?:-C\s+\S+\s+)?(?:--no-pager\s+)?(?:status|log|diff|show|branch(?:\s+(?:-\w+|"
+    r"--\S+))*\s*$|blame|ls-files|rev-parse|merge-base|grep|remote|fetch|config|ls-tree|"
+    r"rev-list|describe|stash\s+list|worktree\s+list|tag\s+(?:--list|-l|--points-at)|"
+    r"for-each-ref|shortlog|reflog|cat-file|show-ref)"
+    r"|gh\s+(?:(?:pr|run|issue|repo|release|auth|workflow)\s+(?:view|list|checks|diff|status|"
+    r"watch)|api|search))(?![\w-])"
+)
+
+
+def join_command(value: object) -> str:
+    """The command line of a tool's `command`: a string, or a list of arguments whose shell wrapper
+    is removed.
+    """
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        return ""
+    parts = [part for part in value[:200] if isinstance(part, str)]
+    if (
+        len(parts) >= 3
+        and parts[0].rsplit("/", 1)[-1] in {"bash", "sh", "zsh", "pwsh"}
+        and parts[1].startswith("-")
+    ):
+        return parts[-1]
+    return " ".join(parts)
+
+
+def shorten_command(command: str) -> str:
+    """The command without noise: leading `cd`, variables, redirections, `| tail`, bodies of
+    here-documents.
+    """
+    text = _HEREDOC.sub("", command[:4_000])
+    while lead := _SHELL_PREFIX.match(text):
+        if lead.end() == len(text):
+            break
+        text = text[lead.end() :]
+    text = _SHELL_NOISE.sub("", text)
+    first = next(
+        (
+            line
+            for line in text.split("\n")
+            if line.strip() and not line.lstrip().startswith(("#", "set -"))
+        ),
+        "",
+    )
+    short = " ".join(first.split())
+    if (
+        len(short) < 24
+        and short.endswith(("'", '"'))
+        and (short.count("'") % 2 or short.count('"') % 2)
+    ):
+        inside = text[text.find(first) + len(first) :].split("\n")
+        short = f"{short}{next((line.strip() for line in inside if line.strip()), '')} …"
+    return _insert_subject(short, command) if "commit" in short and "$(cat" in short else short
+
+
+def _insert_subject(short: str, command: str) -> str:
+    """A commit whose message is a here-document, with the first line of the message in its place."""
+    subject = find_commit_message(command).split("\n", 1)[0]
+    return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
+
+
+def build_command_key(short: str) -> str:
+    """A key that is equal for runs of the same command, given in its short form: its first words,
+    without options.
+    """
+    words = [word for word in short.split() if not word.startswith(("-", "|", ">", "<", "&"))]
+    return " ".join(words[:3])
+
+
+def classify_command(short: str) -> str:
+    """The purpose of a command in its short form.
+
+    One of `commit`, `push`, `merge`, `test`, `typecheck`, `lint`, `format`, `build`, `install`,
+    `branch`, `look` (it only reads) or `run`. Of several joined ones the first in this order
+    counts, and `look` only where all of them do.
+    """
+    kinds = {_classify_part(part) for part in split_command(short)}
+    return next((kind for kind in _KIND_ORDER if kind in kinds), "run")
+
+
+def split_command(command: str) -> list[str]:
+    """The commands joined by `&&`, `||`, `;` and line ends; separators inside quotes do not count."""
+    if not _JOINT.search(command):
+        return [command]
+    parts: list[str] = []
+    start = 0
+    for joint in _JOINTS.finditer(command):
+        if joint[0][0] not in "'\"":
+            parts.append(command[start : joint.start()].strip())
+            start = joint.end()
+    return [part for part in (*parts, command[start:].strip()) if part]
+
+
+def _classify_part(part: str) -> str:
+    part = _PART_PREFIX.sub("", part)
+    if _LOOK_COMMAND.match(part):
+        return "look"
+    moves = _FILE_COMMANDS.match(part)
+    return next(
+        (
+            kind
+            for kind, pattern in _COMMAND_KINDS
+            if not (moves and kind in _CHECK_KINDS) and pattern.search(part)
+        ),
+        "run",
+    )
+
+
+def find_restored_files(command: str) -> tuple[str, ...]:
+    """The files whose changes a command undoes (`git checkout FILE`, `git restore FILE`); `.` for
+    all of them.
+    """
+    found: list[str] = []
+    for part in split_command(command[:_RESTORE_LIMIT]):
+        match = _RESTORE_COMMAND.match(part := _PART_PREFIX.sub("", part))
+        if match is None or _NOT_A_RESTORE.search(part):
+            continue
+        if match[1] == "reset":
+            found += ["."] if "--hard" in part else []
+            continue
+        before, dashes, after = part[match.end() :].partition(" -- ")
+        words = [word for word in (after if dashes else before).split() if not word.startswith("-")]
+        found += [
+            word.strip("'\"")
+            for word in words
+            if dashes
+            or match[1] == "restore"
+            or word == "."
+            or _FILE_ARGUMENT.fullmatch(word.strip("'\""))
+        ]
+    return tuple(found)
+
+
+def find_printed_files(command: str) -> tuple[str, ...]:
+    """The files that a printing command (`cat`, `sed -n`, `nl` …) names, up to the first pipe of
+    each part.
+    """
+    found: list[str] = []
+    if not _LOOK_COMMAND.match(command.lstrip()[:40]) and "&&" not in command[:400]:
+        return ()
+    for part in re.split(r"&&|;|\n|\|\|", command[:1_500]):
+        head = part.split("|", 1)[0].split()
+        if not head or head[0] not in _PRINTERS or "-i" in head or ">" in part or "<<" in part:
+            continue
+        found.extend(
+            word.strip("'\"")
+            for word in head[1:]
+            if len(word) < _PATH_LIMIT and _PATH_ARGUMENT.fullmatch(word.strip("'\""))
+        )
+    return tuple(dict.fromkeys(found[:12]))
+
+
+def find_commit_message(command: str) -> str:
+    """The message of a `git commit -m` or the title and body of a `gh pr create`; empty when the
+    line contains none.
+    """
+    heredoc = re.search(r"<<-?\s*['\"]?(\w+)['\"]?\n(.*?)\n\s*\1\b", command, re.DOTALL)
+    titles = [match[2] for match in re.finditer(r"--title[= ](['\"])(.+?)\1", command)]
+    if heredoc:
+        return "\n\n".join([*titles, heredoc[2].strip()])
+    if "<<" in command:
+        return "\n\n".join(titles)
+    return "\n\n".join(titles or _message_arguments(command))
+
+
+def _message_arguments(command: str) -> list[str]:
+    try:
+        words = shlex.split(command[:6_000])
+    except ValueError:
+        return []
+    return [after for word, after in pairwise(words) if word in ("-m", "-am", "--message")]
