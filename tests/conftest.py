@@ -19,7 +19,7 @@ settings.register_profile("fuzz", deadline=None)
 settings.load_profile("same")
 
 LEDGER = tomllib.loads((Path(__file__).parent / "requirements.toml").read_text("utf-8"))
-KNOWN = {f"{area}-{number}" for area, row in LEDGER.items() for number in range(1, row["ids"] + 1)}
+KNOWN = {f"{area}-{number}" for area, row in LEDGER.items() for number in row["requirements"]}
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -36,7 +36,8 @@ def test_every_cited_requirement_exists() -> None:
 
 def test_every_requirement_of_a_finished_area_has_a_test() -> None:
     """An area that is called closed has no id without a test, nor has an id that is called
-    done."""
+    done.
+    """
     claimed = {
         f"{area}-{number}"
         for area, row in LEDGER.items()
