@@ -203,6 +203,19 @@ def test_what_killed_writers_left_is_moved_aside(home: Path) -> None:
     assert new.exists()
 
 
+@pytest.mark.covers("OP-1")
+def test_a_memory_with_a_hostile_header_is_named(home: Path, where: MemoryLayout) -> None:
+    """Endless nesting and aliases in a header are named with their file; nothing hangs or dies."""
+    (where.folder / "deep.md").write_text("---\nname: " + "[" * 40_000 + "\n---\nx\n", "utf-8")
+    (where.folder / "bomb.md").write_text("---\na: &a [x]\nb: [*a, *a]\n---\nx\n", "utf-8")
+
+    _, found = examine()
+
+    noted = "\n".join(of(found, "note"))
+    assert "deep.md: the header is no valid YAML: it is deeper than" in noted
+    assert "bomb.md: the header is no valid YAML: it has anchors or aliases" in noted
+
+
 @pytest.mark.covers("OP-1", "MD-2")
 def test_what_killed_writers_left_beside_a_magic_doc_is_moved_aside(
     home: Path, tmp_path: Path

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from itertools import pairwise
+
 import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.core.markdown import join_front_matter, split_front_matter, update_front_matter
+from memorist.auto_memory.index import find_planted_orders
+from memorist.auto_memory.topic import parse_topic
+from memorist.core.markdown import (
+    MAX_YAML_DEPTH,
+    MAX_YAML_VALUES,
+    join_front_matter,
+    parse_yaml,
+    split_front_matter,
+    update_front_matter,
+)
 
 LINE = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"),
@@ -77,16 +89,37 @@ def test_a_value_is_what_a_person_meant(line: str, value: str) -> None:
         "name: x\n  bad: [1, 2\n",
         "a: &a [x]\nb: [*a, *a, *a]\n",
         "x: " + "[" * 5_000 + "\n",
+        "x: " + "[" * 40_000 + "\n",
+        "x: " + "{" * 40_000 + "\n",
+        "- " * 30_000 + "\n",
+        "a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + "".join(f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefgh")),
+        "x: [" + "y," * 20_000 + "]\n",
         "a: &a\n  - *a\n",
         "!!python/object/apply:os.system ['true']\n",
         "\tname: x\n",
     ],
-    ids=["unclosed", "aliases", "deep", "cyclic", "object", "tab"],
+    ids=[
+        "unclosed",
+        "aliases",
+        "deep",
+        "deep lists",
+        "deep mappings",
+        "deep blocks",
+        "alias bomb",
+        "many values",
+        "cyclic",
+        "object",
+        "tab",
+    ],
 )
 def test_a_hostile_header_harms_nobody(header: str) -> None:
-    """Broken YAML, alias bombs, endless nesting and object tags are at most reported; the body is
-    there.
+    """Broken YAML, alias bombs, endless nesting and object tags are at most reported, the body is
+    there, and a topic of it is judged within a second.
     """
+    begun = time.process_time()
+    find_planted_orders(parse_topic("x.md", f"---\n{header}---\nbody\n".encode()))
+    assert time.process_time() - begun < 1
     document = split_front_matter(f"---\n{header}---\nbody\n")
 
     assert document.front is not None
@@ -135,3 +168,24 @@ def test_a_header_ends_where_it_ends_however_long_it_is(end: str) -> None:
         assert document.front.text_value("k") == "v" * (length - 8)
         assert document.closing == end.partition("body")[0]
         assert join_front_matter(document) == text
+
+
+@pytest.mark.covers("AM-2")
+def test_yaml_is_read_up_to_its_bounds() -> None:
+    """At a bound the value is there; one level or value beyond, an anchor and a second document are
+    refused with a reason.
+    """
+    depth = MAX_YAML_DEPTH
+    assert isinstance(parse_yaml("[" * depth + "]" * depth), list)
+    assert parse_yaml("[" + "x," * (MAX_YAML_VALUES - 1) + "]") == ["x"] * (MAX_YAML_VALUES - 1)
+    assert parse_yaml("") is None
+    for text, reason in (
+        ("[" * (depth + 1) + "]" * (depth + 1), "deeper"),
+        ("[" + "x," * MAX_YAML_VALUES + "]", "more than"),
+        ("a: &x y", "anchors"),
+        ("a: 1\n---\nb: 2\n", "more than one document"),
+        ("x" * 65_537, "longer"),
+        ("[a]: b", "not text"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            parse_yaml(text)

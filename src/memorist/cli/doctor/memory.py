@@ -10,6 +10,7 @@ from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.history import compute_blob_id
 from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
 from memorist.auto_memory.location import parse_directory_setting, read_project_record
+from memorist.auto_memory.topic import parse_topic
 from memorist.cli.doctor.check import (
     FIX_COMMAND,
     CheckResult,
@@ -80,9 +81,24 @@ def _check_folder(
         if not place.fix:
             return
         recorded = folder.history.list_files()
+    yield from _check_headers(where, folder)
     yield from _check_history(place, where, folder, recorded)
     yield from _check_index(place, where, folder)
     yield from _check_recall_index(place, where, folder)
+
+
+def _check_headers(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckResult]:
+    """Report headers that cannot be read: broken YAML, and what breaks the bounds of `parse_yaml`."""
+    for name, facts in folder.list_entries():
+        if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
+            continue
+        topic = parse_topic(name, (where.folder / name).read_bytes())
+        if topic.header_problem:
+            yield CheckResult(
+                "note",
+                f"{where.folder / name}: {topic.header_problem}",
+                "Mend the header by hand, or delete the file if you do not know it.",
+            )
 
 
 def _rescan(where: MemoryLayout, folder: MemoryFolder, done: str) -> str:
