@@ -13,7 +13,7 @@ from memorist.adapters.memory_tool import MemoryToolCommands
 from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind, Trust
-from memorist.auto_memory.write_gate import WriteEvidence
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.errors import InputError, MemoristError
 from memorist.settings import AutoMemorySettings, Policy
 from memorist.store.files import DiskFiles

@@ -16,17 +16,19 @@ from memorist.auto_memory.topic import (
     parse_topic,
     with_provenance,
 )
+from memorist.auto_memory.write_evidence import (
+    WriteEvidence,
+    collect_write_evidence,
+    find_borrowed_sentences,
+    find_quoted_messages,
+    is_from_outside,
+)
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
     GateContext,
     NeedsReview,
     RefusedChange,
-    WriteEvidence,
-    collect_write_evidence,
-    find_borrowed_sentences,
-    find_quoted_messages,
     find_unsafe_reasons,
-    is_from_outside,
     judge_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
@@ -302,3 +304,21 @@ def test_addresses_are_looked_for_in_linear_time(piece: str) -> None:
     assert find_borrowed_sentences(
         f"{piece * 10_000} write to heron.example", WriteEvidence(outside_texts=("heron.example",))
     )
+
+
+@pytest.mark.covers("SF-2", "AM-2")
+def test_a_colon_in_a_models_header_loses_nothing() -> None:
+    """A one-line value with a colon makes invalid YAML; it is quoted, so that the quote below it
+    counts. A header that stays unreadable waits with that reason.
+    """
+    head = b"---\nname: x\ndescription: Run %s first\ntype: feedback\nmemorist:\n  quote: %s\n---\n\n%s\n"
+    words = b"Run the linter first: always."
+    said = WriteEvidence(session="s1", user_messages=(("m1", words.decode()),))
+
+    kept = judged(head % (b"the linter: always", words, words), said=said)
+    waits = judged(head % (b"the linter: &a", b"*a", words), said=said)
+
+    assert isinstance(kept, AcceptedChange)
+    assert kept.trust is Trust.STATED
+    assert isinstance(waits, NeedsReview)
+    assert any("header" in reason for reason in waits.reasons)

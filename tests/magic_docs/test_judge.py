@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.write_gate import WriteEvidence
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.magic_docs.write_check import (
     SOURCE_PIECE_CHARACTERS,
     AcceptedUpdate,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.write_gate import WriteEvidence
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.markdown import load_prompt
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask
 from memorist.rollouts.stage_one_answer import (

@@ -29,13 +29,8 @@ from memorist.auto_memory.topic import (
     parse_topic,
     with_header,
 )
-from memorist.auto_memory.write_gate import (
-    RefusedChange,
-    WriteEvidence,
-    collect_write_evidence,
-    judge_change,
-    merge_reasons,
-)
+from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
+from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_reasons
 from memorist.core.markdown import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
 from memorist.engine.session import Session

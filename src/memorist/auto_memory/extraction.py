@@ -31,7 +31,7 @@ from memorist.auto_memory.index import is_index_file
 from memorist.auto_memory.memory import AutoMemory, WriteResult
 from memorist.auto_memory.statements.parser import Statement, find_statements
 from memorist.auto_memory.topic import Topic, format_utc_timestamp
-from memorist.auto_memory.write_gate import (
+from memorist.auto_memory.write_evidence import (
     collect_typed_evidence,
     collect_write_evidence,
     extract_user_text,

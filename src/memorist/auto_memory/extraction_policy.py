@@ -24,7 +24,7 @@ from memorist.auto_memory.topic import (
     encode_topic_text,
     make_file_name,
 )
-from memorist.auto_memory.write_gate import normalize_for_comparison, split_script_words
+from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.forks.tool_calls import (

@@ -43,13 +43,13 @@ from memorist.auto_memory.topic import (
     make_file_name,
     parse_topic,
 )
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     MODEL_ACTORS,
     AcceptedChange,
     GateContext,
     NeedsReview,
     RefusedChange,
-    WriteEvidence,
     find_unsafe_reasons,
     judge_change,
 )

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import (
     MarkdownDocument,
     join_front_matter,
@@ -199,6 +200,29 @@ class Topic(Struct, frozen=True, kw_only=True):
 def _text_value(given: dict[str, Any], key: str) -> str:
     value = given.get(key)
     return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+_COLON_LINE = lazy_pattern(r"(\s*)([A-Za-z_][\w.-]*): +(?![\"'|>\[{&*!%@`])(.*(?:: |:$| #).*?)\s*")
+
+
+def with_mended_header(topic: Topic) -> Topic:
+    """The topic with one-line header values quoted that hold a colon or a `#`, where that makes its
+    header readable; otherwise unchanged.
+
+    Models write `description: Refactors here: one request` and mean the whole line.
+    """
+    front = topic.document.front
+    if front is None or not front.problem:
+        return topic
+    lines = "".join(entry.raw for entry in front.entries).splitlines()
+    mended = []
+    for line in lines:
+        match = _COLON_LINE.fullmatch(line)
+        quoted = match and f"{match[1]}{match[2]}: '{match[3].replace(chr(39), chr(39) * 2)}'"
+        mended.append(quoted or line)
+    text = f"---\n{chr(10).join(mended)}\n---\n{topic.document.body}"
+    found = parse_topic(topic.path, encode_topic_text(text))
+    return topic if found.header_problem else found
 
 
 def _first_line(body: str) -> str:

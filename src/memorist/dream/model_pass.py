@@ -13,7 +13,7 @@ from msgspec import Struct
 from memorist.auto_memory.changes import MemoryChange, find_path_problem
 from memorist.auto_memory.index import INDEX_NAME, USER_TRUST
 from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
-from memorist.auto_memory.write_gate import normalize_for_comparison, split_script_words
+from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.dream.rules import DreamAct, InstructionSource
 from memorist.safety.sanitize import neutralize_markup

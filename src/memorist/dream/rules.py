@@ -31,7 +31,7 @@ from memorist.auto_memory.topic import (
     with_header,
 )
 from memorist.auto_memory.topic import encode_topic_text as encoded
-from memorist.auto_memory.write_gate import normalize_for_comparison, split_script_words
+from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
 
 # Find contradictions among memories, and with the instruction files, by rule; the user decides

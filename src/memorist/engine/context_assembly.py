@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.write_gate import extract_user_text
+from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.context.assembly import (
     ContextDependencies,
     ContextSnapshot,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.extraction import ExtractionDependencies, MemoryExtraction
 from memorist.auto_memory.memory import AutoMemory, WriteResult
-from memorist.auto_memory.write_gate import extract_user_text
+from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin
 from memorist.engine.request_view import RequestView
 from memorist.errors import StoreError

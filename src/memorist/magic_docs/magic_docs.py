@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.extraction import select_newest_texts
-from memorist.auto_memory.write_gate import collect_write_evidence
+from memorist.auto_memory.write_evidence import collect_write_evidence
 from memorist.compaction.compactor import SummaryDependencies
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message

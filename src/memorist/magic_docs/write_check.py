@@ -12,7 +12,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from memorist.auto_memory.write_gate import WriteEvidence, find_borrowed_sentences
+from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sentences
 from memorist.magic_docs.header import MagicDocHeader, find_header
 from memorist.safety.prompt_injection import (
     find_injection_rules,

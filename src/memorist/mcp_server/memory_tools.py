@@ -28,7 +28,7 @@ from memorist.auto_memory.topic import (
     with_header,
     with_provenance,
 )
-from memorist.auto_memory.write_gate import WriteEvidence
+from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.core.markdown import load_prompt, render_template
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import QuoteSource

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.location import locate_project_root
 from memorist.auto_memory.statements.parser import Statement, find_statements
-from memorist.auto_memory.write_gate import (
+from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     find_quoted_messages,
     normalize_for_comparison,

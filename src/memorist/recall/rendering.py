@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.index import MemoryHeader
 from memorist.auto_memory.topic import Topic, Trust
-from memorist.auto_memory.write_gate import normalize_for_comparison
+from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.markdown import render_template
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.unicode import strip_hidden_characters

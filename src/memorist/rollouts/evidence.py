@@ -18,8 +18,8 @@ from enum import IntEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory import write_gate as told
-from memorist.auto_memory.write_gate import extract_user_text
+from memorist.auto_memory import write_evidence as told
+from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import (
     RECALL_ID_PREFIX,
     ROLLOUT_MEMORY_ID_PREFIX,

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.write_gate import extract_user_text
+from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import Message
 from memorist.core.text import shorten
 from memorist.errors import UnreadableSession

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.write_gate import (
+from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
     find_quoted_messages,

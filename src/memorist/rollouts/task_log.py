@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from memorist.auto_memory.dates import make_dates_absolute
 from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.statements.parser import Statement, find_statements
-from memorist.auto_memory.write_gate import extract_user_text
+from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse

@@ -1,0 +1,288 @@
+"""Evidence for a memory: the words that the user typed, and what came from elsewhere (SF-2). Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.auto_memory.statements.filters import is_reported_speech
+from memorist.auto_memory.statements.prose import (
+    extract_prose_lines,
+    find_quotations,
+    find_sentence_ends,
+    mask_quotations,
+)
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.host_markup import strip_host_markup
+
+# The user's own words in a typed message, without quotations, pasted text and reported speech
+# (SF-2).
+
+
+LONG_QUOTATION_COLUMNS = 20
+"""Columns (two per Chinese character) above which a quotation is a sentence rather than a name or
+term.
+"""
+
+
+def extract_own_words(text: str) -> str:
+    """Extract the user's own words from a typed message.
+
+    Whatever follows "the page says" in a line counts as the page's words; pasted text is dropped.
+    """
+    text = text.strip()
+    if "\n" not in text:
+        return _own_words_of_line(text)
+    return "\n".join(filter(None, map(_own_words_of_line, extract_prose_lines(text))))
+
+
+def _own_words_of_line(line: str) -> str:
+    masked, start = mask_quotations(line), 0
+    for end in find_sentence_ends(masked):
+        if is_reported_speech(masked[start:end]):
+            break
+        start = end
+    kept, done = [], 0
+    for begin, end in find_quotations(line[:start]):
+        if (
+            sum(2 if letter > "\u2e80" else 1 for letter in line[begin:end])
+            > LONG_QUOTATION_COLUMNS
+        ):
+            kept.append(line[done:begin])
+            done = end
+    return " … ".join([*kept, line[done:start]]).strip()
+
+
+# Evidence for a memory: the user's own words, and what came from outside. Pure (SF-2).
+
+
+RUN_WORDS = 6
+"""Consecutive words that a text must share with a source to count as taken from it."""
+BORROWED_SHARE = 0.5
+"""Fraction of a text's word runs that must occur in a source for the text to come from there."""
+MIN_QUOTE_WORDS = 3
+"""Words of the shortest quote that proves anything; each Chinese character counts as a word."""
+
+MIN_SHARED_WORDS = 2
+"""Content words that a quote must share with the memory that rests on it."""
+MIN_SENTENCE_WORDS = 3
+"""Words of the shortest sentence whose origin can be determined."""
+
+_EVIDENCE_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the that this it about of to for i you we my our your is are be was as on in at "
+        "and or please me could would can will do does"
+        " what how why when with from by if not no so have has look 的 了 是 我 你 在 请 吗 这 那 和 一 不 "
+        "有 要 帮 看 下 个",
+    )
+)
+"""Words without content of their own."""
+_SENTENCE_END = lazy_pattern(r"[.!?;](?=\s|$)|[。！？；\n]")
+_ADDRESS = lazy_pattern(
+    r"(?<![\w-])(?<![\w-]\.)(?:https?://)?(?:[\w-]+\.)+[a-z]{2,}\b(?:/[\w./-]*)?|(?<![\w.+-])"
+    r"[\w.+-]+@[\w-]+\.\w+",
+    re.IGNORECASE,
+)
+"""Matched at the start of a run only; trying every letter of a run would be quadratic."""
+_FILE_NAME = lazy_pattern(
+    r"[\w-]+\.(?:md|py|js|ts|go|rs|toml|ya?ml|json|txt|sh|cfg|ini|sql|html|css|lock)", re.IGNORECASE
+)
+_OUTSIDE_ORIGINS = frozenset({Origin.TOOL, Origin.AGENT, Origin.NOTIFICATION})
+
+
+class WriteEvidence(Struct, frozen=True, kw_only=True):
+    """What was said in a session.
+
+    `user_messages` are pairs of message id and the user's own words; `outside_texts` are tool
+    results, other agents' messages, notifications, and what the user quoted.
+    """
+
+    session: str = ""
+    user_messages: tuple[tuple[str, str], ...] = ()
+    outside_texts: tuple[str, ...] = ()
+    proven_paths: tuple[str, ...] = ()
+    """Paths whose change follows by rule from the memories themselves (DR-5). Such a change adds
+    nothing new, so the memory's earlier evidence still holds.
+    """
+
+
+def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEvidence:
+    """Sort the messages' texts by who said them.
+
+    Text injected by a client or by memorist's own recall counts for neither side (AM-11).
+    """
+    user: list[tuple[str, str]] = []
+    outside: list[str] = []
+    for message in messages:
+        outside += [result.text for result in message.tool_results]
+        if message.origin in _OUTSIDE_ORIGINS:
+            outside.append(message.text)
+        elif message.origin is Origin.USER:
+            typed = extract_user_text(message)
+            own = extract_own_words(typed)
+            if own:
+                user.append((message.id, own))
+            if normalize_for_comparison(own) != normalize_for_comparison(typed):
+                outside.append(typed)
+    return WriteEvidence(session=session, user_messages=tuple(user), outside_texts=tuple(outside))
+
+
+def extract_user_text(message: Message) -> str:
+    """Return what the user typed in a message; empty for a message that is not the user's."""
+    if message.origin is not Origin.USER:
+        return ""
+    parts = [
+        strip_host_markup(block.text)
+        for block in message.blocks
+        if isinstance(block, TextBlock) and block.origin in (None, Origin.USER)
+    ]
+    return "\n".join(part.strip() for part in parts if part.strip())
+
+
+def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
+    """Collect the evidence for statements found by code in one message.
+
+    All typed text counts: the code that found them has already told quotations apart.
+    """
+    return WriteEvidence(session=session, user_messages=((message.id, extract_user_text(message)),))
+
+
+def normalize_for_comparison(text: str) -> str:
+    """Normalise text for comparison: NFKC, case folded, single spaces, no quotation marks."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(
+        "".join(" " if letter in "\"'`“”„‘’«»「」『』*_" else letter for letter in folded).split()
+    )
+
+
+def find_quoted_messages(
+    quote: str, evidence: WriteEvidence, *, min_words: int = MIN_QUOTE_WORDS
+) -> tuple[str, ...]:
+    """Return the ids of the user's messages that contain the quote; empty for too short a quote."""
+    wanted = normalize_for_comparison(quote)
+    if len(split_script_words(wanted)) < min_words:
+        return ()
+    return tuple(
+        id for id, text in evidence.user_messages if wanted in normalize_for_comparison(text)
+    )
+
+
+def split_script_words(text: str) -> list[str]:
+    """Split normalised text into words; each character of an unspaced script is a word."""
+    found: list[str] = []
+    word = ""
+    for letter in text:
+        alone = (
+            "\u3040" <= letter <= "\u9fff"
+            or "\uac00" <= letter <= "\ud7af"
+            or "\U00020000" <= letter <= "\U0003ffff"
+        )
+        if letter.isalnum() and not alone:
+            word += letter
+            continue
+        if word:
+            found.append(word)
+            word = ""
+        if alone:
+            found.append(letter)
+    return [*found, word] if word else found
+
+
+def split_word_runs(text: str) -> set[tuple[str, ...]]:
+    """Return every run of `RUN_WORDS` words; for a shorter text, the one run of all its words."""
+    found = split_script_words(normalize_for_comparison(text))
+    if len(found) <= RUN_WORDS:
+        return {tuple(found)} if found else set()
+    return {tuple(found[start : start + RUN_WORDS]) for start in range(len(found) - RUN_WORDS + 1)}
+
+
+def is_from_outside(text: str, evidence: WriteEvidence) -> bool:
+    """Whether at least `BORROWED_SHARE` of the word runs occur in outside texts and not in the
+    user's words.
+    """
+    mine = split_word_runs(text)
+    if not mine or not evidence.outside_texts:
+        return False
+    theirs: set[tuple[str, ...]] = set()
+    for _, typed in evidence.user_messages:
+        theirs |= _find_runs(mine, typed)
+    left = mine - theirs
+    found: set[tuple[str, ...]] = set()
+    for source in evidence.outside_texts:
+        found |= _find_runs(left - found, source)
+    return len(found) >= max(1.0, BORROWED_SHARE * len(mine))
+
+
+def _find_runs(wanted: set[tuple[str, ...]], source: str) -> set[tuple[str, ...]]:
+    if not wanted:
+        return set()
+    stream = (
+        _cached_padded_words(source) if len(source) <= _MAX_CACHED_CHARS else _padded_words(source)
+    )
+    return {run for run in wanted if f" {' '.join(run)} " in stream}
+
+
+def _padded_words(source: str) -> str:
+    """Join a source's words with spaces, including one at each end."""
+    return " " + " ".join(split_script_words(normalize_for_comparison(source))) + " "
+
+
+_MAX_CACHED_CHARS = 12_000
+"""Characters of the longest source whose words are cached. One evidence is queried for every entry
+of an answer, and normalising it takes the most time.
+"""
+_cached_padded_words = lru_cache(maxsize=1024)(_padded_words)
+
+
+def is_quote_relevant(quote: str, text: str) -> bool:
+    """Whether a quote is about what a memory says: a genuine quote supports nothing else.
+
+    Between an unspaced script and a spaced one words cannot be compared; the answer is then yes.
+    """
+    mine, theirs = _content_stems(quote), _content_stems(text)
+    if any(map(_is_unspaced_script, mine)) != any(map(_is_unspaced_script, theirs)):
+        return True
+    return len(mine & theirs) >= min(MIN_SHARED_WORDS, len(mine))
+
+
+def _content_stems(text: str) -> frozenset[str]:
+    return frozenset(
+        word[:5]
+        for word in split_script_words(normalize_for_comparison(text))
+        if word not in _EVIDENCE_STOP_WORDS
+    )
+
+
+def _is_unspaced_script(word: str) -> bool:
+    return "\u3040" <= word[0] <= "\uffff"
+
+
+def find_borrowed_sentences(text: str, evidence: WriteEvidence) -> tuple[str, ...]:
+    """Return the sentences of a text that come from outside.
+
+    A sentence counts when it is word for word from there, or contains an address (site, mail) that
+    occurs only there.
+    """
+    if not evidence.outside_texts:
+        return ()
+    typed = " ".join(text.casefold() for _, text in evidence.user_messages)
+    sources = " ".join(evidence.outside_texts).casefold()
+    found = []
+    for sentence in _SENTENCE_END.split(text):
+        if len(
+            split_script_words(normalize_for_comparison(sentence))
+        ) >= MIN_SENTENCE_WORDS and is_from_outside(sentence, evidence):
+            found.append(sentence)
+            continue
+        named = [
+            name for name in _ADDRESS.findall(sentence.casefold()) if not _FILE_NAME.fullmatch(name)
+        ]
+        if any(name in sources and name not in typed for name in named):
+            found.append(sentence)
+    return tuple(found)
