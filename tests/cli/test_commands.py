@@ -187,7 +187,6 @@ def test_a_folder_that_cannot_be_written_gets_one_clear_sentence(
 @pytest.mark.parametrize(
     "arguments",
     [
-        [],
         ["replay"],
         ["replay", "x", "--context-window", "many"],
         ["unknown"],

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import time
 from importlib import import_module
 from pathlib import Path
 
 import click
 
 from memorist.config import load_settings
+from memorist.hooks import protocol
 from memorist.hooks.client import run_hook as call
-from memorist.hooks.daemon import open_daemon_socket
+from memorist.hooks.daemon import find_daemon_process, open_daemon_socket
 
 HOME_OPTION = click.option(
     "--home",
@@ -61,3 +65,24 @@ def resolve_home(home: Path | None) -> Path:
     if home is not None:
         return home.expanduser().absolute()
     return Path(load_settings(os.environ).settings.home).expanduser().absolute()
+
+
+END_SECONDS = 5.0
+"""Longest wait for the process behind the hooks to end. Our choice."""
+
+
+def end_daemon(home: Path) -> bool:
+    """End the process behind the hooks of a home; whether there was one.
+
+    It finishes what was asked of it before it ends, and nothing is lost if it takes longer.
+    """
+    lock = home / protocol.FOLDER / protocol.LOCK
+    number = find_daemon_process(lock)
+    if not number.isdigit():
+        return False
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(int(number), signal.SIGTERM)
+    until = time.monotonic() + END_SECONDS
+    while find_daemon_process(lock) == number and time.monotonic() < until:
+        time.sleep(0.02)
+    return True

@@ -10,11 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 
-from memorist.cli.daemon import HOME_OPTION, resolve_home
+from memorist.cli.daemon import HOME_OPTION, end_daemon, resolve_home
 from memorist.config import load_settings
 from memorist.errors import InputError, SettingsError, UsageError
-from memorist.hooks.event import CLIENTS, Client
+from memorist.hooks.agents import (
+    AGENT_NAMES,
+    AGENTS,
+    AgentName,
+    SettingsScope,
+    find_settings_files,
+)
 from memorist.hooks.install import (
     INSTALLED_EVENTS,
     TOOL_EVENT,
@@ -22,9 +29,7 @@ from memorist.hooks.install import (
     LaunchCommand,
     SettingsChange,
     SettingsFile,
-    SettingsScope,
     build_hook_entries,
-    find_settings_files,
 )
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
@@ -44,7 +49,7 @@ EXTRA_HINT = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
 def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that both commands take."""
     for option in (
-        click.argument("client", type=click.Choice(CLIENTS)),
+        click.argument("client", metavar="AGENT", type=click.Choice(AGENT_NAMES)),
         click.option(
             "--user/--project",
             "user",
@@ -72,33 +77,31 @@ def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Also call memorist after each tool call; notes of long turns come earlier.",
 )
 def install_command(
-    client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None, each_tool: bool
+    client: AgentName,
+    user: bool,
+    dry_run: bool,
+    mcp: bool | None,
+    home: Path | None,
+    each_tool: bool,
 ) -> None:
-    """Put memorist into the settings of a coding agent.
+    """Put memorist into the settings of a coding agent: claude-code, codex, cursor, gemini-cli,
+    opencode or qwen-code.
 
     Shows the change. Your own settings stay as they are, and `memorist uninstall` takes it back.
+    `memorist setup` does it for all agents of this machine.
+
+    Example: memorist install claude-code --dry-run
     """
     where = resolve_home(home)
     there = find_spec("mcp") is not None
-    if mcp and not there:
+    if not there and (mcp or AGENTS[client].client is None):
         raise UsageError(EXTRA_HINT)
-    program = find_launch_command(where)
-    events = (*INSTALLED_EVENTS, TOOL_EVENT) if each_tool else INSTALLED_EVENTS
-    settings = load_settings(os.environ, home=where).settings
-    found = find_settings_files(
-        client,
-        _settings_scope(user=user),
-        program,
-        build_hook_entries(program, client, _hook_time_limits(settings, events), events),
-        mcp=there if mcp is None else mcp,
+    installer = HookInstaller(where, DiskFiles())
+    changes = plan_join(
+        installer, client, JoinRequest(where, there if mcp is None else mcp, user, each_tool)
     )
-    plugging = HookInstaller(where, DiskFiles())
-    _apply_changes(
-        [(target, plugging.plan_install(target)) for target in found],
-        plugging.install,
-        dry_run=dry_run,
-    )
-    shared = [target.path.name for target in found if target.path.name != PRIVATE_SETTINGS]
+    _apply_changes(changes, installer.install, dry_run=dry_run)
+    shared = [target.path.name for target, _ in changes if target.path.name != PRIVATE_SETTINGS]
     if shared and not user and not dry_run:
         click.echo(SHARED_HINT.format(" and ".join(shared)))
     if mcp is None and not there:
@@ -107,21 +110,57 @@ def install_command(
         click.echo(TRUST_HINT)
 
 
+class JoinRequest(Struct, frozen=True):
+    """How an agent is to be joined: for which home, with the MCP server or without, for the user or
+    the project in the working folder, and whether also after each tool call.
+    """
+
+    home: Path
+    mcp: bool
+    user: bool = True
+    each_tool: bool = False
+
+
+def plan_join(
+    installer: HookInstaller, name: AgentName, request: JoinRequest
+) -> list[tuple[SettingsFile, SettingsChange]]:
+    """Plan the changes of an agent's settings files. Raises InputError, StoreError."""
+    program = find_launch_command(request.home)
+    events = (*INSTALLED_EVENTS, TOOL_EVENT) if request.each_tool else INSTALLED_EVENTS
+    settings = load_settings(os.environ, home=request.home).settings
+    client = AGENTS[name].client
+    hooks = (
+        {}
+        if client is None
+        else build_hook_entries(program, client, _hook_time_limits(settings, events), events)
+    )
+    scope = build_settings_scope(user=request.user)
+    targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
+    return [(target, installer.plan_install(target)) for target in targets]
+
+
 @click.command("uninstall")
 @_common_options
 def uninstall_command(
-    client: Client, user: bool, dry_run: bool, mcp: bool | None, home: Path | None
+    client: AgentName, user: bool, dry_run: bool, mcp: bool | None, home: Path | None
 ) -> None:
     """Take memorist out of the settings of a coding agent.
 
     Where nobody changed a file since, it is as it was before, byte for byte; else only what
     memorist put there goes. A file that cannot be understood is left, and told of at the end.
-    Memories stay.
+    Memories stay. The process behind the hooks is ended; it starts again with the next hook of
+    another agent.
+
+    Example: memorist uninstall codex
     """
     where = _home_for_uninstall(home)
     plugging = HookInstaller(where, DiskFiles())
     found = find_settings_files(
-        client, _settings_scope(user=user), find_launch_command(where), {}, mcp=mcp is not False
+        client,
+        build_settings_scope(user=user),
+        find_launch_command(where),
+        {},
+        mcp=mcp is not False,
     )
     changes, refused = [], []
     for target in found:
@@ -130,6 +169,8 @@ def uninstall_command(
         except InputError as error:
             refused.append(str(error))
     _apply_changes(changes, plugging.uninstall, dry_run=dry_run)
+    if not dry_run:
+        end_daemon(where)
     if refused:
         raise InputError("\n".join(refused))
 
@@ -164,7 +205,8 @@ def _home_for_uninstall(home: Path | None) -> Path:
         return Path(os.environ.get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
 
 
-def _settings_scope(*, user: bool) -> SettingsScope:
+def build_settings_scope(*, user: bool) -> SettingsScope:
+    """The user's settings, or those of the project in the working folder."""
     return SettingsScope(
         home=Path.home(), environment=os.environ, project=None if user else Path.cwd()
     )

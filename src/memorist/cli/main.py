@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import ClassVar
 
@@ -25,6 +26,19 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All command names, sorted."""
         return sorted({*super().list_commands(ctx), *self.command_paths})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a mistyped name fails with the names that come close."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = get_close_matches(args[0], self.list_commands(ctx), n=3)
+            if not close:
+                raise
+            said = f"{error.message} Did you mean {', '.join(close)}?"
+            raise click.UsageError(said, error.ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name; None if there is none."""
@@ -61,6 +75,7 @@ class MemoristCommands(LazyGroup):
         "recall": "memorist.cli.memory.topics:recall_command",
         "replay": "memorist.cli.replay:replay_command",
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",
+        "setup": "memorist.cli.setup:setup_command",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",
@@ -69,14 +84,19 @@ class MemoristCommands(LazyGroup):
     }
 
 
-@click.group(cls=MemoristCommands, context_settings=CONTEXT_SETTINGS)
+@click.group(cls=MemoristCommands, context_settings=CONTEXT_SETTINGS, invoke_without_command=True)
 @click.version_option(__version__, prog_name="memorist")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def memorist_group(debug: bool) -> None:
     """A memory and context engine for LLM agents: notes of the running session, memories across
-    sessions, all in plain files.
+    sessions, all in plain files. Alone it says where things stand.
+
+    Begin with: memorist setup
     """
-    click.get_current_context().obj = debug
+    context = click.get_current_context()
+    context.obj = debug
+    if context.invoked_subcommand is None:
+        import_module("memorist.cli.project_overview").print_overview()
 
 
 def main() -> None:

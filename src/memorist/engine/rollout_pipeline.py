@@ -309,17 +309,30 @@ class RolloutPipeline(RolloutStore):
         )
 
     def plan_sync(
-        self, folders: Sequence[Path] = (), max_age_days: int | None = None
+        self,
+        folders: Sequence[Path] = (),
+        max_age_days: int | None = None,
+        *,
+        repository: str | None = None,
     ) -> RolloutSyncPlan:
-        """Find sessions and say which of them a sync would extract.
+        """Find sessions and say which of them a sync would extract; with `repository` only those of
+        this project, by its root, however young they are.
 
         Raises StoreError, and NothingToDo when there are none.
         """
         found = self.find_sessions(folders)
         rollouts = self._search_settings(folders, max_age_days)
+        if repository is not None:
+            rollouts = replace(
+                rollouts,
+                min_idle_hours=0,
+                scan=max(rollouts.scan, len(list_rollouts(self.state))),
+            )
         below = tuple(os.path.realpath(folder) for folder in folders)
         mine = [
-            each for each in list_rollouts(self.state) if not below or _is_below(each.path, below)
+            each
+            for each in list_rollouts(self.state)
+            if (not below or _is_below(each.path, below)) and repository in (None, each.repository)
         ]
         if not mine and not found.skipped:
             raise NothingToDo(
@@ -329,7 +342,9 @@ class RolloutPipeline(RolloutStore):
         means = replace(
             self.worker_dependencies(rollouts, lambda _: None),
             find_sessions=lambda: None,
-            only_threads=frozenset(each.id for each in mine) if folders else None,
+            only_threads=frozenset(each.id for each in mine)
+            if folders or repository is not None
+            else None,
         )
         return RolloutSyncPlan(
             found=found,

@@ -28,6 +28,7 @@ from memorist.errors import MemoristError, StoreError
 from memorist.hooks import protocol
 from memorist.hooks.client import HookUnanswered, enter_hooks_folder, record_hook_failure
 from memorist.hooks.event import (
+    CHECK_EVENT,
     Client,
     HookEvent,
     UnknownHookEvent,
@@ -220,6 +221,16 @@ def _acquire_lock(lock: int) -> bool:
             os.ftruncate(lock, 0)
             os.write(lock, f"{os.getpid()}\n".encode())
             return True
+
+
+def find_daemon_process(lock: Path) -> str:
+    """The process that holds the lock; empty if none does."""
+    with contextlib.suppress(OSError), lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return file.read(32).decode("ascii", "replace").strip() or "of unknown number"
+    return ""
 
 
 def is_daemon_listening() -> bool:
@@ -416,6 +427,8 @@ class HookDaemon:
             self._record_failure(question.event, question.client, event.why)
             return b""
         client = detect_client(question.client, event)
+        if event.hook_event_name == CHECK_EVENT:
+            return f"memorist {__version__} answers".encode()
         seconds = protocol.time_limit(event.hook_event_name, self._limits())
         work = asyncio.ensure_future(
             self._render_answer(self._sessions, client, event, question.project)

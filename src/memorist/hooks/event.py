@@ -18,6 +18,10 @@ Client = Literal["claude-code", "codex"]
 
 CLIENTS: tuple[Client, ...] = ("claude-code", "codex")
 
+CHECK_EVENT = "MemoristCheck"
+"""An event of memorist's own: the process behind the hooks answers with its version and opens no
+session, which proves the whole way from an agent's settings.
+"""
 KNOWN_EVENTS = (
     "SessionStart",
     "UserPromptSubmit",
@@ -27,6 +31,7 @@ KNOWN_EVENTS = (
     "Stop",
     "SubagentStop",
     "SessionEnd",
+    CHECK_EVENT,
 )
 """Events that memorist answers or does work for; any other event gets an empty response."""
 

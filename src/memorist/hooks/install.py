@@ -54,7 +54,11 @@ turn a little earlier.
 """
 TIMEOUT_MARGIN_SECONDS = 3
 """How much longer the client's own time limit is than memorist's, whose program exits by itself."""
+CODEX_END_SECONDS = 3
+"""Longest limit that Codex allows for SessionEnd; it warns in every run about a longer one."""
 MCP_SERVER_NAME = "memorist"
+SERVERS_KEY, OPENCODE_SERVERS_KEY = SERVER_CONTAINERS = ("mcpServers", "mcp")
+"""Keys below which agents keep their MCP servers: most of them, and opencode."""
 _OWN_COMMAND = re.compile(r"(?:^|[\s/'\"])memorist['\"]?\s+hook\s+[A-Za-z]+")
 HOME_VARIABLE = "MEMORIST_HOME"
 """The environment variable that tells the server its home."""
@@ -114,12 +118,18 @@ def build_hook_entries(
                 {
                     "type": "command",
                     "command": program.shell_command(event, client),
-                    "timeout": round(limits[event] + TIMEOUT_MARGIN_SECONDS),
+                    "timeout": _client_limit(client, event, limits[event]),
                 }
             ],
         }
         for event in events
     }
+
+
+def _client_limit(client: Client, event: str, seconds: float) -> int:
+    """The time limit that the client keeps for an event, in seconds."""
+    limit = round(seconds + TIMEOUT_MARGIN_SECONDS)
+    return min(limit, CODEX_END_SECONDS) if (client, event) == ("codex", "SessionEnd") else limit
 
 
 def add_hooks(text: str, wanted: Mapping[str, object]) -> str:
@@ -160,7 +170,10 @@ def find_containers(text: str) -> tuple[str, ...]:
         for name in (*INSTALLED_EVENTS, TOOL_EVENT)
         if hooks is not None and hooks.get(name) is not None
     ]
-    return (*(name for name in ("hooks", "mcpServers") if root.get(name) is not None), *events)
+    return (
+        *(name for name in ("hooks", *SERVER_CONTAINERS) if root.get(name) is not None),
+        *events,
+    )
 
 
 def find_hook_commands(text: str) -> dict[str, str]:
@@ -253,9 +266,12 @@ def _update_entry(there: Mapping[str, object], entry: Mapping[str, object]) -> d
     return made | ({"env": told} if told else {})
 
 
-def add_json_server(text: str, entry: Mapping[str, object]) -> str:
-    """Add the MCP server. Raises InputError, also if another server has its name."""
-    text, servers = ensure_json_path(text, ("mcpServers",), dict)
+def add_json_server(text: str, entry: Mapping[str, object], container: str = SERVERS_KEY) -> str:
+    """Add the MCP server below the key `container`.
+
+    Raises InputError, also if another server has its name.
+    """
+    text, servers = ensure_json_path(text, (container,), dict)
     there = servers.get(MCP_SERVER_NAME)
     if there is None:
         return add_json_member(text, servers, MCP_SERVER_NAME, entry)
@@ -265,9 +281,9 @@ def add_json_server(text: str, entry: Mapping[str, object]) -> str:
     return text if there.value == wanted else replace_json_value(text, there, wanted)
 
 
-def remove_json_server(text: str, keep: Sequence[str] = ()) -> str:
+def remove_json_server(text: str, keep: Sequence[str] = (), container: str = SERVERS_KEY) -> str:
     """Remove the MCP server if it is memorist's. Raises InputError."""
-    servers = parse_json_tree(text).get("mcpServers")
+    servers = parse_json_tree(text).get(container)
     there = (
         servers.get(MCP_SERVER_NAME)
         if servers is not None and isinstance(servers.value, dict)
@@ -276,13 +292,14 @@ def remove_json_server(text: str, keep: Sequence[str] = ()) -> str:
     return (
         text
         if there is None or not _is_own_server(there.value)
-        else _remove_member(text, ("mcpServers", MCP_SERVER_NAME), keep)
+        else _remove_member(text, (container, MCP_SERVER_NAME), keep)
     )
 
 
 def _is_own_server(value: object) -> bool:
-    args = value.get("args") if isinstance(value, dict) else None
-    return isinstance(args, list) and args[-1:] == ["mcp"]
+    """An entry whose last word is `mcp`; opencode keeps all words under `command`."""
+    words = (value.get("args") or value.get("command")) if isinstance(value, dict) else None
+    return isinstance(words, list) and words[-1:] == ["mcp"]
 
 
 def add_toml_server(text: str, program: LaunchCommand) -> str:
@@ -430,65 +447,6 @@ def _diff_lines(data: bytes | None) -> list[str]:
     return [
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     ]
-
-
-class SettingsScope(Struct, frozen=True, kw_only=True):
-    """Whose settings: the user's, or those of one project."""
-
-    home: Path
-    """The user's home folder."""
-    environment: Mapping[str, str]
-    project: Path | None = None
-
-
-def find_settings_files(
-    client: Client,
-    scope: SettingsScope,
-    program: LaunchCommand,
-    hooks: Mapping[str, object],
-    *,
-    mcp: bool,
-) -> list[SettingsFile]:
-    """The settings files to change.
-
-    Hooks name a program of this machine, so in a project they go into the file that is not shared.
-    """
-    claude = scope.environment.get("CLAUDE_CONFIG_DIR", "")
-    codex = scope.environment.get("CODEX_HOME", "")
-    if client == "claude-code":
-        user = Path(claude) if claude else scope.home / ".claude"
-        settings = (
-            user / "settings.json"
-            if scope.project is None
-            else scope.project / ".claude" / "settings.local.json"
-        )
-        own = (user if claude else scope.home) / ".claude.json"
-        servers = own if scope.project is None else scope.project / ".mcp.json"
-        second = SettingsFile(
-            servers,
-            "MCP server",
-            lambda text: add_json_server(text, build_server_entry(program)),
-            remove_json_server,
-            "{}\n",
-        )
-    else:
-        folder = (
-            (Path(codex) if codex else scope.home / ".codex")
-            if scope.project is None
-            else scope.project / ".codex"
-        )
-        settings = folder / "hooks.json"
-        second = SettingsFile(
-            folder / "config.toml",
-            "MCP server",
-            lambda text: add_toml_server(text, program),
-            remove_toml_server,
-            "",
-        )
-    first = SettingsFile(
-        settings, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n"
-    )
-    return [first, second] if mcp else [first]
 
 
 class HookInstaller:

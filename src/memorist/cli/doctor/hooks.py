@@ -5,7 +5,6 @@ hooks recently gave no response.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shlex
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,8 @@ from pathlib import Path
 from memorist.cli.doctor.check import CheckResult, DoctorContext, pluralize
 from memorist.errors import InputError
 from memorist.hooks import protocol
-from memorist.hooks.daemon import is_daemon_responsive
+from memorist.hooks.agents import SettingsScope, find_settings_files
+from memorist.hooks.daemon import find_daemon_process, is_daemon_responsive
 from memorist.hooks.event import (
     CLIENTS,
     Client,
@@ -26,9 +26,7 @@ from memorist.hooks.install import (
     INSTALLED_EVENTS,
     HookInstaller,
     LaunchCommand,
-    SettingsScope,
     find_hook_commands,
-    find_settings_files,
 )
 from memorist.store.files import DiskFiles
 
@@ -133,7 +131,7 @@ def _program_of(command: str) -> str:
 
 def _check_daemon(place: DoctorContext) -> Iterator[CheckResult]:
     folder = place.layout.home / protocol.FOLDER
-    holder = _daemon_process(folder / protocol.LOCK)
+    holder = find_daemon_process(folder / protocol.LOCK)
     if holder and not _is_responsive(folder):
         yield CheckResult(
             "wrong",
@@ -142,16 +140,6 @@ def _check_daemon(place: DoctorContext) -> Iterator[CheckResult]:
         )
     elif holder:
         yield CheckResult("good", f"the process behind the hooks, {holder}, answers")
-
-
-def _daemon_process(lock: Path) -> str:
-    """The process that holds the lock; empty if none does."""
-    with contextlib.suppress(OSError), lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return file.read(32).decode("ascii", "replace").strip() or "of unknown number"
-    return ""
 
 
 def _is_responsive(folder: Path) -> bool:

@@ -1,0 +1,159 @@
+"""What is known about the project in the working folder, in a few lines, for `memorist setup` and
+`memorist` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from memorist.auto_memory.index import MemoryHeader, sort_newest_first
+from memorist.auto_memory.topic import Trust
+from memorist.cli.install import build_settings_scope
+from memorist.cli.memory.topics import open_project_memory
+from memorist.cli.rollouts.group import load_rollout_settings, with_past_state
+from memorist.core.text import shorten
+from memorist.engine.rollout_pipeline import RolloutStore
+from memorist.hooks.agents import find_joined_agents
+from memorist.rollouts.project_facts import ProjectFact, select_project_facts
+from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
+from memorist.rollouts.sources import find_repository_root
+from memorist.store.layout import Layout
+from memorist.store.rollouts import Rollout, list_extracts, list_rollouts
+from memorist.system import SystemClock
+
+FACTS = 3
+MAX_READ_EXTRACTS = 50
+"""Newest past sessions that are read for facts. Our choice."""
+PACKAGE_FILES = (
+    ("pnpm-lock.yaml", "pnpm"),
+    ("yarn.lock", "yarn"),
+    ("bun.lock", "bun"),
+    ("package-lock.json", "npm"),
+    ("uv.lock", "uv"),
+    ("poetry.lock", "poetry"),
+    ("Cargo.toml", "cargo"),
+    ("go.mod", "go"),
+    ("pyproject.toml", "a pyproject.toml"),
+    ("Makefile", "make"),
+)
+"""Files that prove what a project is built with, the more telling first."""
+INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
+
+
+def count_project_sessions(root: str) -> int:
+    """How many past sessions of this project are known, by its root."""
+    return len(_list_sessions(root))
+
+
+def _list_sessions(root: str) -> list[Rollout]:
+    """The past sessions of a project, newest first; none before the first is known."""
+    if not Layout(Path(load_rollout_settings().home).expanduser()).database.exists():
+        return []
+    found = with_past_state(lambda past: list(list_rollouts(past.state)))
+    return sorted(
+        (each for each in found if each.repository == root),
+        key=lambda each: each.updated,
+        reverse=True,
+    )
+
+
+def find_project_facts(root: str) -> list[ProjectFact]:
+    """Three things that are known about a project: what the user said, what past sessions prove,
+    and where those are few, what its files show.
+    """
+    facts = [*_find_stated()[:1], *select_project_facts(_read_extracts(root), FACTS)]
+    if len(facts) < FACTS:
+        facts += _find_last_request(root)
+    if len(facts) < FACTS:
+        facts += _find_file_facts(Path(root))
+    return facts[:FACTS]
+
+
+def _read_extracts(root: str) -> list[tuple[str, RawMemory]]:
+    if not _list_sessions(root):
+        return []
+
+    def read(past: RolloutStore) -> list[tuple[str, RawMemory]]:
+        found = sorted(
+            (each.extracted for each in list_extracts(past.state)),
+            key=lambda each: each.updated,
+            reverse=True,
+        )
+        mine = [each for each in found if each.repository == root and each.raw_memory]
+        return [
+            (each.thread, parse_raw_memory(each.raw_memory)) for each in mine[:MAX_READ_EXTRACTS]
+        ]
+
+    return with_past_state(read)
+
+
+def _find_stated() -> list[ProjectFact]:
+    with open_project_memory() as (_, memory):
+        heads = sort_newest_first(memory.visible_headers())
+    return [
+        ProjectFact(shorten(head.description, 150), f"you said it; {head.path}")
+        for head in heads
+        if head.trust is Trust.STATED
+    ]
+
+
+def _find_last_request(root: str) -> list[ProjectFact]:
+    return [
+        ProjectFact(
+            f"The last session began with: “{shorten(each.first_words, 110)}”",
+            f"{_day(each.updated)}, session {each.id[:8]}",
+        )
+        for each in _list_sessions(root)[:1]
+        if each.first_words
+    ]
+
+
+def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
+    """What the project's own files show."""
+    for file, program in PACKAGE_FILES:
+        if (root / file).is_file():
+            yield ProjectFact(f"It is built with {program}", file)
+            break
+    for file in INSTRUCTION_FILES:
+        if (root / file).is_file():
+            lines = len((root / file).read_text("utf-8", "replace").splitlines())
+            yield ProjectFact(f"{lines:,} lines of standing instructions for agents", file)
+            break
+    kind = "a Git repository" if (root / ".git").exists() else "a folder without version control"
+    yield ProjectFact(f"It is {kind}", str(root))
+    with open_project_memory() as (_, memory):
+        kept = memory.layout.folder
+    yield ProjectFact("What is remembered of it is kept in plain files", str(kept))
+    yield ProjectFact("No other project sees what is remembered here", str(root))
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def print_overview() -> None:
+    """Say where things stand: agents, memories, sessions, and what to do next."""
+    root = find_repository_root(str(Path.cwd()))
+    joined = find_joined_agents(build_settings_scope(user=True))
+    sessions = _list_sessions(root)
+    with open_project_memory() as (_, memory):
+        heads: list[MemoryHeader] = sort_newest_first(memory.headers())
+        waiting = len(memory.inbox.list_proposals())
+    names = ", ".join(agent.title for agent in joined)
+    click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
+    newest = f", the last on {_day(sessions[0].updated)}" if sessions else ""
+    click.echo(f"project   {Path(root).name}: {len(sessions):,} past sessions known{newest}")
+    click.echo(
+        f"memories  {len(heads):,} here"
+        + (f", {waiting:,} wait for you: memorist memory inbox" if waiting else "")
+    )
+    now = SystemClock().now()
+    for head in heads[:FACTS]:
+        click.echo(f"            {shorten(head.description, 90)}  ({head.age_days(now)} d)")
+    for fact in find_project_facts(root) if not heads else ():
+        click.echo(f"            {fact.text}")
+    click.echo("\nmemorist sessions · notes · memory list · doctor · --help")

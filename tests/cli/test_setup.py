@@ -1,0 +1,175 @@
+"""`memorist setup`: from nothing to joined, proved agents and something true on the screen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from shutil import which
+
+import pytest
+from click.testing import CliRunner, Result
+
+from clients.plugged import end
+from memorist.cli.main import memorist_group
+from memorist.hooks.agents import AGENTS, SettingsScope, find_joined_agents, find_present_agents
+from memorist.hooks.install import INSTALLED_EVENTS, LaunchCommand, build_hook_entries
+from memorist.rollouts.project_facts import select_project_facts
+from memorist.rollouts.raw_memory import ClaimProof, MemoryBullet, RawMemory, RawMemoryTask
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sessions" / "codex-invoice-rounding.jsonl"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(memorist_group, list(arguments))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of which Codex has recorded a session, on a machine with Claude Code and Codex."""
+    home = Path(os.environ["HOME"])
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    folder = tmp_path / "invoices"
+    folder.mkdir()
+    sessions = home / ".codex" / "sessions" / "2026" / "11" / "22"
+    sessions.mkdir(parents=True)
+    (home / ".claude").mkdir(exist_ok=True)
+    text = EXAMPLE.read_text("utf-8").replace("/home/dev/invoices", str(folder))
+    text = text.replace('"source":"exec"', '"source":"cli"')
+    (sessions / "rollout-2026-11-22T09-00-00-0f0e0d0c.jsonl").write_text(text, "utf-8")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.covers("GO-1")
+def test_one_command_joins_proves_and_shows_something_true(project: Path) -> None:
+    """Each agent answered before it counts as joined, and three things of the project's own past
+    are shown, each with where it stands.
+    """
+    home = Path(os.environ["HOME"])
+    done = run("setup", "--yes")
+    try:
+        assert done.exit_code == 0, done.output
+        assert "✓ Claude Code: joined" in done.output
+        assert "✓ Codex: joined" in done.output
+        facts = [line for line in done.output.splitlines() if line.startswith("  •")]
+        assert len(facts) == 3
+        assert "You said: “run the whole suite with `python -m unittest -v`" in facts[0]
+        assert all("session" in fact for fact in facts)
+        assert "past session" in done.output
+        assert 'long_term = "both"' in (home / ".memorist" / "config.toml").read_text("utf-8")
+
+        alone = run().output
+        assert "Claude Code, Codex" in alone
+        assert "1 past sessions known" in alone
+    finally:
+        end(home / ".memorist")
+        run("uninstall", "claude-code")
+        run("uninstall", "codex")
+
+
+def test_a_dry_run_writes_nothing(project: Path) -> None:
+    """Nor does it start anything."""
+    home = Path(os.environ["HOME"])
+    before = sorted(home.rglob("*"))
+
+    done = run("setup", "--dry-run")
+
+    assert done.exit_code == 0, done.output
+    assert "Nothing was written." in done.output
+    assert sorted(home.rglob("*")) == before
+
+
+def test_without_a_terminal_it_says_how_to_go_on(project: Path) -> None:
+    """A script is never asked."""
+    done = run("setup")
+
+    assert isinstance(done.exception, Exception)
+    assert "--yes" in str(done.exception)
+
+
+@pytest.mark.covers("GO-1")
+def test_a_hook_that_does_not_answer_is_no_joined_agent(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is shown as done was seen to work: with invalid settings no answer comes."""
+    monkeypatch.setattr("memorist.hooks.proof.ATTEMPTS", 1)
+    monkeypatch.setattr("memorist.cli.setup.prove_hook", lambda command, cwd: False)
+
+    done = run("setup", "--only", "claude-code", "--no-past")
+
+    assert done.exit_code == 1
+    assert "✗ Claude Code: no answer from: hooks" in done.output
+    run("uninstall", "claude-code")
+
+
+@pytest.mark.parametrize("name", ["cursor", "gemini-cli", "opencode", "qwen-code"])
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+def test_agents_without_hooks_are_joined_by_the_server(
+    name: str, scope: str, project: Path
+) -> None:
+    """Install writes an entry that counts as joined, and uninstall leaves no file behind."""
+    home = Path(os.environ["HOME"])
+    scope_of = SettingsScope(home=home, environment={"PATH": ""})
+    files = {path for path in home.rglob("*") if path.is_file()}
+
+    done = run("install", name, scope, "--mcp")
+    assert done.exit_code == 0, done.output
+    joined = [agent.name for agent in find_joined_agents(scope_of)]
+    assert joined == ([name] if scope == "--user" else [])
+
+    assert run("uninstall", name, scope).exit_code == 0
+    left = {path for path in home.rglob("*") if path.is_file() and ".memorist" not in path.parts}
+    assert left == files
+    assert not [path for path in project.rglob("*") if path.is_file()]
+
+
+def test_agents_are_found_by_program_or_folder(tmp_path: Path) -> None:
+    """Either is enough."""
+    (tmp_path / ".qwen").mkdir()
+    program = tmp_path / "bin" / "opencode"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    scope = SettingsScope(home=tmp_path, environment={})
+
+    found = find_present_agents(scope, lambda name: which(name, path=str(program.parent)))
+    assert [agent.name for agent in found] == ["qwen-code", "opencode"]
+    assert set(AGENTS) >= {"claude-code", "codex"}
+
+
+def test_codex_is_given_no_limit_that_it_complains_of() -> None:
+    """Codex allows SessionEnd three seconds and warns in each run about more."""
+    entries = build_hook_entries(
+        LaunchCommand(arguments=("memorist",)), "codex", dict.fromkeys(INSTALLED_EVENTS, 9.0)
+    )
+
+    assert "'timeout': 3" in str(entries["SessionEnd"])
+    assert "'timeout': 12" in str(entries["Stop"])
+
+
+def test_facts_are_what_was_said_or_proved() -> None:
+    """What an agent reported is no fact; one of each kind comes before a second of one."""
+
+    def bullet(text: str, proof: ClaimProof) -> MemoryBullet:
+        return MemoryBullet(text=text, proof=proof)
+
+    task = RawMemoryTask(
+        name="t",
+        preferences=(bullet("use tabs", "said"), bullet("use pnpm", "said")),
+        knowledge=(
+            bullet("Tests ran with: `make test` → ok", "proved"),
+            bullet("The agent reported: all is well", "inferred"),
+        ),
+        failures=(
+            bullet("`npm i` failed: E404 → mended after changing `.npmrc`: it passed", "proved"),
+        ),
+    )
+    found = select_project_facts([("0123456789", RawMemory(tasks=(task,)))], 4)
+
+    assert [fact.text for fact in found] == [
+        "You said: “use tabs”",
+        "`npm i` failed once; mended after changing `.npmrc`: it passed",
+        "Tests ran with `make test`",
+        "You said: “use pnpm”",
+    ]
+    assert found[0].proof == "session 01234567"
