@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -295,9 +294,7 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
     settings = Settings(forks=ForkLimits(seconds=1.0), home=str(tmp_path / "home"))
     failed: list[BaseException] = []
     async with Memorist(model=ScriptedModel(hang), settings=settings) as engine:
-        sessions = HookSessionPool(
-            engine, time.monotonic, lambda event, client, error: failed.append(error)
-        )
+        sessions = HookSessionPool(engine, 600.0, lambda event, client, error: failed.append(error))
         file = ClaudeFile()
         file.user("Sort the invoices, and never change the file invoices.txt.")
         (tmp_path / "1.jsonl").write_bytes(b"".join(file.lines))
@@ -310,14 +307,12 @@ async def test_a_session_that_is_taken_up_while_it_ends_goes_on(tmp_path: Path) 
         await sessions.answer("claude-code", end, "", SECONDS)
         await asked.wait()
         await asyncio.wait_for(sessions.answer("claude-code", again, "", 1.0), 300.0)
-        (place,) = sessions._slots.values()
-        assert place.task is not None
-        await asyncio.wait([place.task])
+        await sessions.wait_until_idle()
 
-        assert place.session is not None
+        assert len(sessions) == 1
         assert failed == []
         await sessions.answer("claude-code", end, "", SECONDS)
-        await asyncio.wait([place.task])
+        await sessions.close()
         assert len(sessions) == 0
 
 

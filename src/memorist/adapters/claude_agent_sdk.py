@@ -15,7 +15,6 @@ import json
 import logging
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -324,10 +323,9 @@ class MemoristHooks:
         if self._sessions is None:
             self._sessions = HookSessionPool(
                 self.attached.engine,
-                time.monotonic,
+                self.attached.engine.settings.hooks.session_idle_seconds,
                 lambda event, _, error: self._report_failure(event.hook_event_name, error),
             )
-        await self._sessions.close_idle(self.attached.engine.settings.hooks.session_idle_seconds)
         first = event.session_id not in self._open_sessions
         self._open_sessions[event.session_id] = event
         parts = []

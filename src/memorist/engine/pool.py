@@ -1,104 +1,276 @@
-"""A pool of open things that nobody uses at the moment: closed after an idle time, or earlier to
-make room.
+"""A pool of open things, each opened by its key when it is first used, and closed when it was idle
+for long or to make room.
+
+    use(key)       opens the item if it is not open; other tasks wait in order, or share it
+    discard(key)   what failed is closed, and opened again by its next use
+    close()        waits for the items in use
+
+An item is closed only while nobody uses it or waits for it, and is opened again only when its
+closing has ended.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable
 from contextvars import Context
 from typing import Any, Generic, TypeVar
 
+from msgspec import Struct
+
+from memorist.errors import UsageError
 from memorist.ports import Clock
 
-IdleItem = TypeVar("IdleItem", bound=Hashable)
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
+
+CLOSE_SECONDS = 75.0
+"""Longest wait at close, in seconds, for items in use and being closed.
+
+Our choice: the engine waits up to a minute for background work of a session.
+"""
 
 
-class IdlePool(Generic[IdleItem]):
-    """Idle items, the least recently used first. Belongs to one event loop.
+class PoolLimits(Struct, frozen=True):
+    """When idle items are closed."""
 
-    Items are closed in an empty `contextvars` context: the context of the task that happened to
-    release one may name another user.
+    idle_seconds: float
+    """How long an item may be idle."""
+    most_open: int = sys.maxsize
+    """Items that stay open: of the idle ones, those used longest ago are closed first. Items in use
+    at one time are all open, whatever their number.
+    """
+
+
+class _PoolEntry(Generic[Item]):
+    """The state of one key: its item while open, and who wants it."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        """Held while the item is opened, and by the one task that uses it unless it is shared."""
+        self.users = 0
+        """Number of tasks that use the item or wait for it."""
+        self.item: Item | None = None
+        self.closing: asyncio.Task[None] | None = None
+        self.is_discarded = False
+
+
+class SessionPool(Generic[Key, Item]):
+    """Open items by key. Belongs to one event loop.
+
+    Items are closed in tasks with an empty `contextvars` context: the context of the task that
+    happened to release one may name another user.
 
     Args:
-        close_item: closes one item. Its errors go to the loop's exception handler, since nobody
-            awaits it.
-        idle_seconds: how long an item may be idle.
-        clock: the clock that measures it.
+        close_item: closes one item.
+        clock: measures how long an item is idle.
+        limits: how long, and how many, items stay open while idle.
+        is_shared: whether tasks use an item at the same time; else one holds it at a time, and the
+            others wait in order of arrival.
+        is_busy: whether an idle item is to stay open all the same.
+        on_error: called with an error of `close_item`; None for the loop's exception handler.
     """
 
     def __init__(
         self,
-        close_item: Callable[[IdleItem], Coroutine[Any, Any, None]],
+        close_item: Callable[[Item], Coroutine[Any, Any, None]],
         *,
-        idle_seconds: float,
         clock: Clock,
+        limits: PoolLimits,
+        is_shared: bool = False,
+        is_busy: Callable[[Item], bool] = lambda _: False,
+        on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
         self._close_item = close_item
-        self._idle_seconds = idle_seconds
         self._clock = clock
-        self._idle_since: dict[IdleItem, float] = {}
-        self._closing_tasks: set[asyncio.Task[None]] = set()
-        self._expiry_task: asyncio.Task[None] | None = None
+        self._limits = limits
+        self._is_shared = is_shared
+        self._is_busy = is_busy
+        self._on_error = on_error
+        self._entries: dict[Key, _PoolEntry[Item]] = {}
+        self._idle_since: dict[Key, float] = {}
+        """Idle items, the least recently used first."""
+        self._open_count = 0
+        self._closing: set[asyncio.Task[None]] = set()
+        self._expiry: asyncio.Task[None] | None = None
+        self._closed = False
+        self._emptied = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._idle_since)
+        """Number of open items, including those that are being closed."""
+        return self._open_count
 
-    @property
-    def closing_count(self) -> int:
-        """Number of items that are being closed."""
-        return len(self._closing_tasks)
+    def find(self, key: Key) -> Item | None:
+        """Return the open item of a key, whoever uses it; None while it is not open."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry.item
 
-    def add(self, item: IdleItem) -> None:
-        """Add an item that is idle from now on."""
-        self._idle_since.pop(item, None)
-        self._idle_since[item] = self._clock.monotonic()
-        if self._expiry_task is None or self._expiry_task.done():
-            self._expiry_task = asyncio.get_running_loop().create_task(
+    @contextlib.asynccontextmanager
+    async def use(
+        self,
+        key: Key,
+        open_item: Callable[[], Awaitable[Item]],
+        *,
+        is_current: Callable[[Item], bool] = lambda _: True,
+    ) -> AsyncIterator[Item]:
+        """Hold the item of a key, opened if it is not open; afterwards it stays open, idle.
+
+        An item that is not `is_current` is closed and opened again, unless others share it.
+
+        Raises UsageError after `close`, and what `open_item` raises; the next use tries again.
+        """
+        entry = self._entries.setdefault(key, _PoolEntry())
+        entry.users += 1
+        self._idle_since.pop(key, None)
+        try:
+            async with entry.lock:
+                item = await self._open(key, entry, open_item, is_current)
+                if not self._is_shared:
+                    yield item
+            if self._is_shared:
+                yield item
+        finally:
+            entry.users -= 1
+            self._release(key, entry)
+
+    def discard(self, key: Key) -> None:
+        """Close the item of a key as soon as nobody holds it, and before its next use."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            entry.is_discarded = True
+            self.close_unused(key)
+
+    def close_unused(self, key: Key) -> None:
+        """Begin to close the item of a key, unless a task uses it or waits for it."""
+        entry = self._entries.get(key)
+        if entry is not None and not entry.users:
+            self._begin_close(key, entry)
+
+    def make_room(self) -> None:
+        """Begin to close the longest idle items while too many are open.
+
+        Called by itself; call it when an item is no longer busy.
+        """
+        excess = self._open_count - len(self._closing) - self._limits.most_open
+        if excess <= 0:
+            return
+        free = (key for key in self._idle_since if not self._is_key_busy(key))
+        for key in [key for key, _ in zip(free, range(excess), strict=False)]:
+            self.close_unused(key)
+
+    async def close(self) -> list[BaseException]:
+        """Close every item and refuse further uses. May be called twice.
+
+        Waits for items in use, at most `CLOSE_SECONDS`; then cancels what is still being closed. An
+        item that is still used is closed by its last user. Returns the errors of closing.
+        """
+        self._closed = True
+        errors: list[BaseException] = []
+        self._on_error = errors.append
+        if self._expiry is not None:
+            self._expiry.cancel()
+        for key in list(self._idle_since):
+            self.close_unused(key)
+        if self._entries:
+            self._emptied.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self._emptied.wait()
+        for task in self._closing:
+            task.cancel()
+        return errors
+
+    async def _open(
+        self,
+        key: Key,
+        entry: _PoolEntry[Item],
+        open_item: Callable[[], Awaitable[Item]],
+        is_current: Callable[[Item], bool],
+    ) -> Item:
+        """Return the item of an entry whose lock the caller holds."""
+        is_held = self._is_shared and entry.users > 1
+        if (
+            entry.item is not None
+            and not is_held
+            and (entry.is_discarded or not is_current(entry.item))
+        ):
+            self._begin_close(key, entry)
+        if entry.closing is not None:
+            await asyncio.wait({entry.closing})
+            entry.closing = None
+        if self._closed:
+            raise UsageError("this was closed; open it again")
+        if entry.item is None:
+            entry.item = await open_item()
+            self._open_count += 1
+            self.make_room()
+        return entry.item
+
+    def _release(self, key: Key, entry: _PoolEntry[Item]) -> None:
+        if entry.users:
+            return
+        if entry.item is None:
+            self._remove_empty(key, entry)
+        elif entry.is_discarded or self._closed:
+            self._begin_close(key, entry)
+        else:
+            self._set_idle(key)
+            self.make_room()
+
+    def _set_idle(self, key: Key) -> None:
+        self._idle_since.pop(key, None)
+        self._idle_since[key] = self._clock.monotonic()
+        if self._expiry is None or self._expiry.done():
+            self._expiry = asyncio.get_running_loop().create_task(
                 self._close_expired(), context=Context()
             )
 
-    def remove(self, item: IdleItem) -> None:
-        """Remove an item: it is in use, or gone."""
-        self._idle_since.pop(item, None)
+    def _is_key_busy(self, key: Key) -> bool:
+        item = self._entries[key].item
+        return item is not None and self._is_busy(item)
 
-    def begin_close_oldest(self) -> None:
-        """Begin to close the least recently used item."""
-        self.begin_close(next(iter(self._idle_since)))
-
-    def begin_close(self, item: IdleItem) -> None:
-        """Begin to close an item, whether it is idle or not."""
-        self.remove(item)
+    def _begin_close(self, key: Key, entry: _PoolEntry[Item]) -> None:
+        item, entry.item, entry.is_discarded = entry.item, None, False
+        self._idle_since.pop(key, None)
+        if item is None:
+            return
         task = asyncio.get_running_loop().create_task(self._close_item(item), context=Context())
-        self._closing_tasks.add(task)
-        task.add_done_callback(self._on_closed)
+        entry.closing = task
+        self._closing.add(task)
+        task.add_done_callback(self._on_item_closed)
+        task.add_done_callback(lambda _: self._remove_empty(key, entry))
 
-    async def close(self, seconds: float) -> None:
-        """Close all idle items and wait for those being closed, at most `seconds`; then cancel the
-        rest.
-        """
-        for thing in list(self._idle_since):
-            self.begin_close(thing)
-        if self._expiry_task is not None:
-            self._expiry_task.cancel()
-        if self._closing_tasks:
-            await asyncio.wait(set(self._closing_tasks), timeout=seconds)
-        for task in self._closing_tasks:
-            task.cancel()
-
-    def _on_closed(self, task: asyncio.Task[None]) -> None:
-        self._closing_tasks.discard(task)
+    def _on_item_closed(self, task: asyncio.Task[None]) -> None:
+        self._closing.discard(task)
+        self._open_count -= 1
         error = None if task.cancelled() else task.exception()
-        if error is not None:
-            about = {"message": "what rested could not be closed", "exception": error, "task": task}
+        if error is None:
+            return
+        if self._on_error is not None:
+            self._on_error(error)
+        else:
+            about = {"message": "an idle item could not be closed", "exception": error}
             task.get_loop().call_exception_handler(about)
+
+    def _remove_empty(self, key: Key, entry: _PoolEntry[Item]) -> None:
+        """Remove an entry that holds nothing and that nobody waits for."""
+        is_closing = entry.closing is not None and not entry.closing.done()
+        if entry.users or entry.item is not None or is_closing:
+            return
+        if self._entries.get(key) is entry:
+            del self._entries[key]
+        if not self._entries:
+            self._emptied.set()
 
     async def _close_expired(self) -> None:
         while self._idle_since:
-            left = (
-                next(iter(self._idle_since.values())) + self._idle_seconds - self._clock.monotonic()
-            )
+            key, since = next(iter(self._idle_since.items()))
+            left = since + self._limits.idle_seconds - self._clock.monotonic()
             if left > 0:
                 await self._clock.sleep(left)
+            elif self._is_key_busy(key):
+                self._set_idle(key)
             else:
-                self.begin_close(next(iter(self._idle_since)))
+                self.close_unused(key)

@@ -14,7 +14,6 @@ connections, and what the provider reports of the key's rate limits.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -26,9 +25,10 @@ import msgspec
 
 from memorist.config import check_shareable, load_home_settings, load_settings
 from memorist.engine.engine import Memorist
-from memorist.engine.pool import IdlePool
+from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
 from memorist.errors import UsageError
+from memorist.events import EventListener
 from memorist.models.registry import SharedModel, SharedModelHandle, SharedModelPool, open_model
 from memorist.ports import Clock, Model
 from memorist.session_memory.trigger import HostInfo
@@ -48,10 +48,6 @@ IDLE_SECONDS = 600.0
 a conversation, and reopening takes milliseconds.
 """
 
-CLOSE_SECONDS = 60.0
-"""Longest wait at close, in seconds, for tasks that hold sessions (AM-9's bound for every drain).
-"""
-
 UNROOTED_PROJECTS = Path("/tenant-projects")
 """Root of projects that have a name but no folder: a path that is in no repository and need not
 exist.
@@ -60,37 +56,22 @@ exist.
 _EXCLUDED_VARIABLES = ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "MEMORIST_HOME")
 """Variables that name folders of the process's own user; a tenant's folders are in its home."""
 
-_CLOSED_MESSAGE = "these tenants were closed; open them again"
-
 _SessionOptions = tuple[str, HostInfo]
 """What a session is opened with besides its names: wire format and the host's information."""
 
 
-class _TenantSession:
-    """The entry of one session: open, or being opened or closed."""
+class _TenantSession(msgspec.Struct, frozen=True, eq=False):
+    """An open session, and what it was opened with."""
 
-    def __init__(self, tenant: _Tenant, key: tuple[str, str]) -> None:
-        self.tenant = tenant
-        self.key = key
-        self.lock = asyncio.Lock()
-        """Held by the task that uses, opens or closes the session; others wait in order of arrival.
-        """
-        self.waiting_tasks = 0
-        """Number of tasks that hold the session or wait for it."""
-        self.session: Session | None = None
-        self.options: _SessionOptions | None = None
+    session: Session
+    options: _SessionOptions
 
 
-class _Tenant:
-    """A tenant's engine and the entries of its sessions."""
+class _Tenant(msgspec.Struct, frozen=True, eq=False):
+    """A tenant's open engine and its share of a model."""
 
-    def __init__(self, name: str, engine: Memorist, model: SharedModelHandle | None) -> None:
-        self.name = name
-        self.engine = engine
-        self.model = model
-        self.sessions: dict[tuple[str, str], _TenantSession] = {}
-        self.recently_requested = False
-        """Whether its engine was requested by itself within the idle time."""
+    engine: Memorist
+    model: SharedModelHandle | None
 
     async def close(self) -> None:
         await self.engine.close()
@@ -145,28 +126,30 @@ class Tenants:
         )
         self._model_name = model if isinstance(model, str) else ""
         self._models = SharedModelPool()
-        self._most_open = most_open
         self._clock = clock or SystemClock()
-        self._tenants: dict[str, _Tenant] = {}
-        self._open_count = 0
-        self._idle_sessions = IdlePool(
-            self._close_if_unused, idle_seconds=idle_seconds, clock=self._clock
+        limits = PoolLimits(idle_seconds, most_open)
+        self._engines = SessionPool[str, _Tenant](
+            _Tenant.close,
+            clock=self._clock,
+            limits=limits,
+            is_shared=True,
+            is_busy=lambda tenant: tenant.engine.open_sessions > 0,
         )
-        self._idle_tenants = IdlePool(
-            self._expire_request, idle_seconds=idle_seconds, clock=self._clock
+        self._sessions = SessionPool[tuple[str, str, str], _TenantSession](
+            self._close_session,
+            clock=self._clock,
+            limits=limits,
         )
-        self._closing_tenants = IdlePool(_Tenant.close, idle_seconds=0, clock=self._clock)
-        self._closed = False
 
     @property
     def open_sessions(self) -> int:
         """Number of open sessions, including those that are being closed."""
-        return self._open_count
+        return len(self._sessions)
 
     @property
     def open_engines(self) -> int:
         """Number of tenants whose engine is open."""
-        return len(self._tenants)
+        return len(self._engines)
 
     def home(self, tenant: str) -> Path:
         """The folder of a tenant's data.
@@ -181,10 +164,28 @@ class Tenants:
         Request it each time: it is closed when it was not requested within `idle_seconds` and has
         no open session. Raises as `Memorist` does.
         """
-        found = self._open_tenant(tenant)
-        found.recently_requested = True
-        self._idle_tenants.add(found)
-        return found.engine
+        async with self._use_tenant(tenant) as found:
+            return found.engine
+
+    async def open(
+        self,
+        tenant: str,
+        id: str,
+        *,
+        project: str = "",
+        format: str = "anthropic",
+        host: HostInfo | None = None,
+        listener: EventListener | None = None,
+    ) -> Session:
+        """Open a session that the caller closes; its tenant's engine stays open as long.
+
+        The arguments are those of `session` and `Memorist.open`; raises as they do.
+        """
+        within = self._project_root(project)
+        async with self._use_tenant(tenant) as found:
+            return await found.engine.open(
+                id, project=within, format=format, host=host, listener=listener
+            )
 
     @contextlib.asynccontextmanager
     async def session(
@@ -213,36 +214,26 @@ class Tenants:
         homes, and once `close` was called; otherwise as `Memorist.open`.
         """
         within = self._project_root(project)
-        found = self._open_tenant(tenant)
-        place = found.sessions.setdefault((within, id), _TenantSession(found, (within, id)))
-        place.waiting_tasks += 1
-        self._idle_sessions.remove(place)
-        try:
-            async with place.lock:
-                yield await self._open_session(place, (format, host or HostInfo()))
-        finally:
-            place.waiting_tasks -= 1
-            self._release(place)
+        options: _SessionOptions = (format, host or HostInfo())
+
+        async def open_session() -> _TenantSession:
+            return _TenantSession(
+                await self.open(tenant, id, project=project, format=format, host=host), options
+            )
+
+        async with self._sessions.use(
+            (tenant, within, id), open_session, is_current=lambda opened: opened.options == options
+        ) as opened:
+            yield opened.session
 
     async def close(self) -> None:
-        """Close everything; waits for sessions in use, at most a minute.
+        """Close everything; waits for sessions in use, a little over a minute at most.
 
         May be called twice. Raises StoreError on a disk error.
         """
-        self._closed = True
-        for place in [
-            place for tenant in self._tenants.values() for place in tenant.sessions.values()
-        ]:
-            self._idle_sessions.begin_close(place)
-        await self._idle_sessions.close(CLOSE_SECONDS)
-        await self._idle_tenants.close(0)
-        await self._closing_tenants.close(CLOSE_SECONDS)
-        tenants, self._tenants = list(self._tenants.values()), {}
-        refusals = await asyncio.gather(
-            *(tenant.close() for tenant in tenants), return_exceptions=True
-        )
-        for refusal in filter(None, refusals):
-            raise refusal
+        errors = [*await self._sessions.close(), *await self._engines.close()]
+        for error in errors:
+            raise error
 
     async def __aenter__(self) -> Self:
         return self
@@ -255,20 +246,28 @@ class Tenants:
     ) -> None:
         await self.close()
 
+    async def _close_session(self, opened: _TenantSession) -> None:
+        try:
+            await opened.session.close()
+        finally:
+            self._engines.make_room()
+
+    def _use_tenant(self, name: str) -> contextlib.AbstractAsyncContextManager[_Tenant]:
+        async def open_tenant() -> _Tenant:
+            return self._open_tenant(name)
+
+        return self._engines.use(name, open_tenant)
+
     def _open_tenant(self, name: str) -> _Tenant:
-        if self._closed:
-            raise UsageError(_CLOSED_MESSAGE)
-        if name not in self._tenants:
-            home = self.home(name)
-            variables = {**self._environment, **(own := self.variables(name)), "HOME": str(home)}
-            settings = load_home_settings(self._settings, home)
-            model = self._acquire_model(settings, own, variables)
-            engine = Memorist(
-                model=model or "structural", home=home, settings=settings, clock=self._clock
-            )
-            engine.environment, engine.starts_workers = variables, False
-            self._tenants[name] = _Tenant(name, engine, model)
-        return self._tenants[name]
+        home = self.home(name)
+        variables = {**self._environment, **(own := self.variables(name)), "HOME": str(home)}
+        settings = load_home_settings(self._settings, home)
+        model = self._acquire_model(settings, own, variables)
+        engine = Memorist(
+            model=model or "structural", home=home, settings=settings, clock=self._clock
+        )
+        engine.environment, engine.starts_workers = variables, False
+        return _Tenant(engine, model)
 
     def _acquire_model(
         self, settings: Settings, own: Mapping[str, str], variables: Mapping[str, str]
@@ -305,81 +304,3 @@ class Tenants:
                 f"other; keep them apart"
             )
         return project
-
-    async def _open_session(self, entry: _TenantSession, options: _SessionOptions) -> Session:
-        """Return the session of an entry whose lock the caller holds."""
-        if self._closed:
-            raise UsageError(_CLOSED_MESSAGE)
-        if entry.session is not None and entry.options != options:
-            await self._close_session(entry)
-        if entry.session is None:
-            format, host = options
-            entry.session = await entry.tenant.engine.open(
-                entry.key[1], project=entry.key[0], format=format, host=host
-            )
-            entry.options = options
-            self._open_count += 1
-            self._close_excess()
-        return entry.session
-
-    async def _close_session(self, entry: _TenantSession) -> None:
-        session, entry.session = entry.session, None
-        if session is not None:
-            try:
-                await session.close()
-            finally:
-                self._open_count -= 1
-
-    def _release(self, entry: _TenantSession) -> None:
-        """Release an entry; when no other task wants it, it becomes idle."""
-        if entry.waiting_tasks:
-            return
-        if entry.session is None:
-            self._remove_session(entry)
-        elif not self._closed:
-            self._idle_sessions.add(entry)
-            self._close_excess()
-
-    def _close_excess(self) -> None:
-        """Close the longest idle sessions while too many are open."""
-        while (
-            len(self._idle_sessions)
-            and self._open_count - self._idle_sessions.closing_count > self._most_open
-        ):
-            self._idle_sessions.begin_close_oldest()
-
-    async def _close_if_unused(self, entry: _TenantSession) -> None:
-        """Close the session of an entry under its lock, unless a task wants it by then."""
-        try:
-            async with entry.lock:
-                if not entry.waiting_tasks or self._closed:
-                    await self._close_session(entry)
-        finally:
-            if not entry.waiting_tasks and entry.session is None:
-                self._remove_session(entry)
-
-    def _remove_session(self, entry: _TenantSession) -> None:
-        """Remove an entry that holds nothing."""
-        if entry.tenant.sessions.get(entry.key) is entry:
-            del entry.tenant.sessions[entry.key]
-        self._close_tenant_if_unused(entry.tenant)
-
-    async def _expire_request(self, tenant: _Tenant) -> None:
-        lent = sum(place.session is not None for place in tenant.sessions.values())
-        tenant.recently_requested = (
-            tenant.engine.open_sessions > lent
-        )  # the caller opened sessions on it and still holds them
-        if tenant.recently_requested:
-            self._idle_tenants.add(tenant)
-        self._close_tenant_if_unused(tenant)
-
-    def _close_tenant_if_unused(self, tenant: _Tenant) -> None:
-        """Close a tenant's engine when it has no session and was not requested recently."""
-        if (
-            not tenant.sessions
-            and not tenant.recently_requested
-            and not self._closed
-            and self._tenants.get(tenant.name) is tenant
-        ):
-            del self._tenants[tenant.name]
-            self._closing_tenants.begin_close(tenant)

@@ -329,7 +329,8 @@ class HookDaemon:
             loop.add_signal_handler(number, self._end.set)
         engine = self._open_engine()
         if engine is not None:
-            self._sessions = HookSessionPool(engine, self._clock, self._on_failure)
+            idle_seconds = self._settings.session_idle_seconds
+            self._sessions = HookSessionPool(engine, idle_seconds, self._on_failure)
         self._write_limits()
         server = await asyncio.start_unix_server(
             self._serve_connection, sock=self._listening.listener, limit=protocol.MAX_HEADER_BYTES
@@ -379,11 +380,9 @@ class HookDaemon:
         }
 
     async def _check_idle(self) -> None:
-        """Wait a little, then close idle sessions and decide whether to exit."""
+        """Wait a little, then decide whether to exit."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), IDLE_CHECK_SECONDS)
-        if self._sessions is not None:
-            await self._sessions.close_idle(self._settings.session_idle_seconds)
         idle = (
             not self._asked
             and not self._sessions

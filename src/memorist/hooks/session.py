@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 from memorist.engine.engine import Memorist
+from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.recorded_session import ObservedSession
 from memorist.errors import UnreadableSession
 from memorist.hooks.event import Client, HookEvent
@@ -16,6 +18,8 @@ from memorist.hooks.response import (
     render_summary_instructions,
 )
 from memorist.hooks.session_file import SessionFileTail
+from memorist.ports import Clock
+from memorist.system import SystemClock
 
 CLIENT_FORMATS: dict[Client, str] = {"claude-code": "anthropic", "codex": "openai_responses"}
 READ_AFTER_BYTES = 256 * 1024
@@ -33,6 +37,7 @@ class HookSession:
         self._client = client
         self._tail: SessionFileTail | None = None
         self._reading = asyncio.Lock()
+        self._following_up = asyncio.Lock()
         self._track_file(event)
         first = self._read_project()
         cwd = first or project or event.cwd
@@ -103,7 +108,14 @@ class HookSession:
             self._notes.result()
 
     async def run_follow_up(self, event: HookEvent) -> None:
-        """Do the work of an event that the agent does not wait for. Raises MemoristError."""
+        """Do the work of an event that the agent does not wait for, after that of earlier events.
+
+        Raises MemoristError.
+        """
+        async with self._following_up:
+            await self._follow_up(event)
+
+    async def _follow_up(self, event: HookEvent) -> None:
         self._track_file(event)
         match event.hook_event_name:
             case "PostToolUse":
@@ -155,108 +167,75 @@ class HookSession:
 # The open sessions of the daemon: opened by their first event, closed at their end or when idle.
 
 
-HookSessionKey = tuple[str, str]
-
-
-class _HookSessionSlot:
-    """One open session, and the lock that callers wait on while it is opened or closed."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.session: HookSession | None = None
-        self.last_used = 0.0
-        self.task: asyncio.Task[None] | None = None
-        self.waiters = 0
-
-
 class HookSessionPool:
-    """All sessions of one engine. `on_failure` is called with errors of background work."""
+    """All sessions of one engine.
+
+    Args:
+        engine: opens the sessions.
+        idle_seconds: a session without an event for this long is closed.
+        on_failure: called with errors of background work.
+        clock: measures how long a session is idle.
+    """
 
     def __init__(
         self,
         engine: Memorist,
-        clock: Callable[[], float],
+        idle_seconds: float,
         on_failure: Callable[[HookEvent, Client, BaseException], None],
+        clock: Clock | None = None,
     ) -> None:
         self._engine = engine
-        self._clock = clock
-        self._failed = on_failure
-        self._slots: dict[HookSessionKey, _HookSessionSlot] = {}
+        self._on_failure = on_failure
+        self._pool = SessionPool[tuple[Client, str], HookSession](
+            HookSession.close,
+            clock=clock or SystemClock(),
+            limits=PoolLimits(idle_seconds),
+            is_shared=True,
+        )
+        self._follow_ups: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._pool)
 
     async def answer(self, client: Client, event: HookEvent, project: str, seconds: float) -> str:
         """The text to show at an event; its follow-up work then runs in the background."""
-        place = self._slots.setdefault((client, event.session_id), _HookSessionSlot())
-        place.waiters += 1
-        try:
-            async with place.lock:
-                if place.session is None:
-                    place.session = HookSession(self._engine, client, event, project)
-            place.last_used = self._clock()
-            said = await place.session.answer(event, seconds)
-        finally:
-            place.waiters -= 1
-            if place.session is None and not place.waiters:
-                self._slots.pop((client, event.session_id), None)
-        # Follow-up work forms a chain: each task waits for the one before, so that events are
-        # processed in order.
-        before = place.task
-        place.task = asyncio.create_task(self._run_follow_up(place, before, client, event))
+
+        async def open_session() -> HookSession:
+            return HookSession(self._engine, client, event, project)
+
+        key = (client, event.session_id)
+        async with contextlib.AsyncExitStack() as hold:
+            session = await hold.enter_async_context(self._pool.use(key, open_session))
+            said = await session.answer(event, seconds)
+            work = self._run_follow_up(key, session, event, hold.pop_all())
+        task = asyncio.create_task(work)
+        self._follow_ups.add(task)
+        task.add_done_callback(self._follow_ups.discard)
         return said
 
     async def _run_follow_up(
         self,
-        place: _HookSessionSlot,
-        before: asyncio.Task[None] | None,
-        client: Client,
+        key: tuple[Client, str],
+        session: HookSession,
         event: HookEvent,
+        hold: contextlib.AsyncExitStack,
     ) -> None:
-        """Run the follow-up work of one event after that of the event before it."""
-        if before is not None:
-            await asyncio.wait([before])
-        session = place.session
-        if session is None:
-            return
-        done = asyncio.ensure_future(session.run_follow_up(event))
-        await asyncio.wait([done])
-        error = done.exception()
-        if error is not None:
-            self._failed(event, client, error)
-        if (
-            event.hook_event_name == "SessionEnd"
-            and place.task is asyncio.current_task()
-            and not place.waiters
-        ):
-            await self._close(
-                (client, event.session_id), place
-            )  # unless the client resumed it meanwhile
+        """Run the follow-up work of one event after that of the events before it."""
+        async with hold:
+            work = asyncio.ensure_future(session.run_follow_up(event))
+            await asyncio.wait([work])
+            error = work.exception()
+            if error is not None:
+                self._on_failure(event, key[0], error)
+        if event.hook_event_name == "SessionEnd":
+            self._pool.close_unused(key)  # unless the client resumed it meanwhile
 
-    async def _close(self, key: HookSessionKey, place: _HookSessionSlot) -> None:
-        """Close a session. An event that arrives meanwhile waits, then opens it again."""
-        async with place.lock:
-            session, place.session = place.session, None
-            if session is not None:
-                await asyncio.wait([asyncio.ensure_future(session.close())])
-        if not place.waiters and self._slots.get(key) is place:
-            del self._slots[key]
-
-    async def close_idle(self, seconds: float) -> None:
-        """Close the sessions without an event for this many seconds."""
-        now = self._clock()
-        for key, place in list(self._slots.items()):
-            if (
-                now - place.last_used > seconds
-                and not place.waiters
-                and (place.task is None or place.task.done())
-            ):
-                await self._close(key, place)
+    async def wait_until_idle(self) -> None:
+        """Wait until no follow-up work is running."""
+        while self._follow_ups:
+            await asyncio.wait(self._follow_ups)
 
     async def close(self) -> None:
-        """Wait for background work to end, then close every session."""
-        works = [place.task for place in self._slots.values() if place.task is not None]
-        if works:
-            await asyncio.wait(works)
-        for key, place in list(self._slots.items()):
-            await self._close(key, place)
+        """Wait for follow-up work to end, then close every session."""
+        await self.wait_until_idle()
+        await self._pool.close()

@@ -8,7 +8,7 @@ import secrets
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.engine import Memorist
+from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
 from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
 from memorist.errors import FormatError, MemoristError
@@ -40,6 +41,7 @@ from memorist.session_memory.trigger import HostInfo
 from memorist.settings import ProxySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, home_name
+from memorist.system import SystemClock
 
 # The engines behind a proxy: one home for all, or one for each tenant.
 
@@ -61,21 +63,18 @@ class ProxyEngines:
     async def open(self, conversation: ProxyConversation, project: str) -> Session:
         """Open the session of a conversation; the caller closes it.
 
-        Raises as `Memorist.open` and `Tenants.engine` do.
+        Raises as `Memorist.open` and `Tenants.open` do.
 
         A tenant's project folder is on the tenant's machine: here it is only a name and is never
         looked up on this disk, which holds the folders of others.
         """
+        id, format = conversation.id, conversation.format
+        host = HostInfo(main=conversation.main)
         if isinstance(self._engines, Memorist):
-            engine = self._engines
-        else:
-            engine = await self._engines.engine(conversation.tenant)
-            project = project and str(UNROOTED_PROJECTS / home_name(project))
-        return await engine.open(
-            conversation.id,
-            project=project,
-            format=conversation.format,
-            host=HostInfo(main=conversation.main),
+            return await self._engines.open(id, project=project, format=format, host=host)
+        name = project and str(UNROOTED_PROJECTS / home_name(project))
+        return await self._engines.open(
+            conversation.tenant, id, project=name, format=format, host=host
         )
 
 
@@ -89,8 +88,6 @@ Our choice, the same as compaction's limit.
 """
 PAUSE_SECONDS = 300.0
 """Length of the pause. Our choice."""
-SWEEP_SECONDS = 30.0
-"""Time between two searches for idle conversations. Our choice."""
 CLOSE_SECONDS = 75.0
 """Longest wait for a session to close; its own limit is a minute. Our choice."""
 
@@ -125,16 +122,16 @@ class PreparedRequest(Struct, frozen=True, eq=False):
     session: Session
 
 
-class _PooledConversation:
-    """One conversation, with its session while that is open."""
+_ConversationKey = tuple[str, str, str]
+"""Tenant, declared project and id of a conversation."""
+
+
+class _ConversationFailures:
+    """Consecutive failures of one conversation, and the pause that they lead to."""
 
     def __init__(self) -> None:
-        self.session: Session | None = None
-        self.lock = asyncio.Lock()
-        self.last_used = 0.0
-        self.failures = 0
+        self.count = 0
         self.paused_until = 0.0
-        self.closing: asyncio.Task[None] | None = None
 
 
 class ProxySessionPool:
@@ -143,23 +140,27 @@ class ProxySessionPool:
     def __init__(self, homes: ProxyEngines, settings: ProxySettings) -> None:
         self._homes = homes
         self._settings = settings
-        self._pool: OrderedDict[tuple[str, ...], _PooledConversation] = OrderedDict()
+        self._pool = SessionPool[_ConversationKey, Session](
+            _close_session,
+            clock=SystemClock(),
+            limits=PoolLimits(60.0 * settings.idle_minutes, settings.sessions),
+            on_error=_log_close_failure,
+        )
+        self._failures: dict[_ConversationKey, _ConversationFailures] = {}
+        """Of the conversations that failed last time."""
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._sweeper: asyncio.Task[None] | None = None
 
     async def prepare(
         self, conversation: ProxyConversation, request: JsonObject
     ) -> PreparedRequest:
         """Let the engine record a request and prepare the one to send. Raises EngineCallFailed."""
-        live = self._pooled(conversation)
 
         async def work() -> PreparedRequest:
-            async with live.lock:
-                session = await self._open(live, conversation, request)
+            async with self._use(conversation, request) as session:
                 return PreparedRequest(await session.prepare(request), session)
 
-        found = await self._run_bounded(live, work)
-        live.failures = 0
+        found = await self._run_bounded(conversation, work)
+        self._failures.pop(_conversation_key(conversation), None)
         return found
 
     async def recover(
@@ -169,15 +170,14 @@ class ProxySessionPool:
 
         Raises EngineCallFailed.
         """
-        live = self._pooled(conversation)
 
         async def work() -> JsonObject | None:
-            async with live.lock:
-                return (
-                    await prepared.session.recover() if live.session is prepared.session else None
-                )
+            if self._pool.find(_conversation_key(conversation)) is not prepared.session:
+                return None
+            async with self._use(conversation, {}) as session:
+                return await session.recover() if session is prepared.session else None
 
-        return await self._run_bounded(live, work)
+        return await self._run_bounded(conversation, work)
 
     def observe(
         self,
@@ -189,11 +189,12 @@ class ProxySessionPool:
 
         `read` returns the reply, or None if it is incomplete.
         """
-        live = self._pooled(conversation)
 
         async def work() -> None:
-            async with live.lock:
-                reply = read() if live.session is prepared.session else None
+            if self._pool.find(_conversation_key(conversation)) is not prepared.session:
+                return
+            async with self._use(conversation, {}) as session:
+                reply = read() if session is prepared.session else None
                 if reply is not None:
                     await prepared.session.observe(reply)
                     if not has_tool_calls(conversation.format, reply):
@@ -201,7 +202,7 @@ class ProxySessionPool:
 
         async def quietly() -> None:
             with suppress(EngineCallFailed):
-                await self._run_bounded(live, work)
+                await self._run_bounded(conversation, work)
 
         self._spawn(quietly())
 
@@ -212,103 +213,60 @@ class ProxySessionPool:
 
     async def close(self) -> None:
         """Close every conversation. Waits for running work within a bound."""
-        if self._sweeper is not None:
-            self._sweeper.cancel()
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self.wait_until_idle()
-        for live in self._pool.values():
-            self._release(live)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self.wait_until_idle()
+        for error in await self._pool.close():
+            _log_close_failure(error)
 
-    def _pooled(self, lane: ProxyConversation) -> _PooledConversation:
-        if self._sweeper is None:
-            self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
-        key = (lane.tenant, lane.declared_project or "", lane.id)
-        live = self._pool.get(key)
-        if live is None:
-            live = self._pool[key] = _PooledConversation()
-        self._pool.move_to_end(key)
-        live.last_used = asyncio.get_running_loop().time()
-        return live
+    def _use(
+        self, conversation: ProxyConversation, request: JsonObject
+    ) -> AbstractAsyncContextManager[Session]:
+        async def open_session() -> Session:
+            if conversation.project is None:
+                conversation.project = (
+                    find_working_folder(conversation.format, request)
+                    or conversation.restored_project
+                )
+            return await self._homes.open(conversation, conversation.project)
 
-    async def _open(
-        self, live: _PooledConversation, lane: ProxyConversation, request: JsonObject
-    ) -> Session:
-        if live.closing is not None:
-            await asyncio.wait({live.closing})
-            live.closing = None
-        if live.session is None:
-            if lane.project is None:
-                lane.project = find_working_folder(lane.format, request) or lane.restored_project
-            live.session = await self._homes.open(lane, lane.project)
-            self._release_oldest()
-        return live.session
+        return self._pool.use(_conversation_key(conversation), open_session)
 
     async def _run_bounded(
-        self, live: _PooledConversation, work: Callable[[], Coroutine[Any, Any, Value]]
+        self, conversation: ProxyConversation, work: Callable[[], Coroutine[Any, Any, Value]]
     ) -> Value:
         """Run the work as a task of its own within the time limit.
 
         Raises EngineCallFailed, after which the session is released.
         """
-        if live.paused_until > asyncio.get_running_loop().time():
+        known = self._failures.get(_conversation_key(conversation))
+        if known is not None and known.paused_until > asyncio.get_running_loop().time():
             raise EngineCallFailed("it failed several times and rests")
         task = self._spawn(work())
         done, _ = await asyncio.wait({task}, timeout=self._settings.prepare_seconds)
         if not done:
             task.cancel()
-            raise self._on_failure(live, "it took too long")
+            raise self._on_failure(conversation, "it took too long")
         try:
             return task.result()
         except (MemoristError, OSError, sqlite3.Error) as error:
-            raise self._on_failure(live, f"{type(error).__name__}: {error}") from error
+            raise self._on_failure(conversation, f"{type(error).__name__}: {error}") from error
         except Exception as error:
             # As in `run_guarded`: the client's work goes on, and the message may quote the
             # conversation.
             raise self._on_failure(
-                live, f"{type(error).__name__} in {_innermost_frame(error)}"
+                conversation, f"{type(error).__name__} in {_innermost_frame(error)}"
             ) from error
 
-    def _on_failure(self, live: _PooledConversation, why: str) -> EngineCallFailed:
-        live.failures += 1
-        if live.failures >= MAX_FAILURES:
-            live.paused_until, live.failures = asyncio.get_running_loop().time() + PAUSE_SECONDS, 0
-        self._release(live)
+    def _on_failure(self, conversation: ProxyConversation, why: str) -> EngineCallFailed:
+        key = _conversation_key(conversation)
+        known = self._failures.setdefault(key, _ConversationFailures())
+        known.count += 1
+        if known.count >= MAX_FAILURES:
+            known.paused_until, known.count = asyncio.get_running_loop().time() + PAUSE_SECONDS, 0
+        self._pool.discard(key)
         log.warning("memorist could not do its part: %s", why)
         return EngineCallFailed(why)
-
-    def _release(self, live: _PooledConversation) -> None:
-        """Close the session in the background; reopening waits for that."""
-        session, live.session = live.session, None
-        if session is not None:
-            live.closing = self._spawn(self._close_session(session))
-            live.closing.add_done_callback(_log_close_failure)
-
-    async def _close_session(self, session: Session) -> None:
-        async with asyncio.timeout(CLOSE_SECONDS):
-            await session.close()
-
-    def _release_oldest(self) -> None:
-        """Release the conversations that were idle longest, if more are open than the settings
-        allow.
-        """
-        open_now = [live for live in self._pool.values() if live.session is not None]
-        for live in open_now[: max(0, len(open_now) - self._settings.sessions)]:
-            if not live.lock.locked():
-                self._release(live)
-
-    async def _sweep(self) -> None:
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            quiet = asyncio.get_running_loop().time() - 60.0 * self._settings.idle_minutes
-            for id, live in list(self._pool.items()):
-                if live.last_used < quiet and not live.lock.locked():
-                    self._release(live)
-                    if live.closing is None or live.closing.done():
-                        del self._pool[id]
 
     def _spawn(self, work: Coroutine[Any, Any, Value]) -> asyncio.Task[Value]:
         task = asyncio.get_running_loop().create_task(work)
@@ -317,14 +275,21 @@ class ProxySessionPool:
         return task
 
 
-def _log_close_failure(closing: asyncio.Task[None]) -> None:
-    error = None if closing.cancelled() else closing.exception()
-    if error is not None:
-        log.warning(
-            "a conversation could not be closed cleanly: %s in %s",
-            type(error).__name__,
-            _innermost_frame(error),
-        )
+def _conversation_key(conversation: ProxyConversation) -> _ConversationKey:
+    return (conversation.tenant, conversation.declared_project or "", conversation.id)
+
+
+async def _close_session(session: Session) -> None:
+    async with asyncio.timeout(CLOSE_SECONDS):
+        await session.close()
+
+
+def _log_close_failure(error: BaseException) -> None:
+    log.warning(
+        "a conversation could not be closed cleanly: %s in %s",
+        type(error).__name__,
+        _innermost_frame(error),
+    )
 
 
 def has_tool_calls(format: str, reply: JsonObject) -> bool:
