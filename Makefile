@@ -16,7 +16,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-clients test-plugs check format bench docs lock clean
+.PHONY: help demo test fuzz test-slow test-clients test-plugs check format bench docs build lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -106,6 +106,15 @@ bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes (NAME=recal
 
 docs: .venv/dev  ## write the generated parts of the documents anew
 	$(BIN)/python docs/generate.py
+
+# The time of the last commit stands in the archives, so that whoever builds the same commit gets the same bytes.
+build: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
+build: .venv/core  ## build wheel and sdist into dist, twice, and compare the bytes
+	@rm -rf dist build/again
+	@$(BIN)/python -m hatchling build -d dist >/dev/null
+	@$(BIN)/python -m hatchling build -d build/again >/dev/null
+	@for file in dist/*; do cmp $$file build/again/$$(basename $$file) || exit 1; done
+	@cd dist && sha256sum *
 
 lock: .venv/made  ## pin the dependencies anew
 	@$(PIP) uv
