@@ -19,7 +19,6 @@ from typing import Any
 from benchmarks.report import BenchResult, BenchRow
 from benchmarks.world_state import world_rows
 from memorist.context.assembly import (
-    ContextDependencies,
     FirstContext,
     assemble_first_context,
     build_anthropic_body,
@@ -30,6 +29,7 @@ from memorist.context.environment import HostContext
 from memorist.context.pieces import ContextSection
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
+from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
 from memorist.skills.catalogue import build_catalogue, build_catalogue_section
 from memorist.skills.discovery import DiscoveredSkills, SkillDiscovery, discover_skills
@@ -284,7 +284,7 @@ def _rows(chosen: Family, folder: Path, settings: ContextSettings) -> list[Bench
     kept = SkillDiscovery(places, SkillsSettings())
     body = build_responses_body if chosen == "rollout" else build_anthropic_body
 
-    outside = ContextDependencies(files=DiskFiles(), clock=SystemClock(), settings=settings)
+    outside = Runtime(files=DiskFiles(), clock=SystemClock(), settings=Settings(context=settings))
 
     def assembled(given: tuple[ContextSection, ...]) -> FirstContext:
         return assemble_first_context(place, chosen, outside, host_sections=given)

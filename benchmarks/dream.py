@@ -25,11 +25,11 @@ from memorist.auto_memory.topic import (
     create_topic,
     encode_topic_text,
 )
-from memorist.dream.dream import Dream, DreamDependencies, DreamWorkspace
+from memorist.dream.dream import Dream
 from memorist.dream.journal import DreamReport
-from memorist.forks.spec import ForkLimits, UnlimitedGovernor
 from memorist.ports import Model, Request
-from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
+from memorist.runtime import Runtime, SessionContext
+from memorist.settings import AutoMemorySettings, DreamSettings, Settings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout
 from memorist.testing.memory import FrozenClock
@@ -349,32 +349,13 @@ def read_memory_texts(memory: AutoMemory) -> dict[str, str]:
 
 def build_bench_dream(memory: AutoMemory, clock: FrozenClock, model: Model | None) -> Dream:
     """The dreams of a folder that belongs to no session."""
-    place = DreamWorkspace(
-        layout=memory.layout,
-        project="",
-        files=DiskFiles(durable=False),
+    runtime = Runtime(
+        settings=Settings(auto_memory=memory.settings, dream=SETTINGS),
         clock=clock,
-        memory=memory.settings,
-        dream=SETTINGS,
-        context=ContextSettings(),
+        files=DiskFiles(durable=False),
+        model=model,
     )
-    return Dream(
-        DreamDependencies(
-            workspace=place,
-            settings=lambda: SETTINGS,
-            model=model,
-            limits=ForkLimits(),
-            governor=UnlimitedGovernor(),
-            past_sessions=list,
-            uses=dict,
-            tell=_nothing,
-            record=_nothing,
-        )
-    )
-
-
-def _nothing(told: object) -> None:
-    del told
+    return Dream(SessionContext(runtime=runtime), memory.layout, past_sessions=list)
 
 
 def judge_cases(

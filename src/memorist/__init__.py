@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from memorist.engine.engine import Memorist
     from memorist.engine.session import Session
     from memorist.errors import MemoristError
-    from memorist.session_memory.trigger import HostInfo
+    from memorist.ports import HostInfo
     from memorist.settings import Settings
 
 __all__ = [

@@ -16,6 +16,20 @@ from msgspec import Struct
 from memorist.core.messages import JsonObject, Message, Usage
 
 
+class HostInfo(Struct, frozen=True, kw_only=True):
+    """The host's own description, as last known; reading it never waits (SM-1)."""
+
+    remote: bool = False
+    """The agent runs on a machine whose disk does not outlive the session."""
+    auto_compact: bool = True
+    """The conversation will be compacted when full, by memorist or by the host."""
+    interactive: bool = True
+    """A user is present. A program that asks one question and exits has no time for a dream (DR-1).
+    """
+    main: bool = True
+    """It is the main agent; subagents do not dream."""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """One model call, in the wire format of the model. `body` is sent unchanged and is never
     modified in place.

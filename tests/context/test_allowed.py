@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.assembly import (
-    ContextDependencies,
     FirstContext,
     assemble_first_context,
     build_responses_body,
@@ -26,7 +25,8 @@ from memorist.context.environment import (
 )
 from memorist.context.pieces import ContextSection
 from memorist.context.tags import find_row, unwrap_tag
-from memorist.settings import ContextSettings, Family
+from memorist.runtime import Runtime
+from memorist.settings import ContextSettings, Family, Settings
 from memorist.store.files import DiskFiles
 from memorist.testing.memory import FrozenClock
 
@@ -53,7 +53,7 @@ def look(
         user_folder=str(tmp_path / "none"),
         agents_folder=str(tmp_path / "none"),
     )
-    outside = ContextDependencies(files=DiskFiles(), clock=FrozenClock(), settings=settings)
+    outside = Runtime(files=DiskFiles(), clock=FrozenClock(), settings=Settings(context=settings))
     return assemble_first_context(
         tmp_path, family, outside, host_sections=given, permissions=allowed
     )

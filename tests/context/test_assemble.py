@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.assembly import (
-    ContextDependencies,
     assemble_first_context,
     assemble_pieces,
     build_anthropic_body,
@@ -36,7 +35,8 @@ from memorist.formats.host_markup import detect_origin
 from memorist.formats.registry import find_codec
 from memorist.recall.recall import load_recall_prompts
 from memorist.recall.rendering import render_index
-from memorist.settings import ContextSettings
+from memorist.runtime import Runtime
+from memorist.settings import ContextSettings, Settings
 from memorist.testing.assertions import render_shape
 from memorist.testing.memory import FrozenClock, InMemoryFiles
 from memorist.testing.request_checks import find_problem
@@ -264,7 +264,7 @@ def test_a_folder_gives_its_first_context(family: Any, tmp_path: Path) -> None:
     found = assemble_first_context(
         tmp_path,
         family,
-        ContextDependencies(files=world, clock=FrozenClock(), settings=settings),
+        Runtime(files=world, clock=FrozenClock(), settings=Settings(context=settings)),
         host_sections=[memory],
     )
 

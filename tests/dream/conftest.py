@@ -16,12 +16,12 @@ from memorist.auto_memory.topic import (
     create_topic,
     encode_topic_text,
 )
-from memorist.dream.dream import Dream, DreamDependencies, DreamWorkspace, PastSession
-from memorist.dream.gates import HostConditions
+from memorist.dream.dream import Dream, PastSession
 from memorist.events import Event
-from memorist.forks.spec import ForkLimits, Receipt, UnlimitedGovernor
-from memorist.ports import FileSystem, Model
-from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
+from memorist.forks.spec import ForkLimits, Receipt
+from memorist.ports import FileSystem, HostInfo, Model
+from memorist.runtime import Runtime, SessionContext
+from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings, Settings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout
 from memorist.testing import FrozenClock
@@ -91,35 +91,28 @@ class World:
         model: Model | None = None,
         *,
         policy: AutoMemorySettings | None = None,
-        host: HostConditions | None = None,
+        host: HostInfo | None = None,
     ) -> Dream:
-        place = DreamWorkspace(
-            layout=self.where,
-            project=self.project,
-            files=self.files,
-            clock=self.clock,
-            memory=policy or AutoMemorySettings(),
-            dream=self.settings,
-            context=ContextSettings(
-                user_folder=str(self.where.state / "no-user"),
-                agents_folder=str(self.where.state / "no-user"),
+        runtime = Runtime(
+            settings=Settings(
+                auto_memory=policy or AutoMemorySettings(),
+                dream=self.settings,
+                forks=self.limits,
+                context=ContextSettings(
+                    user_folder=str(self.where.state / "no-user"),
+                    agents_folder=str(self.where.state / "no-user"),
+                ),
             ),
+            clock=self.clock,
+            files=self.files,
+            model=model,
+            emit=self.told.append,
+            record_receipt=self.receipts.append,
         )
-        return Dream(
-            DreamDependencies(
-                workspace=place,
-                settings=lambda: self.settings,
-                session="now",
-                host=host or HostConditions(),
-                model=model,
-                limits=self.limits,
-                governor=UnlimitedGovernor(),
-                past_sessions=lambda: self.past,
-                uses=dict,
-                tell=self.told.append,
-                record=self.receipts.append,
-            )
+        context = SessionContext(
+            runtime=runtime, id="now", project=self.project, host=host or HostInfo()
         )
+        return Dream(context, self.where, past_sessions=lambda: self.past)
 
 
 @pytest.fixture

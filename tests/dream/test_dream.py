@@ -20,7 +20,7 @@ from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.topic import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.dream.dream import PastSession, journal_path
-from memorist.dream.gates import GateClosed, GateOpen, HostConditions
+from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs
 from memorist.dream.lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.model_pass import review_model_changes
@@ -28,7 +28,7 @@ from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
 from memorist.forks.spec import ForkLimits, ForkOutcome
 from memorist.formats.transcript import SessionHead
-from memorist.ports import Request
+from memorist.ports import HostInfo, Request
 from memorist.settings import AutoMemorySettings, DreamSettings
 from memorist.store.files import DiskFiles, store_error
 from memorist.store.layout import Layout, SessionLayout
@@ -637,7 +637,7 @@ async def test_the_gates_are_judged_on_what_the_disk_says(world: World, tmp_path
     ]
     world.clock.advance(2 * HOUR)
     assert isinstance(await world.dream().check_gates(), GateOpen)
-    off = await world.dream(host=HostConditions(is_interactive=False)).check_gates()
+    off = await world.dream(host=HostInfo(interactive=False)).check_gates()
     assert isinstance(off, GateClosed)
     assert off.gate == "on"
 

@@ -20,8 +20,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import DreamFinished, Event
-from memorist.ports import Request
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import HostInfo, Request
 from memorist.store.files import DiskFiles
 from memorist.testing import FrozenClock, Say, ScriptedModel
 

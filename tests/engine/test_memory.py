@@ -29,9 +29,8 @@ from memorist.events import (
 )
 from memorist.forks.fork import FORK_MARK
 from memorist.forks.spec import ForkOutcome
-from memorist.ports import Reply, Request
+from memorist.ports import HostInfo, Reply, Request
 from memorist.recall.search import InitialScan
-from memorist.session_memory.trigger import HostInfo
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
 from memorist.store.sessions import list_uses
 from memorist.testing.memory import FrozenClock

@@ -20,7 +20,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.engine.session import Session
 from memorist.engine.worker_process import START_INTERVAL_SECONDS, has_exited, start_worker
-from memorist.session_memory.trigger import HostInfo as HostFacts
+from memorist.ports import HostInfo as HostFacts
 from memorist.settings import ContextSettings, LongTermMemory, RolloutsSettings, Settings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout

@@ -21,10 +21,9 @@ from memorist.engine.session import Session
 from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork import FORK_MARK
-from memorist.ports import Reply, Request
+from memorist.ports import HostInfo, Reply, Request
 from memorist.session_memory.notes import NotesCursor
 from memorist.session_memory.template import STRUCTURAL_MARK, section_bodies
-from memorist.session_memory.trigger import HostInfo
 from memorist.settings import Settings
 from memorist.testing.memory import FrozenClock
 from memorist.testing.models import ScriptedModel

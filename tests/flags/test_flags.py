@@ -27,7 +27,8 @@ from memorist.flags.flags import (
     override_settings,
 )
 from memorist.flags.open_feature import OpenFeatureFlagSource
-from memorist.session_memory.trigger import HostInfo, NotesProgress, are_notes_allowed, check_due
+from memorist.ports import HostInfo
+from memorist.session_memory.trigger import NotesProgress, are_notes_allowed, check_due
 from memorist.settings import (
     DreamSettings,
     FlagsSettings,

@@ -18,10 +18,11 @@ from typing import Any
 
 from memorist.rollouts.folder import FolderBaseline, read_memory_folder
 from memorist.rollouts.stage_two import (
-    ConsolidationDependencies,
     ConsolidationResult,
     consolidate_folder,
 )
+from memorist.runtime import Runtime
+from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 from memorist.store.rollouts import StoredExtract
 from memorist.testing import FrozenClock
@@ -43,11 +44,8 @@ class Held:
 
 
 def consolidated(home: Path, rows: list[StoredExtract]) -> ConsolidationResult:
-    means = ConsolidationDependencies(
-        folder=home / "memories",
-        state=home / "state",
-        files=DiskFiles(durable=False),
-        clock=FrozenClock(NOW),
+    means = Runtime(
+        settings=Settings(home=str(home)), files=DiskFiles(durable=False), clock=FrozenClock(NOW)
     )
     return asyncio.run(consolidate_folder(means, rows, Held()))
 
@@ -98,11 +96,13 @@ def tried(start: Path, home: Path, step: int) -> dict[str, Any]:
         "files": state(home),
         "accepted": {
             path: data.decode()
-            for path, data in FolderBaseline(home / "state" / "baseline").read_files().items()
+            for path, data in FolderBaseline(home / "memories-state" / "baseline")
+            .read_files()
+            .items()
         },
         "remarks": list(done.remarks),
         "again": consolidated(home, AFTER).outcome,
-        "beside": sorted(path.name for path in (home / "state").iterdir()),
+        "beside": sorted(path.name for path in (home / "memories-state").iterdir()),
         "left": sorted(path.name for path in home.rglob("*.tmp")),
     }
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,12 +16,12 @@ from memorist.forks.spec import ForkLimits, ForkOutcome, Receipt
 from memorist.ports import Request
 from memorist.rollouts.folder import read_memory_folder, write_note
 from memorist.rollouts.stage_two import (
-    ConsolidationDependencies,
     ConsolidationResult,
     consolidate_folder,
     finish_interrupted_change,
 )
-from memorist.settings import RolloutsSettings
+from memorist.runtime import Runtime
+from memorist.settings import RolloutsSettings, Settings
 from memorist.store.files import DiskFiles
 from memorist.store.rollouts import StoredExtract
 from memorist.testing import CallTool, Fail, FrozenClock, Hang, Say, ScriptedModel, Step
@@ -63,22 +64,15 @@ class Still(FrozenClock):
 
 
 def means(
-    home: Path, script: Sequence[Step] | Callable[[Request], Step] | None = None, **other: object
-) -> ConsolidationDependencies:
+    home: Path, script: Sequence[Step] | Callable[[Request], Step] | None = None, **other: Any
+) -> Runtime:
     model = None if script is None else ScriptedModel(script)
-    made = ConsolidationDependencies(
-        folder=home / "memories",
-        state=home / "memories-state",
-        files=DISK,
-        clock=Still(NOW),
-        model=model,
-    )
+    settings = Settings(home=str(home), rollouts=other.pop("settings", RolloutsSettings()))
+    made = Runtime(settings=settings, clock=Still(NOW), files=DISK, model=model)
     return replace(made, **other)
 
 
-async def run(
-    at: ConsolidationDependencies, rows: list[StoredExtract] = ROWS, **other: bool
-) -> ConsolidationResult:
+async def run(at: Runtime, rows: list[StoredExtract] = ROWS, **other: Any) -> ConsolidationResult:
     return await consolidate_folder(at, rows, Held(), **other)
 
 
@@ -141,7 +135,7 @@ async def test_a_model_words_the_draft_in_one_request(tmp_path: Path) -> None:
                 "- In this repository, use pnpm",
             )
         ],
-        record=receipts.append,
+        record_receipt=receipts.append,
     )
 
     done = await run(at)
@@ -258,11 +252,12 @@ async def test_whatever_the_model_does_structure_serves_and_says_why(
     at = means(
         tmp_path / "with",
         script,
-        record=receipts.append,
-        limits=ForkLimits(turns=4, requests=6, tokens=100_000, seconds=30, repeats=3),
+        record_receipt=receipts.append,
     )
 
-    done = await run(at)
+    done = await run(
+        at, limits=ForkLimits(turns=4, requests=6, tokens=100_000, seconds=30, repeats=3)
+    )
 
     assert (done.outcome, done.way) == ("changed", "structural")
     assert reason in done.why
@@ -300,7 +295,7 @@ async def test_a_fork_writes_nowhere_but_in_the_folder(tmp_path: Path) -> None:
 @pytest.mark.covers("RO-5", "SG-1")
 async def test_a_model_that_never_answers_is_stopped_by_the_clock(tmp_path: Path) -> None:
     """The wall time of the fork ends it; structure serves."""
-    done = await run(means(tmp_path, [Hang()], limits=ForkLimits(seconds=0.05)))
+    done = await run(means(tmp_path, [Hang()]), limits=ForkLimits(seconds=0.05))
 
     assert done.way == "structural"
     assert "longer than" in done.why

@@ -19,7 +19,8 @@ from memorist.errors import (
 from memorist.forks.spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
 from memorist.ports import Request
 from memorist.rollouts.raw_memory import parse_raw_memory
-from memorist.rollouts.stage_one import StageOneDependencies, extract_session
+from memorist.rollouts.stage_one import extract_session
+from memorist.runtime import Runtime
 from memorist.testing import Fail, FrozenClock, InMemoryFiles, Say, ScriptedModel
 from memorist.testing.steps import Script, Step
 from rollouts.conftest import Talk
@@ -54,15 +55,17 @@ def talk() -> Talk:
     )
 
 
-def means(
-    script: Script, **about: Any
-) -> tuple[StageOneDependencies, ScriptedModel, list[Receipt]]:
+def means(script: Script, **about: Any) -> tuple[Runtime, ScriptedModel, list[Receipt]]:
     kept: list[Receipt] = []
     window = about.pop("window", 200_000)
     model = ScriptedModel(script, window=window)
     return (
-        StageOneDependencies(
-            files=InMemoryFiles(), clock=FrozenClock(), model=model, record=kept.append, **about
+        Runtime(
+            files=InMemoryFiles(),
+            clock=FrozenClock(),
+            model=model,
+            record_receipt=kept.append,
+            **about,
         ),
         model,
         kept,
@@ -117,7 +120,7 @@ async def test_without_a_model_structure_serves(tmp_path: Path) -> None:
     """With no model the extract is the structural one, and no problem is told."""
     made = await extract_session(
         talk().thread(tmp_path / "s.jsonl"),
-        StageOneDependencies(files=InMemoryFiles(), clock=FrozenClock()),
+        Runtime(files=InMemoryFiles(), clock=FrozenClock()),
     )
 
     assert (made.way, made.problem) == ("structural", "")
@@ -173,7 +176,7 @@ async def test_an_absent_model_is_tried_later_and_at_last_replaced(tmp_path: Pat
 
     with pytest.raises(ModelUnavailable, match="session s1: Nobody answers"):
         await extract_session(thread, means([absent])[0])
-    made = await extract_session(thread, means([absent], final=True)[0])
+    made = await extract_session(thread, means([absent])[0], final=True)
 
     assert (made.way, made.problem) == ("structural", "Nobody answers.")
 
@@ -187,7 +190,7 @@ async def test_a_spent_budget_asks_no_model(tmp_path: Path) -> None:
     given, model, kept = means([GOOD], governor=Miser())
     with pytest.raises(BudgetSpent, match="today's budget of requests is spent"):
         await extract_session(thread, given)
-    made = await extract_session(thread, means([GOOD], governor=Miser(), final=True)[0])
+    made = await extract_session(thread, means([GOOD], governor=Miser())[0], final=True)
 
     assert (made.way, made.problem) == ("structural", "today's budget of requests is spent")
     assert model.requests == []
@@ -277,9 +280,7 @@ async def test_content_from_outside_is_told(tmp_path: Path) -> None:
     for name in ("WebFetch", "mcp__wiki__search"):
         thread = talk().call(name, {"query": "x"}, "a page").thread(tmp_path / f"{name}.jsonl")
         assert (
-            await extract_session(
-                thread, StageOneDependencies(files=InMemoryFiles(), clock=FrozenClock())
-            )
+            await extract_session(thread, Runtime(files=InMemoryFiles(), clock=FrozenClock()))
         ).outside
 
 
@@ -290,6 +291,4 @@ async def test_a_file_that_went_is_an_error_of_its_own(tmp_path: Path) -> None:
     Path(thread.path).unlink()
 
     with pytest.raises(UnreadableSession, match="no file"):
-        await extract_session(
-            thread, StageOneDependencies(files=InMemoryFiles(), clock=FrozenClock())
-        )
+        await extract_session(thread, Runtime(files=InMemoryFiles(), clock=FrozenClock()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.session_memory.trigger import HostInfo, NotesProgress, are_notes_allowed, check_due
+from memorist.ports import HostInfo
+from memorist.session_memory.trigger import NotesProgress, are_notes_allowed, check_due
 from memorist.settings import SessionMemorySettings
 
 SETTINGS = SessionMemorySettings()

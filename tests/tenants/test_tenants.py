@@ -20,7 +20,7 @@ from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
 from memorist.models.rate_limits import RateLimitReport
 from memorist.models.registry import SharedModelPool
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import HostInfo
 from memorist.settings import Settings
 from memorist.store.layout import folder_name, home_name
 from memorist.system import SystemClock

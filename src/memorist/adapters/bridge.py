@@ -21,8 +21,7 @@ from memorist.engine.engine import Memorist
 from memorist.errors import UsageError
 from memorist.events import Event, EventListener
 from memorist.flags.flags import FlagSource
-from memorist.ports import Clock, FileSystem, Model
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import AdapterFailed, EventListener
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import HostInfo
 
 Result = TypeVar("Result")
 

@@ -25,7 +25,7 @@ from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
 from memorist.errors import FormatError
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import HostInfo
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""

@@ -20,8 +20,7 @@ from memorist.adapters.conversation import HostConversation
 from memorist.adapters.wire_reply import ends_turn, is_too_long_response, read_wire_reply
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import build_fetch_tool
-from memorist.ports import Model
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import HostInfo, Model
 from memorist.settings import Settings
 
 _log = logging.getLogger("memorist.adapters")

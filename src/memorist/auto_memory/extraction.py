@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
@@ -39,21 +37,20 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, StoreError
-from memorist.events import Event, ExtractionFailed, MemoryRefused
+from memorist.events import ExtractionFailed, MemoryRefused
 from memorist.forks.fork import run_on_copy_with_budget, shares_prefix
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     FolderAccess,
-    ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     ParentCall,
     Receipt,
     discarded_receipt,
     skipped_receipt,
 )
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import Model
+from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
 from memorist.store.overlay import OverlayFiles
@@ -70,29 +67,20 @@ window.
 """
 
 
-class ExtractionDependencies(Struct, frozen=True, kw_only=True):
-    """The dependencies of extraction."""
-
-    session: str
-    cursor_path: Path
-    clock: Clock
-    files: FileSystem
-    model: Model | None
-    limits: ForkLimits
-    governor: Governor
-    tell: Callable[[Event], None]
-    record: Callable[[Receipt], None]
-    """Records a receipt and emits its event."""
-    wait_until_scanned: Callable[[], Awaitable[object]]
-    """Waits until the memory folder has been scanned."""
-
-
 class MemoryExtraction:
     """Extracts the memories of one session as its messages arrive."""
 
-    def __init__(self, memory: AutoMemory, dependencies: ExtractionDependencies) -> None:
+    def __init__(
+        self,
+        memory: AutoMemory,
+        context: SessionContext,
+        wait_until_scanned: Callable[[], Awaitable[object]],
+    ) -> None:
         self._memory = memory
-        self._dependencies = dependencies
+        self._context = context
+        self._runtime = context.runtime
+        self._wait_until_scanned = wait_until_scanned
+        """Waits until the memory folder has been scanned."""
         self._new_messages: list[Message] = []
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
@@ -104,7 +92,7 @@ class MemoryExtraction:
         them.
         """
         self._cursor = self._load_cursor()
-        self._queue = BackgroundQueue(dependencies.clock, on_error=self._on_background_error)
+        self._queue = BackgroundQueue(context.runtime.clock, on_error=self._on_background_error)
         self._prompts = ExtractionPrompts(
             load_prompt("auto_memory/extract"), load_prompt("auto_memory/asked")
         )
@@ -117,7 +105,7 @@ class MemoryExtraction:
     def _load_cursor(self) -> ExtractionCursor:
         try:
             return msgspec.json.decode(
-                self._dependencies.files.read(self._dependencies.cursor_path), type=ExtractionCursor
+                self._runtime.files.read(self._context.layout.memory_cursor), type=ExtractionCursor
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return ExtractionCursor()
@@ -163,7 +151,7 @@ class MemoryExtraction:
                 written = self._apply_statement(wish, message)
             except (StoreError, InputError) as error:
                 with contextlib.suppress(StoreError):
-                    self._dependencies.tell(MemoryRefused("", (str(error),)))
+                    self._runtime.emit(MemoryRefused("", (str(error),)))
         return written
 
     def _apply_statement(self, wish: Statement, message: Message) -> WriteResult | None:
@@ -171,13 +159,13 @@ class MemoryExtraction:
         decided = plan_change(
             wish,
             topics,
-            session=self._dependencies.session,
-            timestamp=message.timestamp or self._dependencies.clock.now(),
+            session=self._context.id,
+            timestamp=message.timestamp or self._runtime.clock.now(),
         )
         why = ChangeReason(
             actor="said",
             what=render_headline(wish.act, wish.text),
-            session=self._dependencies.session,
+            session=self._context.id,
             messages=(message.id,),
             quote=wish.quote,
         )
@@ -186,22 +174,22 @@ class MemoryExtraction:
                 return self._memory.write(
                     [change],
                     why,
-                    collect_typed_evidence(self._dependencies.session, message),
-                    tell=self._dependencies.tell,
+                    collect_typed_evidence(self._context.id, message),
+                    tell=self._runtime.emit,
                 )
             case RemoveMemories(changes=changes, sure=True):
                 return self._memory.write(
                     changes,
                     why,
-                    collect_typed_evidence(self._dependencies.session, message),
-                    tell=self._dependencies.tell,
+                    collect_typed_evidence(self._context.id, message),
+                    tell=self._runtime.emit,
                 )
             case RemoveMemories(changes=changes):
                 return self._memory.propose(
                     changes,
                     why,
                     "the user asked to forget something that may be this",
-                    tell=self._dependencies.tell,
+                    tell=self._runtime.emit,
                 )
             case _:
                 return None
@@ -236,7 +224,7 @@ class MemoryExtraction:
     def _is_due(self) -> bool:
         settings = self._memory.settings
         if (
-            self._dependencies.model is None
+            self._runtime.model is None
             or settings.policy == "off"
             or not any(extract_user_text(message) for message in self._new_messages)
         ):
@@ -251,8 +239,8 @@ class MemoryExtraction:
         """Mark these messages as examined."""
         self._cursor = ExtractionCursor(message=seen[-1].id)
         with contextlib.suppress(StoreError):  # at worst the next process examines them again
-            self._dependencies.files.write(
-                self._dependencies.cursor_path, msgspec.json.encode(self._cursor)
+            self._runtime.files.write(
+                self._context.layout.memory_cursor, msgspec.json.encode(self._cursor)
             )
         known = {message.id for message in seen}
         self._outside_texts = select_newest_texts(
@@ -274,14 +262,14 @@ class MemoryExtraction:
         return tuple(self._new_messages[: end + 1])
 
     async def _run_extraction(self, parent: ParentCall | None, last: str, *, asked: bool) -> None:
-        model = self._dependencies.model
+        model = self._runtime.model
         messages = self._messages_until(last)
         if model is None or not messages:
             return
-        await self._dependencies.wait_until_scanned()
-        overlay = OverlayFiles(self._dependencies.files)
+        await self._wait_until_scanned()
+        overlay = OverlayFiles(self._runtime.files)
         means, spec = (
-            self._dependencies,
+            self._runtime,
             replace(self._build_fork_spec(model, parent, messages), requested_by_user=asked),
         )
         receipt = await run_on_copy_with_budget(
@@ -290,29 +278,29 @@ class MemoryExtraction:
             files=overlay,
             clock=means.clock,
             governor=means.governor,
-            record=means.record,
+            record=means.record_receipt,
         )
         if receipt.outcome is ForkOutcome.BLOCKED:
             return  # the cursor stays, so the next run sees these messages
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
-            self._dependencies.record(discarded_receipt(receipt))
-            self._dependencies.tell(ExtractionFailed(receipt.said, receipt.outcome.value))
+            self._runtime.record_receipt(discarded_receipt(receipt))
+            self._runtime.emit(ExtractionFailed(receipt.said, receipt.outcome.value))
             return
         try:
             written = self._write_fork_changes(overlay, messages)
         except (StoreError, InputError) as error:
-            self._dependencies.record(
+            self._runtime.record_receipt(
                 replace(receipt, outcome=ForkOutcome.FAILED, files=(), said=str(error))
             )
-            self._dependencies.tell(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
+            self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
             return
-        self._dependencies.record(_correct_receipt(receipt, written))
+        self._runtime.record_receipt(_correct_receipt(receipt, written))
         self._advance_cursor(messages)
 
     def _write_fork_changes(
         self, overlay: OverlayFiles, messages: Sequence[Message]
     ) -> WriteResult:
-        folder = self._dependencies.files.resolve(self._memory.layout.folder)
+        folder = self._runtime.files.resolve(self._memory.layout.folder)
         changes = []
         for path, (before, after) in sorted(overlay.changes().items()):
             name = path.relative_to(folder).as_posix()
@@ -320,16 +308,16 @@ class MemoryExtraction:
                 changes.append(MemoryChange(path=name, before=before, after=after))
         if not changes:
             return WriteResult()
-        held = collect_write_evidence(self._dependencies.session, messages)
+        held = collect_write_evidence(self._context.id, messages)
         held = replace(held, outside_texts=(*self._outside_texts, *held.outside_texts))
         what = ", ".join(change.path for change in changes[:3]) + (" …" if len(changes) > 3 else "")
         why = ChangeReason(
             actor="extraction",
             what=render_headline("extract", what),
-            session=self._dependencies.session,
+            session=self._context.id,
             messages=tuple(id for id, _ in held.user_messages)[-5:],
         )
-        return self._memory.write(changes, why, held, tell=self._dependencies.tell)
+        return self._memory.write(changes, why, held, tell=self._runtime.emit)
 
     def _build_fork_spec(
         self, model: Model, parent: ParentCall | None, messages: Sequence[Message]
@@ -339,7 +327,7 @@ class MemoryExtraction:
         task = ExtractionTask(
             folder=folder,
             count=count_dialogue_messages(messages),
-            today=format_utc_timestamp(self._dependencies.clock.now())[:10],
+            today=format_utc_timestamp(self._runtime.clock.now())[:10],
             user_requests=tuple(wish.quote for wish in self._statements),
         )
         newest = [
@@ -358,19 +346,19 @@ class MemoryExtraction:
             permission=FolderAccess(
                 folder=folder, read_anywhere=self._memory.settings.reads_anywhere
             ),
-            limits=replace(self._dependencies.limits, turns=self._memory.settings.turns),
+            limits=replace(self._runtime.settings.forks, turns=self._memory.settings.turns),
             one_round=True,
         )
 
     def _on_dropped(self, outcome: ForkOutcome) -> None:
-        model = self._dependencies.model
+        model = self._runtime.model
         if model is not None:
-            self._dependencies.record(
+            self._runtime.record_receipt(
                 skipped_receipt(
                     LABEL,
                     "a turn ended",
                     model=model.name,
-                    now=self._dependencies.clock.now(),
+                    now=self._runtime.clock.now(),
                     outcome=outcome,
                 )
             )
@@ -378,7 +366,7 @@ class MemoryExtraction:
     def _on_background_error(self, error: BaseException) -> None:
         """Report an error of a background extraction; the host goes on."""
         with contextlib.suppress(StoreError):
-            self._dependencies.tell(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
+            self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
 
     async def drain(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""

@@ -21,7 +21,6 @@ from memorist.cli.memory.topics import open_project_memory
 from memorist.compaction.offline import read_recorded_window
 from memorist.config import load_settings
 from memorist.context.assembly import (
-    ContextDependencies,
     assemble_first_context,
     build_memory_section,
 )
@@ -56,6 +55,7 @@ from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.models.pricing import ModelPrice
 from memorist.recall.recall import load_recall_prompts
 from memorist.recall.rendering import render_index
+from memorist.runtime import Runtime
 from memorist.settings import Family, Settings
 from memorist.skills.catalogue import build_catalogue, list_left_out_skills, wrap_catalogue
 from memorist.skills.discovery import discover_skills, find_skill_locations
@@ -63,7 +63,6 @@ from memorist.skills.skill import load_skill_prompts
 from memorist.store.files import DiskFiles
 from memorist.store.layout import SessionLayout
 from memorist.store.transcript import LineFile
-from memorist.system import SystemClock
 
 # Restore a recording to what its model saw.
 
@@ -241,11 +240,10 @@ def _folder_listing(call: _ContextOptions, settings: Settings) -> _ContextListin
         )
     folder = call.place.absolute() if call.place != Path() else Path.cwd()
     skills, missed = _skill_sections(folder, family, call.model, settings)
-    outside = ContextDependencies(files=DiskFiles(), clock=SystemClock(), settings=settings.context)
     made = assemble_first_context(
         folder,
         family,
-        outside,
+        Runtime(settings=settings),
         host_sections=(*_memory_sections(folder, family, settings), *skills),
         permissions=_host_permissions(call),
     )

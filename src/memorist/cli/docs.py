@@ -14,7 +14,6 @@ from msgspec import Struct
 from memorist.budget.governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.session import find_session
-from memorist.compaction.compactor import SummaryDependencies
 from memorist.config import load_settings
 from memorist.core.messages import Message
 from memorist.errors import InputError, NothingToDo
@@ -27,15 +26,14 @@ from memorist.magic_docs.magic_docs import (
     DocumentRegistry,
     DocumentScope,
     MagicDocs,
-    MagicDocsDependencies,
     find_documents,
     find_missing_paths,
     inspect_document,
-    load_magic_doc_prompts,
 )
 from memorist.magic_docs.write_check import find_document_problems, read_document
 from memorist.models.registry import open_model
 from memorist.ports import Model
+from memorist.runtime import Runtime, SessionContext
 from memorist.settings import Settings
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
@@ -255,30 +253,22 @@ async def _update_docs(
     )
 
     def record(receipt: Receipt) -> None:
-        governor.record_receipt(receipt)
         receipts.append(receipt)
+        governor.record_receipt(receipt)
 
-    asking = SummaryDependencies(
-        model=model,
+    runtime = Runtime(
+        settings=settings,
+        clock=clock,
         files=ground.files,
-        clock=clock,
-        limits=settings.forks,
+        model=model,
         governor=governor,
-        record=record,
-        asked=True,
+        emit=events.append,
+        record_receipt=record,
     )
-    means = MagicDocsDependencies(
-        session=session,
-        scope=ground,
-        clock=clock,
-        asking=asking,
-        settings=settings.magic_docs,
-        prompts=load_magic_doc_prompts(ground.files, layout),
-        tell=events.append,
-        registry=DocumentRegistry(ground.files, None),
-    )
+    context = SessionContext(runtime=runtime, id=session, project=str(ground.project))
+    registry = DocumentRegistry(ground.files, None)
     try:
-        await MagicDocs(heard, means).update_all()
+        await MagicDocs(heard, context, registry).update_all()
     finally:
         governor.release_reservations()
         await model.close()

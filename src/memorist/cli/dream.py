@@ -24,9 +24,10 @@ from memorist.dream.dream import Dream, journal_path
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs, DreamReport, render_report_lines
 from memorist.engine.engine import Memorist
-from memorist.engine.extensions import ProjectDreamDependencies, open_dream
+from memorist.engine.extensions import open_dream
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.registry import open_model
+from memorist.runtime import Runtime, SessionContext
 from memorist.store.files import DiskFiles
 from memorist.store.layout import MemoryLayout
 from memorist.system import SystemClock
@@ -49,7 +50,7 @@ def open_dreams(
     """
     settings = load_settings(os.environ, project=Path.cwd()).settings
     engine = Memorist(settings=settings, model="structural")
-    clock, files = SystemClock(), DiskFiles()
+    clock = SystemClock()
     means = open_model(model or settings.model, settings.models, clock=clock)
     try:
         traces = SessionTracer(settings.telemetry, "", clock)
@@ -60,22 +61,25 @@ def open_dreams(
             settings=settings.spend,
             on_receipt=traces.on_receipt,
         )
+        runtime = Runtime(
+            settings=settings,
+            clock=clock,
+            model=means,
+            open_database=engine.database,
+            governor=governor,
+            emit=traces.on_event,
+            record_receipt=governor.record_receipt,
+        )
         found = []
         for project in projects(engine) if projects is not None else [str(Path.cwd())]:
-            beneath = ProjectDreamDependencies(
-                project=project,
-                database=engine.database(),
-                files=files,
-                clock=clock,
-                model=means,
-                settings=settings,
-                dream_settings=lambda: settings.dream,
-                governor=governor,
-                tell=traces.on_event,
-                record=governor.record_receipt,
-            )
             memory = engine.memory(project)
-            found.append((project, memory, open_dream(memory, beneath)))
+            found.append(
+                (
+                    project,
+                    memory,
+                    open_dream(memory, SessionContext(runtime=runtime, project=project)),
+                )
+            )
         yield found
         governor.release_reservations()
     finally:

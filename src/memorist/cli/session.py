@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli import output
-from memorist.compaction.compactor import SummaryDependencies, request_summary
+from memorist.compaction.compactor import request_summary
 from memorist.compaction.history import (
     CompactedHistory,
     CompactionStrategy,
@@ -34,18 +34,16 @@ from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, ModelUnavailable, NothingToDo, UsageError
-from memorist.forks.spec import UnlimitedGovernor
 from memorist.formats.detect import read_session
 from memorist.formats.registry import find_codec
 from memorist.formats.transcript import CompactionBoundary, SessionHead
 from memorist.models.registry import open_model
+from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.database import open_database
-from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
 from memorist.store.sessions import find_session_folders
 from memorist.store.transcript import LineFile, TranscriptWriter
-from memorist.system import SystemClock
 
 
 @click.command()
@@ -257,21 +255,12 @@ async def _summarize_with_model(
         user_texts=[words for words in map(user_text, recorded.all_messages) if words],
         factor=how.factor,
     )
-    asking = SummaryDependencies(
-        model=model,
-        files=DiskFiles(),
-        clock=SystemClock(),
-        limits=settings.forks,
-        governor=UnlimitedGovernor(),
-        record=lambda _: None,
-    )
     try:
         summary = await request_summary(
             held,
             None,
-            asking,
+            Runtime(settings=settings, model=model),
             texts=how.texts,
-            settings=settings.compaction,
             instructions=instructions,
         )
     finally:

@@ -4,10 +4,10 @@ outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction import full, inline, tool_results
@@ -62,25 +62,22 @@ from memorist.compaction.tool_results import OffloadDecisions, apply_result_budg
 from memorist.core.messages import JsonObject, Message, Usage
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import StoreError
-from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
+from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.forks.fork import run_with_budget, shares_prefix
 from memorist.forks.spec import (
     EditMethod,
-    ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     NoTools,
     ParentCall,
-    Receipt,
 )
 from memorist.formats.registry import find_codec
 from memorist.models.pricing import MILLION, ModelPrice
-from memorist.ports import Clock, FileSystem, Model, Request
+from memorist.ports import FileSystem, Model, Request
+from memorist.runtime import Runtime, SessionContext
 from memorist.session_memory.notes import SessionMemory
 from memorist.session_memory.trigger import ConversationTracker
 from memorist.settings import CompactionSettings
-from memorist.store.layout import SessionLayout
 from memorist.telemetry.tracing import trace_work
 from memorist.transcript.ledger import TranscriptLedger
 
@@ -96,27 +93,14 @@ retried, shortened.
 """
 
 
-class SummaryDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of a summary request."""
-
-    model: Model
-    files: FileSystem
-    clock: Clock
-    limits: ForkLimits
-    governor: Governor
-    record: Callable[[Receipt], None]
-    asked: bool = False
-    """The user asked for the compaction."""
-
-
 async def request_summary(
     conversation: MeasuredConversation,
     parent: ParentCall | None,
-    dependencies: SummaryDependencies,
+    runtime: Runtime,
     *,
     texts: CompactionPrompts,
-    settings: CompactionSettings,
     instructions: str = "",
+    asked: bool = False,
 ) -> str | UnusableSummary:
     """The summary, or why there is none.
 
@@ -124,12 +108,14 @@ async def request_summary(
     that does not fit, or there is no parent of the same model, the history is sent in a new
     request, and its oldest rounds are dropped until it fits, three times at most.
     """
+    model, settings = runtime.model, runtime.settings.compaction
+    if model is None:
+        return UnusableSummary("No model is set up.", asked=False)
+    fork = partial(_run_fork, model, runtime, asked=asked)
     request = build_summary_request(conversation, texts, instructions)
     why: UnusableSummary | None = None
-    if parent is not None and shares_prefix(
-        dependencies.model.name, dependencies.model.format, parent
-    ):
-        found = await _run_fork(request.text, parent, dependencies)
+    if parent is not None and shares_prefix(model.name, model.format, parent):
+        found = await fork(request.text, parent)
         if not _is_too_long(found):
             return found
         why = found if isinstance(found, UnusableSummary) else None
@@ -142,11 +128,7 @@ async def request_summary(
             if isinstance(shorter, UnchangedHistory):
                 return UnusableSummary(shorter.why)
             messages, sizes = shorter.messages, shorter.sizes
-        found = await _run_fork(
-            request.text,
-            ParentCall(_build_request(dependencies.model, messages, parent)),
-            dependencies,
-        )
+        found = await fork(request.text, ParentCall(_build_request(model, messages, parent)))
         if not _is_too_long(found):
             return found
     return UnusableSummary(
@@ -179,7 +161,7 @@ def _build_request(
 
 
 async def _run_fork(
-    text: str, parent: ParentCall, dependencies: SummaryDependencies
+    model: Model, runtime: Runtime, text: str, parent: ParentCall, *, asked: bool
 ) -> str | UnusableSummary:
     spec = ForkSpec(
         label=COMPACTION_LABEL,
@@ -187,17 +169,17 @@ async def _run_fork(
         instruction=text,
         permission=NoTools(),
         parent=parent,
-        limits=replace(dependencies.limits, turns=1),
+        limits=replace(runtime.settings.forks, turns=1),
         edit_method=EditMethod.ANSWER,
-        requested_by_user=dependencies.asked,
+        requested_by_user=asked,
     )
     receipt = await run_with_budget(
         spec,
-        model=dependencies.model,
-        files=dependencies.files,
-        clock=dependencies.clock,
-        governor=dependencies.governor,
-        record=dependencies.record,
+        model=model,
+        files=runtime.files,
+        clock=runtime.clock,
+        governor=runtime.governor,
+        record=runtime.record_receipt,
     )
     if receipt.outcome is ForkOutcome.BLOCKED:
         return UnusableSummary(receipt.said, asked=False)
@@ -259,18 +241,6 @@ PRICE_CHECK_GROWTH = 5_000
 """Growth in tokens after which pricing is repeated, so that it costs little."""
 
 
-class CompactionDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of compaction."""
-
-    clock: Clock
-    files: FileSystem
-    summary_dependencies: SummaryDependencies | None
-    """Dependencies for asking a model for a summary; None without a model."""
-    settings: CompactionSettings
-    layout: SessionLayout
-    tell: Callable[[Event], None]
-
-
 class Compactor:
     """Compaction of one session. Holds the state that must survive between requests: decisions,
     circuit breaker, the user's texts.
@@ -278,15 +248,17 @@ class Compactor:
 
     def __init__(
         self,
+        context: SessionContext,
         tracker: ConversationTracker,
         session_memory: SessionMemory,
         prompts: CompactionPrompts,
-        dependencies: CompactionDependencies,
     ) -> None:
+        self._runtime = context.runtime
+        self._settings = context.runtime.settings.compaction
+        self._layout = context.layout
         self._tracker = tracker
         self._session_memory = session_memory
         self._prompts = prompts
-        self._dependencies = dependencies
         self._decisions = OffloadDecisions()
         self._breaker = CircuitBreaker()
         self._user_texts: list[str] = []
@@ -333,23 +305,21 @@ class Compactor:
 
         A result is stored before it leaves the conversation. Where the disk refuses, it stays.
         """
-        folder = self._dependencies.layout.tool_results
-        budgeted = apply_result_budget(
-            recent, self._decisions, self._dependencies.settings, folder=str(folder)
-        )
+        folder = self._layout.tool_results
+        budgeted = apply_result_budget(recent, self._decisions, self._settings, folder=str(folder))
         try:
             for payload in budgeted.payloads:
-                self._dependencies.files.create(
+                self._runtime.files.create(
                     folder / payload.name, payload.text.encode("utf-8", "replace")
                 )
         except StoreError as error:
-            self._dependencies.tell(
+            self._runtime.emit(
                 CompactionFailed("budget", f"the results stay in the conversation: {error}")
             )
             return None
         self._decisions = budgeted.decisions
         if budgeted.payloads:
-            self._dependencies.tell(
+            self._runtime.emit(
                 ResultsStored(
                     tuple(cut.id for cut in budgeted.cut), sum(cut.tokens for cut in budgeted.cut)
                 )
@@ -360,7 +330,7 @@ class Compactor:
         """Whether there is anything to decide before this request. The cost does not depend on the
         length of the conversation.
         """
-        settings = self._dependencies.settings
+        settings = self._settings
         idle = (
             self._last_reply is not None
             and now - self._last_reply >= settings.micro_gap_minutes * 60
@@ -376,10 +346,10 @@ class Compactor:
     @trace_work(COMPACTION_LABEL)
     async def compact(self, call: CompactionRequest) -> CompactionOutcome:
         """Take the planned steps for this request, in order."""
-        now = self._dependencies.clock.now() if call.now is None else call.now
-        self._began = self._dependencies.clock.monotonic()
+        now = self._runtime.clock.now() if call.now is None else call.now
+        self._began = self._runtime.clock.monotonic()
         self._priced_at_tokens = self._tracker.tokens
-        transcript, factor = str(self._dependencies.layout.transcript), self._tracker.meter.factor
+        transcript, factor = str(self._layout.transcript), self._tracker.meter.factor
         self._conversation = held = measure_conversation(
             call.messages,
             user_texts=self._user_texts,
@@ -390,7 +360,7 @@ class Compactor:
         saved = await self._clear_for_cost(call, held, now)
         result = saved if isinstance(saved, CompactedHistory) else None
         steps = plan_compaction(
-            self._window_state(call, held, result, now), self._breaker, self._dependencies.settings
+            self._window_state(call, held, result, now), self._breaker, self._settings
         )
         if (
             not call.forced
@@ -439,12 +409,10 @@ class Compactor:
                 len(result.cut),
                 len(result.restored),
             )
-            seconds = self._dependencies.clock.monotonic() - self._began
-            self._dependencies.tell(
-                ConversationCompacted(result.strategy, trigger, *sizes, seconds)
-            )
+            seconds = self._runtime.clock.monotonic() - self._began
+            self._runtime.emit(ConversationCompacted(result.strategy, trigger, *sizes, seconds))
         elif done.why:
-            self._dependencies.tell(CompactionFailed(call.manual or "auto", done.why))
+            self._runtime.emit(CompactionFailed(call.manual or "auto", done.why))
         return done
 
     def _window_state(
@@ -465,7 +433,7 @@ class Compactor:
             instructions=bool(call.instructions),
             idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
             has_notes=self._has_model_notes(),
-            has_model=self._dependencies.summary_dependencies is not None,
+            has_model=self._runtime.model is not None,
             provider_compacts=call.provider_compacts,
         )
 
@@ -473,7 +441,7 @@ class Compactor:
         self, call: CompactionRequest, held: MeasuredConversation, now: float
     ) -> CompactionResult:
         """Clear what a cold cache makes free to clear, or what saves money."""
-        settings = self._dependencies.settings
+        settings = self._settings
         if call.manual or call.forced:
             return UnchangedHistory("Asked for in another way.")
         made = tool_results.clear_when_idle(
@@ -515,21 +483,18 @@ class Compactor:
         if self._session_memory.way is None:
             return None
         if not self._has_model_notes():
-            budget = min(held.tokens // 2, self._dependencies.settings.keep_maximum_tokens)
+            budget = min(held.tokens // 2, self._settings.keep_maximum_tokens)
             return ReplaceableHistory(len(held.messages) - 1, budget)
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None or cursor is None:
             return None
-        start = session_memory_module.find_keep_index(
-            held, cursor.message, self._dependencies.settings
-        )
+        start = session_memory_module.find_keep_index(held, cursor.message, self._settings)
         if isinstance(start, UnchangedHistory) or start >= len(held.messages):
             return None
         said = sum(estimate_text_tokens(words, held.factor) for words in self._user_texts)
         return ReplaceableHistory(
             start,
-            estimate_text_tokens(text, held.factor)
-            + min(said, self._dependencies.settings.inline_user_tokens),
+            estimate_text_tokens(text, held.factor) + min(said, self._settings.inline_user_tokens),
         )
 
     def _has_model_notes(self) -> bool:
@@ -557,20 +522,18 @@ class Compactor:
         if strategy == "micro":
             return tool_results.clear_results(
                 held.messages,
-                tool_results.find_old_results(
-                    held.messages, self._dependencies.settings.micro_keep
-                ),
+                tool_results.find_old_results(held.messages, self._settings.micro_keep),
                 factor=held.factor,
             )
         apart = split_preamble(
             held, max(1, call.limits.auto - max(0, self._tracker.tokens - held.tokens))
         )
-        settings = self._dependencies.settings
+        settings = self._settings
         facts = replace(
             gather_restorable_content(
                 self._tracker.ledger,
-                self._dependencies.files,
-                self._dependencies.layout.notes,
+                self._runtime.files,
+                self._layout.notes,
                 settings,
             ),
             skills=call.skills,
@@ -623,7 +586,7 @@ class Compactor:
         text, cursor = self._session_memory.read_notes(), self._session_memory.read_cursor()
         if text is None:
             return UnchangedHistory("There are no notes yet.")
-        path, upto = str(self._dependencies.layout.notes), cursor.message if cursor else None
+        path, upto = str(self._layout.notes), cursor.message if cursor else None
         notes = SessionNotes(
             text=text, path=path, template=self._session_memory.template, last_summarised=upto
         )
@@ -644,17 +607,14 @@ class Compactor:
         terms: RewriteOptions,
     ) -> CompactionResult:
         # The model is asked about the whole conversation; its summary replaces only a part.
-        (held, whole), means = both, self._dependencies
-        if means.summary_dependencies is None:
-            return UnchangedHistory("No model is set up.")
-        asking = replace(means.summary_dependencies, asked=call.manual is not None)
+        held, whole = both
         summary = await request_summary(
             whole,
             call.parent,
-            asking,
+            self._runtime,
             texts=self._prompts,
-            settings=means.settings,
             instructions=call.instructions,
+            asked=call.manual is not None,
         )
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
@@ -663,7 +623,7 @@ class Compactor:
         return full.compact_with_summary(held, summary, terms)
 
     def _compact_structurally(self, held: MeasuredConversation, limit: int) -> CompactionResult:
-        budget = min(limit // 2, held.tokens // 2, self._dependencies.settings.keep_maximum_tokens)
+        budget = min(limit // 2, held.tokens // 2, self._settings.keep_maximum_tokens)
         if held.tokens < MIN_SUMMARIZABLE_TOKENS:
             return UnchangedHistory(
                 f"The conversation has {held.tokens:,} tokens; there is nothing to be gained."

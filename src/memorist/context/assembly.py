@@ -60,8 +60,9 @@ from memorist.core.messages import (
 )
 from memorist.errors import InputError, StoreError
 from memorist.formats.registry import find_codec
-from memorist.ports import Clock, FileSystem, ReadableFileSystem
-from memorist.settings import ContextSettings, Family
+from memorist.ports import FileSystem, ReadableFileSystem
+from memorist.runtime import Runtime
+from memorist.settings import Family
 
 REMINDER_TAG = "system-reminder"
 DEFERRED_TOOLS_TAG = "available-deferred-tools"
@@ -295,16 +296,6 @@ class FirstContext(Struct, frozen=True, kw_only=True):
         return sum(each.tokens for each in self.pieces)
 
 
-class ContextDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of reading a context."""
-
-    files: ReadableFileSystem
-    clock: Clock
-    settings: ContextSettings
-    environment: Mapping[str, str] | None = None
-    """Environment variables in place of the process's own."""
-
-
 class FolderContext(Struct, frozen=True, kw_only=True):
     """What was found in a folder: its instruction files and its environment."""
 
@@ -316,8 +307,9 @@ class FolderContext(Struct, frozen=True, kw_only=True):
 def read_folder_context(
     folder: Path,
     family: Family,
-    dependencies: ContextDependencies,
+    runtime: Runtime,
     *,
+    files: ReadableFileSystem | None = None,
     touched: Sequence[Path] = (),
     git: bool = True,
 ) -> FolderContext:
@@ -325,23 +317,23 @@ def read_folder_context(
     report.
 
     `touched` are files read in the session: rules and nested files that wait for them are loaded
-    too. A file that cannot be read is reported and does not stop anything.
+    too. `files` takes the place of the runtime's. A file that cannot be read is reported and does
+    not stop anything.
     """
+    files, settings = files or runtime.files, runtime.settings.context
     around = detect_environment(
         folder,
-        dependencies.clock,
+        runtime.clock,
         git=git and family == "file-native",
-        environment=dependencies.environment,
+        environment=runtime.environment,
     )
     if family == "rollout":
         return FolderContext(
             family=family,
-            instructions=read_agents_files(folder, dependencies.files, dependencies.settings),
+            instructions=read_agents_files(folder, files, settings),
             environment=around,
         )
-    instructions = read_claude_files(
-        folder, dependencies.files, dependencies.settings, touched=touched
-    )
+    instructions = read_claude_files(folder, files, settings, touched=touched)
     return FolderContext(family=family, instructions=instructions, environment=around)
 
 
@@ -385,7 +377,7 @@ def build_first_context(
 def assemble_first_context(
     folder: Path,
     family: Family,
-    dependencies: ContextDependencies,
+    runtime: Runtime,
     *,
     host_sections: Sequence[ContextSection] = (),
     permissions: HostPermissions = UNSPECIFIED_PERMISSIONS,
@@ -396,12 +388,12 @@ def assemble_first_context(
     `host_sections` are the host's own, such as skills; `permissions` is what the rollout family is
     told about approval, sandbox and the like.
     """
-    seen = read_folder_context(folder, family, dependencies)
+    seen = read_folder_context(folder, family, runtime)
     seen = replace(seen, environment=apply_permissions(permissions, seen.environment))
     return build_first_context(
         seen,
         [*build_permissions_sections(permissions, family, host_sections), *host_sections],
-        status_characters=dependencies.settings.status_characters,
+        status_characters=runtime.settings.context.status_characters,
     )
 
 

@@ -81,14 +81,13 @@ from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     FolderAccess,
-    ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     Receipt,
     discarded_receipt,
 )
 from memorist.ports import Clock, FileSystem, Model
+from memorist.runtime import SessionContext
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
 from memorist.store.files import hold_lock as locked
 from memorist.store.files import read_if_exists
@@ -587,28 +586,6 @@ DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)
 
 
-class DreamDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of dreams. All callables run on the event loop's own thread."""
-
-    workspace: DreamWorkspace
-    settings: Callable[[], DreamSettings]
-    """The current settings: a flag may change them during a session."""
-    session: str = ""
-    """Id of the session whose turn ends may trigger dreams; it is never examined itself.
-
-    Empty outside a session.
-    """
-    host: HostConditions = HostConditions()
-    model: Model | None
-    limits: ForkLimits
-    governor: Governor
-    past_sessions: Callable[[], Sequence[PastSession]]
-    """All sessions of the project."""
-    uses: Callable[[], Mapping[str, MemoryUsage]]
-    tell: Callable[[Event], None]
-    record: Callable[[Receipt], object]
-
-
 class _DreamForkResult(Struct, frozen=True, kw_only=True):
     """The result of the model's part."""
 
@@ -625,16 +602,50 @@ class _DreamForkResult(Struct, frozen=True, kw_only=True):
 class Dream:
     """The dreams of one project, for one session or one command."""
 
-    def __init__(self, means: DreamDependencies) -> None:
-        self._means = means
-        self._clock = means.workspace.clock
-        self._lock = DreamLock(means.workspace.layout, means.workspace.clock)
-        self._queue = BackgroundQueue(means.workspace.clock, on_error=self._on_background_error)
+    def __init__(
+        self,
+        context: SessionContext,
+        layout: MemoryLayout,
+        *,
+        past_sessions: Callable[[], Sequence[PastSession]],
+        uses: Callable[[], Mapping[str, MemoryUsage]] = dict,
+    ) -> None:
+        self._context = context
+        """The session whose turn ends may trigger dreams, which is never examined itself; one without
+        an id outside a session.
+        """
+        self._runtime = runtime = context.runtime
+        self._layout = layout
+        self._clock = runtime.clock
+        self._past_sessions = past_sessions
+        """Returns all sessions of the project."""
+        self._uses = uses
+        self._host = HostConditions(
+            is_remote=context.host.remote,
+            is_interactive=context.host.interactive,
+            is_main_session=context.host.main,
+        )
+        self._lock = DreamLock(layout, runtime.clock)
+        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_background_error)
         self._last_scan: float | None = None
 
     @property
     def _settings(self) -> DreamSettings:
-        return self._means.settings()
+        """The current settings: a flag may change them during a session."""
+        return self._runtime.flags.apply_to(self._runtime.settings.dream)
+
+    def _workspace(self) -> DreamWorkspace:
+        runtime = self._runtime
+        return DreamWorkspace(
+            layout=self._layout,
+            project=self._context.project,
+            files=runtime.files,
+            clock=runtime.clock,
+            memory=runtime.settings.auto_memory,
+            dream=self._settings,
+            context=runtime.settings.context,
+            uses=self._uses(),
+        )
 
     def on_turn_end(self) -> None:
         """Dream in the background if every gate is open. Costs one stat, mostly not even that."""
@@ -651,7 +662,7 @@ class Dream:
             await self.run(verdict.why, verdict.sessions)
 
     def _judge_cheap_gates(self) -> GateOpen | GateClosed | NeedsScan:
-        known = GateFacts(now=self._clock.now(), host=self._means.host, scanned=self._last_scan)
+        known = GateFacts(now=self._clock.now(), host=self._host, scanned=self._last_scan)
         verdict = judge_gates(known, self._settings)
         return (
             judge_gates(replace(known, last=self._lock.last_dream_time()), self._settings)
@@ -668,7 +679,7 @@ class Dream:
         self._last_scan = self._clock.now()
         known = GateFacts(
             now=self._last_scan,
-            host=self._means.host,
+            host=self._host,
             last=self._lock.last_dream_time(),
             sessions=sessions,
         )
@@ -681,9 +692,9 @@ class Dream:
         )
 
     async def _new_sessions(self, since: float) -> tuple[str, ...]:
-        past = self._means.past_sessions()
-        seen = await asyncio.to_thread(list_session_activity, past, self._means.workspace.files)
-        return select_new_sessions(seen, current=self._means.session, since=since)
+        past = self._past_sessions()
+        seen = await asyncio.to_thread(list_session_activity, past, self._runtime.files)
+        return select_new_sessions(seen, current=self._context.id, since=since)
 
     async def has_new_material(self) -> bool:
         """Tell whether there is anything the last dream could not know: another session, or a daily
@@ -692,7 +703,7 @@ class Dream:
         last = self._lock.last_dream_time()
         if last is None or await self._new_sessions(last):
             return True
-        logs = DailyLogs(self._means.workspace.layout, self._means.workspace.files).newest(1)
+        logs = DailyLogs(self._layout, self._runtime.files).newest(1)
         return bool(logs) and logs[0][0] >= format_utc_timestamp(last)[:10]
 
     async def run(
@@ -710,7 +721,7 @@ class Dream:
         A dry run takes no lock, writes nothing, and shows what it would do. If the dream does not
         complete, the time of the last one stands. Raises StoreError, InputError.
         """
-        if self._means.workspace.memory.policy == "off":
+        if self._runtime.settings.auto_memory.policy == "off":
             return DreamReport(ran=False, why="nothing is written while auto_memory.policy is off")
         if sessions is None:
             sessions = await self._new_sessions(self._lock.last_dream_time() or 0.0)
@@ -733,12 +744,12 @@ class Dream:
     async def _run_locked(
         self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False
     ) -> DreamReport:
-        means, began = self._means, self._clock.monotonic()
-        place = replace(means.workspace, dream=self._settings, uses=means.uses())
+        means, began = self._runtime, self._clock.monotonic()
+        place = self._workspace()
         fork = _DreamForkResult()
         if means.model is not None:
             prepared = await asyncio.to_thread(
-                prepare_dream, place, means.past_sessions(), sessions
+                prepare_dream, place, self._past_sessions(), sessions
             )
             fork = await self._run_fork(means.model, prepared, why, asked=asked)
         receipt = fork.receipt and discarded_receipt(fork.receipt)
@@ -753,7 +764,7 @@ class Dream:
             )
         finally:
             if receipt is not None:
-                means.record(receipt)
+                means.record_receipt(receipt)
         dreamt = replace(
             dreamt,
             way="structural" if means.model is None else "model",
@@ -784,9 +795,9 @@ class Dream:
             StoreError
         ):  # an event log that cannot be written takes nothing back
             for event in (*events, last):
-                self._means.tell(event)
+                self._runtime.emit(event)
             if dreamt.failed:
-                self._means.tell(DreamFailed(dreamt.failed))
+                self._runtime.emit(DreamFailed(dreamt.failed))
 
     async def _run_fork(
         self, model: Model, prepared: PreparedDream, why: str, *, asked: bool
@@ -795,9 +806,9 @@ class Dream:
 
         Nothing of it reaches the disk here.
         """
-        means = self._means
-        folder = means.workspace.files.resolve(means.workspace.layout.folder)
-        overlay = OverlayFiles(means.workspace.files)
+        means = self._runtime
+        folder = means.files.resolve(self._layout.folder)
+        overlay = OverlayFiles(means.files)
         for (
             path,
             data,
@@ -826,12 +837,12 @@ class Dream:
             files=overlay,
             clock=self._clock,
             governor=means.governor,
-            record=means.record,
+            record=means.record_receipt,
         )
         if receipt.outcome is ForkOutcome.BLOCKED:
             return _DreamForkResult(failed=receipt.said, is_reportable=False)
         if receipt.outcome not in COMPLETED_OUTCOMES:
-            means.record(discarded_receipt(receipt))
+            means.record_receipt(discarded_receipt(receipt))
             return _DreamForkResult(failed=receipt.said or receipt.outcome.value)
         return _DreamForkResult(
             made=self._review_fork(overlay, prepared),
@@ -842,7 +853,7 @@ class Dream:
 
     def _review_fork(self, overlay: OverlayFiles, prepared: PreparedDream) -> ModelChanges:
         """Review what the model did, apart from what rules had done before it."""
-        folder = self._means.workspace.files.resolve(self._means.workspace.layout.folder)
+        folder = self._runtime.files.resolve(self._layout.folder)
         ruled, before = prepared.files_after_rules(), prepared.snapshot.data
         copied = {
             path.relative_to(folder).as_posix(): data
@@ -859,7 +870,7 @@ class Dream:
     def _build_fork_spec(
         self, prepared: PreparedDream, material: FittedMaterial, why: str
     ) -> ForkSpec:
-        folder = self._means.workspace.files.resolve(self._means.workspace.layout.folder)
+        folder = self._runtime.files.resolve(self._layout.folder)
         return ForkSpec(
             label=DREAM_LABEL,
             why=why,
@@ -871,7 +882,7 @@ class Dream:
                 max_retired=max_retired(len(prepared.files_after_rules()), self._settings),
             ),
             permission=FolderAccess(folder=folder, read_anywhere=False),
-            limits=self._means.limits,
+            limits=self._runtime.settings.forks,
             known_files=tuple(folder / path for path in material.paths),
             one_round=True,
         )
@@ -879,7 +890,7 @@ class Dream:
     def _on_background_error(self, error: BaseException) -> None:
         """Report an error of a background dream as an event; the host goes on."""
         with contextlib.suppress(StoreError):
-            self._means.tell(
+            self._runtime.emit(
                 DreamFailed(
                     str(error)
                     if isinstance(error, MemoristError)
@@ -889,14 +900,14 @@ class Dream:
 
     async def close(self) -> None:
         """Close the model, for a command that opened it for its dreams only."""
-        if self._means.model is not None:
-            await self._means.model.close()
+        if self._runtime.model is not None:
+            await self._runtime.model.close()
 
     async def drain(self) -> None:
         """Wait for a running dream, as long as for an extraction; then cancel it, and the time of
         the last one stands.
         """
-        await self._queue.drain(self._means.workspace.memory.drain_seconds)
+        await self._queue.drain(self._runtime.settings.auto_memory.drain_seconds)
 
 
 async def _run_uninterrupted(

@@ -12,12 +12,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.context.assembly import (
-    ContextDependencies,
     ContextSnapshot,
     FolderContext,
     add_removed_sections,
@@ -52,14 +50,13 @@ from memorist.context.world_state import (
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, Origin
 from memorist.engine.request_view import RequestView
+from memorist.engine.session_log import SessionLog
 from memorist.formats import transcript
 from memorist.formats.transcript import WorldStateRecord
-from memorist.ports import FileSystem
-from memorist.settings import Family, SkillsSettings
+from memorist.settings import Family
 from memorist.skills.catalogue import build_catalogue_section
 from memorist.skills.discovery import DiscoveredSkills, SkillDiscovery
 from memorist.skills.invocation import build_skill_messages
-from memorist.store.layout import SessionLayout
 from memorist.store.transcript import LineFile
 
 MEMORY_INDEX_SOURCE = "auto memory"
@@ -69,37 +66,25 @@ SKILL_CALL_SIGNS = "$@["
 """A user message without any of these characters cannot invoke a skill."""
 
 
-class AssemblyDependencies(Struct, frozen=True, kw_only=True):
-    """The dependencies of a session's context."""
-
-    format: str
-    """Wire format of the session's requests."""
-    context_dependencies: ContextDependencies
-    files: FileSystem
-    layout: SessionLayout
-    skills_settings: SkillsSettings
-    skill_search: Callable[[str], SkillDiscovery]
-    """Returns the skill search of a working folder; one is shared by all sessions there."""
-    index_message: Callable[[], Message | None]
-    """Returns the project's memory index as a message, when it is due."""
-    record_world: Callable[[WorldStateRecord], object]
-    """Writes a world state record to the transcript."""
-    open_calls: Callable[[], Sequence[str]]
-    """Ids of the tool calls without a result."""
-    on_skill_shown: Callable[[Message], None]
-    """Called with the message of each skill that is shown."""
-
-
 class ContextExtension:
     """Opened for a session whose host asks for it.
 
     `before_request` is called before each request; `add_system_prompt` adds the system prompt.
     """
 
-    def __init__(self, host: HostContext, dependencies: AssemblyDependencies) -> None:
+    def __init__(
+        self,
+        host: HostContext,
+        log: SessionLog,
+        skill_search: Callable[[str], SkillDiscovery],
+    ) -> None:
         self._host = host
-        self._dependencies = dependencies
-        self._family: Family = host.family or dependencies.context_dependencies.settings.family
+        self._log = log
+        self._skill_search = skill_search
+        """Returns the skill search of a working folder; one is shared by all sessions there."""
+        self._runtime = log.runtime
+        self._settings = log.runtime.settings.context
+        self._family: Family = host.family or self._settings.family
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
         self.omitted: tuple[OmittedSource, ...] = ()
@@ -114,12 +99,12 @@ class ContextExtension:
         self._is_shown = self._is_stale = False
         self._is_first_request = True
         """Whether this process has shown nothing yet."""
-        self._watched_files = WatchedFiles(dependencies.context_dependencies.files)
+        self._watched_files = WatchedFiles(log.runtime.files)
         self._first_git_state: GitState | None = None
         """The repository as it was first looked up: its text stays, and so its place in the
         provider's cache.
         """
-        self._normalizer = IncrementalNormalizer(dependencies.format, self._family)
+        self._normalizer = IncrementalNormalizer(log.context.format, self._family)
         self._touched_files = TouchedFiles()
         self._skills_found = DiscoveredSkills()
         self._skill_task: asyncio.Task[DiscoveredSkills] | None = None
@@ -149,9 +134,7 @@ class ContextExtension:
                 # The first context was looked up in a turn that is gone; it still stands before the
                 # conversation.
                 self._world_state = self._first_state
-                self._dependencies.record_world(
-                    WorldStateRecord(full=True, state=self._first_state.values)
-                )
+                self._log.add_entry(WorldStateRecord(full=True, state=self._first_state.values))
             self._shown_skills = _shown_skill_ids(view)
 
     def on_file_read(self, path: str) -> None:
@@ -192,7 +175,9 @@ class ContextExtension:
             await self._show_first_context(view, model, window)
         elif self._is_stale or (asked is not None and self._has_changes()):
             await self._look_up(model, window)
-        if self._normalizer.needs_normalizing(messages, self._dependencies.open_calls()):
+        if self._normalizer.needs_normalizing(
+            messages, [call.id for call in self._log.tracker.open_calls.calls]
+        ):
             view.repair_messages(self._normalizer.normalize)
         if not view.accepts_messages:
             return
@@ -224,7 +209,7 @@ class ContextExtension:
     def _resume(self) -> bool:
         """Restore what a former process showed; False when there is none, or it cannot be read."""
         saved = load_shown(
-            self._dependencies.files, self._dependencies.layout.context_snapshot, self._family
+            self._runtime.files, self._log.context.layout.context_snapshot, self._family
         )
         if saved is None:
             return False
@@ -233,12 +218,12 @@ class ContextExtension:
             return False
         self.pieces, self._world_state, self._first_state = saved, state, state
         if any(piece.source == MEMORY_INDEX_SOURCE for piece in saved):
-            self._dependencies.index_message()
+            self._log.memory_extension.index_message()
         return True
 
     def _read_world_state(self) -> WorldState:
         return restore_state(
-            transcript.read_session(LineFile(self._dependencies.layout.transcript))
+            transcript.read_session(LineFile(self._log.context.layout.transcript))
         ).state
 
     def _assemble_first(self) -> None:
@@ -247,7 +232,7 @@ class ContextExtension:
         """
         now = self._snapshot
         given = list(now.host_sections)
-        if (index := self._dependencies.index_message()) is not None:
+        if (index := self._log.memory_extension.index_message()) is not None:
             given.append(build_memory_section(index.text, MEMORY_INDEX_SOURCE, self._family))
         seen = FolderContext(
             family=self._family, instructions=now.instructions, environment=now.environment
@@ -255,7 +240,7 @@ class ContextExtension:
         made = build_first_context(
             seen,
             given,
-            status_characters=self._dependencies.context_dependencies.settings.status_characters,
+            status_characters=self._settings.status_characters,
         )
         self.pieces, self.omitted = made.pieces, made.left_out
         self._compared_sections = None
@@ -263,12 +248,12 @@ class ContextExtension:
             {section.id: section.value for section in self._sections}
         )
         keep_shown(
-            self._dependencies.files,
-            self._dependencies.layout.context_snapshot,
+            self._runtime.files,
+            self._log.context.layout.context_snapshot,
             self._family,
             self.pieces,
         )
-        self._dependencies.record_world(WorldStateRecord(full=True, state=self._world_state.values))
+        self._log.add_entry(WorldStateRecord(full=True, state=self._world_state.values))
 
     @property
     def _snapshot(self) -> ContextSnapshot:
@@ -279,13 +264,13 @@ class ContextExtension:
     async def _look_up(self, model: str, window: int | None, *, git: bool = False) -> None:
         """Look everything up again, in a thread, and build the sections from it."""
         self._skills_found = await self._find_skills()
-        watched = WatchedFiles(self._dependencies.context_dependencies.files)
-        outside = replace(self._dependencies.context_dependencies, files=watched)
+        watched = WatchedFiles(self._runtime.files)
         seen = await asyncio.to_thread(
             read_folder_context,
             Path(self._host.folder),
             self._family,
-            outside,
+            self._runtime,
+            files=watched,
             touched=self._touched_files.files,
             git=git and self._first_git_state is None,
         )
@@ -298,7 +283,7 @@ class ContextExtension:
         shown = build_catalogue_section(
             self._skills_found.skills,
             self._family,
-            self._dependencies.skills_settings,
+            self._runtime.settings.skills,
             window=window,
         )
         if shown is not None:
@@ -328,12 +313,7 @@ class ContextExtension:
         Date and model are compared each time, everything else only when it may have changed.
         """
         around = self._snapshot.environment
-        today = (
-            datetime.fromtimestamp(self._dependencies.context_dependencies.clock.now())
-            .astimezone()
-            .date()
-            .isoformat()
-        )
+        today = datetime.fromtimestamp(self._runtime.clock.now()).astimezone().date().isoformat()
         if (around.date, around.model) != (today, model):
             self._last_snapshot = replace(
                 self._snapshot, environment=replace(around, date=today, model=model)
@@ -350,7 +330,7 @@ class ContextExtension:
             step.changes, self._family, place.id if place is not None else ""
         ):
             view.insert(message, before=user_message)
-        self._dependencies.record_world(step.record)
+        self._log.add_entry(step.record)
         self._world_state = step.state
 
     async def _show_called_skills(self, view: RequestView, words: str) -> None:
@@ -364,18 +344,18 @@ class ContextExtension:
             self._skills_found.skills,
             family=self._family,
             cwd=self._host.folder,
-            settings=self._dependencies.skills_settings,
+            settings=self._runtime.settings.skills,
         ):
             if message.id not in self._shown_skills:
                 view.insert(message)
                 self._shown_skills.add(message.id)
-                self._dependencies.on_skill_shown(message)
+                self._log.invoked_skills.on_message(message)
 
     def on_turn_end(self) -> None:
         """Search for new or changed skills in the background while the host waits for its user."""
         if self._skill_task is None:
             self._skill_task = asyncio.create_task(
-                asyncio.to_thread(self._dependencies.skill_search(self._host.folder).find_skills)
+                asyncio.to_thread(self._skill_search(self._host.folder).find_skills)
             )
 
     async def _find_skills(self) -> DiscoveredSkills:
@@ -404,7 +384,7 @@ class ContextExtension:
         return {**request, "system": [*blocks, *ours]}
 
     def _is_system(self, piece: ContextPiece) -> bool:
-        return self._dependencies.format == "anthropic" and piece.role in ("system", "developer")
+        return self._log.context.format == "anthropic" and piece.role in ("system", "developer")
 
     def _messages(self) -> tuple[Message, ...]:
         return pieces_to_messages(

@@ -28,14 +28,13 @@ from memorist.auto_memory.location import locate_memory
 from memorist.auto_memory.memory import AutoMemory, open_memory
 from memorist.budget.governor import record_rate_limits
 from memorist.config import apply_project_settings, load_settings
-from memorist.context.assembly import ContextDependencies
 from memorist.context.environment import HostContext
 from memorist.core.lazy import LruCache
-from memorist.engine.context_assembly import AssemblyDependencies, ContextExtension
+from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.extensions import SessionExtensions
-from memorist.engine.memory_extension import SessionDependencies, SessionIdentity
+from memorist.engine.memory_extension import open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
-from memorist.engine.rollout_memory import RolloutMemoryDependencies, RolloutMemoryExtension
+from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.worker_process import has_exited, start_worker
@@ -44,9 +43,9 @@ from memorist.events import EventListener
 from memorist.flags.flags import Flags, FlagSource, open_flags_file
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import Clock, FileSystem, HostInfo, Model
+from memorist.runtime import Runtime, SessionContext
 from memorist.session_memory.notes import load_notes_prompts
-from memorist.session_memory.trigger import HostInfo
 from memorist.settings import Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import open_database
@@ -117,6 +116,15 @@ class Memorist:
 
         `flags.refresh()` looks them up at once, in the background.
         """
+        self.runtime = Runtime(
+            settings=self.settings,
+            clock=self._clock,
+            files=self._files,
+            model=self._model,
+            flags=self.flags,
+            open_database=self.database,
+        )
+        """What every part of the engine works with."""
         self._database: sqlite3.Connection | None = None
         self._sessions: set[Session | ReplayedSession | ObservedSession] = set()
         self._open_memories = LruCache(AutoMemory.close)
@@ -215,22 +223,13 @@ class Memorist:
                     clock=self._clock,
                     environment=self.environment,
                 )
+        memory = self._memory_for(log.context.project, host)
         return SessionExtensions(
-            log, lambda context: self._open_context_extension(log, context), past
+            log, memory, lambda context: self._open_context_extension(log, context), past
         ), past
 
     def _open_rollout_memory(self, log: SessionLog) -> RolloutMemoryExtension:
-        means = RolloutMemoryDependencies(
-            session=log.identity.id,
-            project=log.identity.project,
-            family="rollout" if log.identity.format == "openai_responses" else "file-native",
-            layout=self.layout,
-            files=self._files,
-            clock=self._clock,
-            settings=self.settings.rollouts,
-            open_state=self._open_rollout_state,
-        )
-        return RolloutMemoryExtension(means)
+        return RolloutMemoryExtension(log.context, self._open_rollout_state)
 
     def _open_rollout_state(self) -> StateDatabase:
         if self._state is None:
@@ -238,24 +237,7 @@ class Memorist:
         return self._state
 
     def _open_context_extension(self, log: SessionLog, context: HostContext) -> ContextExtension:
-        means = AssemblyDependencies(
-            format=log.identity.format,
-            context_dependencies=ContextDependencies(
-                files=self._files,
-                clock=self._clock,
-                settings=self.settings.context,
-                environment=self.environment,
-            ),
-            files=self._files,
-            layout=log.layout,
-            skills_settings=self.settings.skills,
-            skill_search=self.skills,
-            index_message=log.memory_extension.index_message,
-            record_world=log.add_entry,
-            open_calls=lambda: [call.id for call in log.tracker.open_calls.calls],
-            on_skill_shown=log.invoked_skills.on_message,
-        )
-        return ContextExtension(context, means)
+        return ContextExtension(context, log, self.skills)
 
     def skills(self, folder: str) -> SkillDiscovery:
         """The skill search of a working folder; what it has read is kept for the next session
@@ -300,27 +282,32 @@ class Memorist:
         where = (
             SessionLayout(folder) if folder is not None else self.layout.session(project, session)
         )
-        world = SessionDependencies(
-            clock=self._clock,
-            files=self._files,
-            database=self.database(),
-            model=self._model,
-            settings=apply_project_settings(self.settings, os.environ, project)
-            if self._reads_project_settings
-            else self.settings,
-            flags=self.flags,
-            auto_memory=self._memory_for(project, host),
-            open_team_watcher=lambda tell: self._open_team_watcher(project, host, tell),
-            listener=listener,
-        )
-        named = SessionIdentity(id=session, project=project, format=format)
-        return SessionLog(
-            named,
-            host,
-            load_notes_prompts(self._files, self.layout),
+        context = SessionContext(
+            runtime=self._session_runtime(project, listener),
             layout=where,
-            dependencies=world,
+            id=session,
+            project=project,
+            format=format,
+            host=host,
         )
+        return SessionLog(
+            context,
+            load_notes_prompts(self._files, self.layout),
+            lambda about: open_memory_extension(
+                about,
+                self._memory_for(project, host),
+                self._open_team_watcher(project, host, about.runtime.emit),
+            ),
+        )
+
+    def _session_runtime(self, project: str, listener: EventListener | None) -> Runtime:
+        runtime = replace(self.runtime, environment=self.environment)
+        if listener is not None:
+            runtime = replace(runtime, emit=listener)
+        if self._reads_project_settings:
+            settings = apply_project_settings(self.settings, os.environ, project)
+            runtime = replace(runtime, settings=settings)
+        return runtime
 
     def database(self) -> sqlite3.Connection:
         """The state database, opened on first use. Raises StoreError."""

@@ -4,11 +4,10 @@ it, the whole context.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.index import MemoryUsage
 from memorist.auto_memory.location import locate_memory
@@ -16,109 +15,59 @@ from memorist.auto_memory.memory import AutoMemory
 from memorist.context.environment import HostContext
 from memorist.context.pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, Origin
-from memorist.dream.dream import Dream, DreamDependencies, DreamWorkspace, PastSession
-from memorist.dream.gates import HostConditions
+from memorist.dream.dream import Dream, PastSession
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.request_view import RequestView
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError
-from memorist.events import Event
-from memorist.forks.spec import Governor, ParentCall, Receipt
+from memorist.forks.spec import ParentCall
 from memorist.magic_docs.magic_docs import (
     DocumentRegistry,
-    DocumentScope,
     MagicDocs,
-    MagicDocsDependencies,
-    load_magic_doc_prompts,
 )
-from memorist.ports import Clock, FileSystem, Model
-from memorist.session_memory.trigger import HostInfo as SessionHost
-from memorist.settings import DreamSettings, Settings
-from memorist.store.layout import Layout
+from memorist.runtime import Runtime, SessionContext
 from memorist.store.sessions import list_sessions, total_uses
 
 # Build the dream of a project from the dependencies of a session or of a command.
 
 
-class ProjectDreamDependencies(Struct, frozen=True, kw_only=True):
-    """The dependencies of a project's dream."""
-
-    project: str
-    """Root folder of the project, or any folder of its repository."""
-    database: sqlite3.Connection
-    files: FileSystem
-    clock: Clock
-    model: Model | None
-    settings: Settings
-    dream_settings: Callable[[], DreamSettings]
-    """Returns the current dream settings; a flag may change them."""
-    governor: Governor
-    tell: Callable[[Event], None]
-    record: Callable[[Receipt], object]
-
-
-def open_dream(
-    memory: AutoMemory,
-    dependencies: ProjectDreamDependencies,
-    *,
-    session: str = "",
-    host: SessionHost | None = None,
-) -> Dream:
+def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
     """Build the dream of a memory, either for the end of a session's turns or for a command."""
-    settings, where = dependencies.settings, memory.layout
-    said = host or SessionHost()
-    place = DreamWorkspace(
-        layout=where,
-        project=dependencies.project,
-        files=dependencies.files,
-        clock=dependencies.clock,
-        memory=memory.settings,
-        dream=dependencies.dream_settings(),
-        context=settings.context,
-    )
+    runtime, where = context.runtime, memory.layout
     folders: dict[str, Path | None] = {}
 
     def past() -> list[PastSession]:
-        rows = list_sessions(dependencies.database)
+        rows = list_sessions(runtime.open_database())
         return [
             PastSession(id, Path(folder))
             for id, project, folder in rows
-            if _memory_folder(project, settings, folders) == where.folder
+            if _memory_folder(project, runtime, folders) == where.folder
         ]
 
     def uses() -> dict[str, MemoryUsage]:
         try:
-            found = total_uses(dependencies.database, str(where.folder))
+            found = total_uses(runtime.open_database(), str(where.folder))
         except MemoristError:
             return {}
         return {path: MemoryUsage(total.used, total.last) for path, total in found.items()}
 
-    means = DreamDependencies(
-        workspace=place,
-        settings=dependencies.dream_settings,
-        session=session,
-        host=HostConditions(
-            is_remote=said.remote, is_interactive=said.interactive, is_main_session=said.main
-        ),
-        model=dependencies.model,
-        limits=settings.forks,
-        governor=dependencies.governor,
+    settings = replace(runtime.settings, auto_memory=memory.settings)
+    return Dream(
+        replace(context, runtime=replace(runtime, settings=settings)),
+        where,
         past_sessions=past,
         uses=uses,
-        tell=dependencies.tell,
-        record=dependencies.record,
     )
-    return Dream(means)
 
 
-def _memory_folder(project: str, settings: Settings, known: dict[str, Path | None]) -> Path | None:
+def _memory_folder(project: str, runtime: Runtime, known: dict[str, Path | None]) -> Path | None:
     """Return the memory folder of a project, cached in `known`."""
     if not project:
         return None
     if project not in known:
-        home = Layout(Path(settings.home).expanduser().absolute())
-        known[project] = locate_memory(home, project, settings.auto_memory).folder
+        settings = runtime.settings.auto_memory
+        known[project] = locate_memory(runtime.layout, project, settings).folder
     return known[project]
 
 
@@ -131,6 +80,7 @@ class SessionExtensions:
     def __init__(
         self,
         log: SessionLog,
+        memory: AutoMemory | None,
         open_context: Callable[[HostContext], ContextExtension],
         rollout_memory: RolloutMemoryExtension | None = None,
     ) -> None:
@@ -138,15 +88,11 @@ class SessionExtensions:
         self._rollout_memory = rollout_memory
         self._open_context = open_context
         self._context_extension: ContextExtension | None = None
-        self._magic_docs = _open_magic_docs(log)
-        memory = log.dependencies.auto_memory
-        self._dream = (
-            None
-            if memory is None
-            else open_dream(
-                memory, _dream_dependencies(log), session=log.identity.id, host=log.host
-            )
+        self._magic_docs = MagicDocs(
+            log.memory_extension.conversation_reader, log.context, _document_registry(log.context)
         )
+        context = log.context
+        self._dream = None if memory is None else open_dream(memory, context)
 
     @property
     def context(self) -> tuple[ContextPiece, ...]:
@@ -250,40 +196,7 @@ class SessionExtensions:
             await self._dream.drain()
 
 
-def _open_magic_docs(log: SessionLog) -> MagicDocs:
-    """Open the Magic Docs extension of a session."""
-    world, project = log.dependencies, log.identity.project
-    layout = Layout(Path(world.settings.home).expanduser())
-    ground = DocumentScope(
-        files=world.files,
-        project=Path(project),
-        home=layout.home,
-        max_bytes=world.settings.magic_docs.max_bytes,
-    )
-    means = MagicDocsDependencies(
-        session=log.identity.id,
-        scope=ground if project else None,
-        clock=world.clock,
-        asking=None if world.model is None else log.fork_dependencies(world.model),
-        settings=world.settings.magic_docs,
-        prompts=load_magic_doc_prompts(world.files, layout),
-        tell=log.emit,
-        registry=DocumentRegistry(world.files, log.layout.magic_docs if project else None),
-    )
-    return MagicDocs(log.memory_extension.conversation_reader, means)
-
-
-def _dream_dependencies(log: SessionLog) -> ProjectDreamDependencies:
-    world = log.dependencies
-    return ProjectDreamDependencies(
-        project=log.identity.project,
-        database=world.database,
-        files=world.files,
-        clock=world.clock,
-        model=world.model,
-        settings=world.settings,
-        dream_settings=lambda: world.flags.apply_to(world.settings.dream),
-        governor=log.governor,
-        tell=log.emit,
-        record=log.record_receipt,
+def _document_registry(context: SessionContext) -> DocumentRegistry:
+    return DocumentRegistry(
+        context.runtime.files, context.layout.magic_docs if context.project else None
     )

@@ -5,28 +5,22 @@ earlier ones.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.extraction import ExtractionDependencies, MemoryExtraction
+from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory import AutoMemory, WriteResult
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin
 from memorist.engine.request_view import RequestView
 from memorist.errors import StoreError
-from memorist.events import Event, EventListener
-from memorist.flags.flags import Flags
-from memorist.forks.spec import Governor, ParentCall, Receipt
+from memorist.forks.spec import ParentCall
 from memorist.magic_docs.header import ConversationReader
-from memorist.ports import Clock, FileSystem, Model
-from memorist.recall.recall import MemoryRecall, RecallDependencies
+from memorist.recall.recall import MemoryRecall
 from memorist.recall.relevance import list_tools_used
 from memorist.recall.search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
-from memorist.settings import Settings
-from memorist.store.layout import SessionLayout
-from memorist.store.sessions import record_uses
+from memorist.runtime import SessionContext
 from memorist.team.watcher import TeamWatcher
 
 MAX_SCAN_WAIT_SECONDS = 60.0
@@ -262,86 +256,19 @@ def _last_user_message(messages: Sequence[Message]) -> Message | None:
     )
 
 
-# What a session depends on, and how its auto memory extension is built.
-
-
-class SessionDependencies(Struct, frozen=True, kw_only=True):
-    """The dependencies of one session."""
-
-    clock: Clock
-    files: FileSystem
-    database: sqlite3.Connection
-    model: Model | None
-    settings: Settings
-    flags: Flags
-    """May override some settings while the session runs."""
-    auto_memory: AutoMemory | None = None
-    """Auto memory of the session's project; None where none is kept."""
-    open_team_watcher: Callable[[EventListener], TeamWatcher | None] = lambda _: None
-    """Opens the watcher that syncs the team's memories, given where to send its events; None where
-    the project has no team.
-    """
-    listener: EventListener | None = None
-
-
-class SessionIdentity(Struct, frozen=True, kw_only=True):
-    """Identity of a session: its id, the root folder of its project, and its wire format."""
-
-    id: str
-    project: str
-    format: str
-
-
-class SessionSinks(Struct, frozen=True):
-    """Where a session's events and receipts go."""
-
-    tell: Callable[[Event], None]
-    record: Callable[[Receipt], None]
-
-
 def open_memory_extension(
-    session: str,
-    layout: SessionLayout,
-    dependencies: SessionDependencies,
-    governor: Governor,
-    sinks: SessionSinks,
+    context: SessionContext,
+    memory: AutoMemory | None,
+    team_watcher: TeamWatcher | None = None,
 ) -> MemoryExtension:
     """Build extraction and recall for a session; neither where no memory is kept."""
-    memory = dependencies.auto_memory
     if memory is None:
         return MemoryExtension()
-    look = InitialScan(memory.folder, dependencies.settings.recall)
-    extraction = ExtractionDependencies(
-        session=session,
-        cursor_path=layout.memory_cursor,
-        clock=dependencies.clock,
-        files=dependencies.files,
-        model=dependencies.model,
-        limits=dependencies.settings.forks,
-        governor=governor,
-        tell=sinks.tell,
-        record=sinks.record,
-        wait_until_scanned=look.wait,
+    settings = context.runtime.settings.recall
+    scan = InitialScan(memory.folder, settings)
+    recall = (
+        MemoryRecall(memory, context, FolderSearch(memory.folder, settings))
+        if settings.enabled
+        else None
     )
-    recall = RecallDependencies(
-        session=session,
-        clock=dependencies.clock,
-        files=dependencies.files,
-        model=dependencies.model,
-        settings=dependencies.settings.recall,
-        limits=dependencies.settings.forks,
-        governor=governor,
-        searcher=FolderSearch(memory.folder, dependencies.settings.recall),
-        tell=sinks.tell,
-        record=sinks.record,
-        record_uses=lambda uses: record_uses(
-            dependencies.database, str(memory.layout.folder), uses
-        ),
-    )
-    recalling = MemoryRecall(memory, recall) if dependencies.settings.recall.enabled else None
-    return MemoryExtension(
-        MemoryExtraction(memory, extraction),
-        recalling,
-        look,
-        dependencies.open_team_watcher(sinks.tell),
-    )
+    return MemoryExtension(MemoryExtraction(memory, context, scan.wait), recall, scan, team_watcher)

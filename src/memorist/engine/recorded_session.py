@@ -75,7 +75,7 @@ class ObservedSession:
     @property
     def layout(self) -> SessionLayout:
         """Paths of the session's files."""
-        return self._log.layout
+        return self._log.context.layout
 
     @property
     def message_count(self) -> int:
@@ -94,7 +94,7 @@ class ObservedSession:
     def _load_shown(self) -> ShownTexts:
         try:
             return msgspec.json.decode(
-                self._log.dependencies.files.read(self.layout.hook_context), type=ShownTexts
+                self._log.runtime.files.read(self.layout.hook_context), type=ShownTexts
             )
         except (FileNotFoundError, StoreError, msgspec.DecodeError):
             return ShownTexts()
@@ -102,7 +102,7 @@ class ObservedSession:
     def _save_shown(self, shown: ShownTexts) -> None:
         self._shown = shown
         with contextlib.suppress(StoreError):  # at worst the next process shows something twice
-            self._log.dependencies.files.write(self.layout.hook_context, msgspec.json.encode(shown))
+            self._log.runtime.files.write(self.layout.hook_context, msgspec.json.encode(shown))
 
     async def add_records(self, head: SessionHead | None, entries: Iterable[LogEntry]) -> None:
         """Add what the agent has recorded since the last call. Raises StoreError."""
@@ -229,7 +229,7 @@ class ReplayedSession:
     @property
     def layout(self) -> SessionLayout:
         """Paths of the session's files."""
-        return self._log.layout
+        return self._log.context.layout
 
     @property
     def tracker(self) -> ConversationTracker:

@@ -8,15 +8,12 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from memorist.context.assembly import REMINDER_TAG
 from memorist.context.tags import find_row, wrap_in_tag
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
 from memorist.engine.request_view import RequestView as Window
 from memorist.errors import StoreError
-from memorist.ports import Clock, FileSystem
 from memorist.rollouts.artifacts import summary_paths
 from memorist.rollouts.citations import strip_citations
 from memorist.rollouts.claims import SessionLocation
@@ -28,31 +25,19 @@ from memorist.rollouts.summary_view import (
     SummaryViewOptions,
     render_summary_view,
 )
-from memorist.settings import Family, RolloutsSettings
-from memorist.store.layout import Layout
+from memorist.runtime import SessionContext
 from memorist.store.rollouts import count_uses, list_extracts, list_rollouts, save_rollouts
 from memorist.store.state import StateDatabase
-
-
-class RolloutMemoryDependencies(Struct, frozen=True, kw_only=True):
-    """The dependencies of the extension."""
-
-    session: str
-    project: str
-    family: Family
-    layout: Layout
-    files: FileSystem
-    clock: Clock
-    settings: RolloutsSettings
-    open_state: Callable[[], StateDatabase]
-    """Opens the database of past sessions, when something was cited."""
 
 
 class RolloutMemoryExtension:
     """Shows rollout memory in one session of a home that learns from past sessions."""
 
-    def __init__(self, dependencies: RolloutMemoryDependencies) -> None:
-        self._dependencies = dependencies
+    def __init__(self, context: SessionContext, open_state: Callable[[], StateDatabase]) -> None:
+        self._context = context
+        self._runtime = context.runtime
+        self._open_state = open_state
+        """Opens the database of past sessions, when something was cited."""
         self._is_due = True
         self._history_replaced = False
         self._count = 0
@@ -105,24 +90,24 @@ class RolloutMemoryExtension:
 
         Raises StoreError.
         """
-        state = self._dependencies.open_state()
+        state = self._open_state()
         save_rollouts(
             state, find_rollouts([SourceFolder(file.parent)], list_rollouts(state)).threads
         )
 
     def _render_text(self) -> str:
-        means = self._dependencies
+        means, project = self._runtime, self._context.project
         files = read_memory_folder(means.files, means.layout.rollouts).files
         if not files:
             return ""
         view = SummaryViewOptions(
             location=SessionLocation(
-                cwd=means.project,
-                repository=find_repository_root(means.project) if means.project else "",
+                cwd=project,
+                repository=find_repository_root(project) if project else "",
             ),
             folder=str(means.layout.rollouts),
-            tokens=means.settings.summary_tokens,
-            lean=means.settings.form == "lean",
+            tokens=means.settings.rollouts.summary_tokens,
+            lean=means.settings.rollouts.form == "lean",
         )
         texts = RolloutMemoryPrompts(
             load_prompt("rollouts/shown"),
@@ -136,9 +121,9 @@ class RolloutMemoryExtension:
 
     def _build_message(self, text: str) -> Message:
         self._count += 1
-        native = self._dependencies.family == "file-native"
+        native = self._context.format != "openai_responses"
         return Message(
-            id=f"{ROLLOUT_MEMORY_ID_PREFIX}{self._dependencies.session[:40]}-{self._count}",
+            id=f"{ROLLOUT_MEMORY_ID_PREFIX}{self._context.id[:40]}-{self._count}",
             role="user" if native else "developer",
             blocks=(
                 TextBlock(
@@ -146,7 +131,7 @@ class RolloutMemoryExtension:
                 ),
             ),
             origin=Origin.INJECTED,
-            timestamp=self._dependencies.clock.now(),
+            timestamp=self._runtime.clock.now(),
         )
 
     def on_reply(self, messages: Sequence[Message]) -> None:
@@ -159,7 +144,7 @@ class RolloutMemoryExtension:
         if not cited:
             return
         with contextlib.suppress(StoreError):
-            state = self._dependencies.open_state()
+            state = self._open_state()
             named = {
                 path: thread
                 for thread, path in summary_paths(

@@ -30,9 +30,8 @@ from memorist.rollouts.sources import (
     load_skipped_files,
     save_skipped_files,
 )
-from memorist.rollouts.stage_one import StageOneDependencies, extract_session
+from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_two import (
-    ConsolidationDependencies,
     ConsolidationResult,
     consolidate_folder,
 )
@@ -49,6 +48,7 @@ from memorist.rollouts.worker import (
     structural_fallback_remarks,
     worker_name,
 )
+from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
 from memorist.store.database import open_database
@@ -238,30 +238,33 @@ class RolloutPipeline(RolloutStore):
             last_extract=partial(once, final=True),
         )
 
-    def _open_governor(self) -> tuple[BudgetGovernor, Callable[[Receipt], object]]:
-        told = SessionTracer(self.settings.telemetry, "", self.clock).on_receipt
+    @contextlib.contextmanager
+    def _open_runtime(self, rollouts: RolloutsSettings, *models: str) -> Iterator[Runtime]:
+        """What a stage works with, with the model of the first name that is set."""
         governor = BudgetGovernor(
-            self._database, "", clock=self.clock, settings=self.settings.spend, on_receipt=told
+            self._database,
+            "",
+            clock=self.clock,
+            settings=self.settings.spend,
+            on_receipt=SessionTracer(self.settings.telemetry, "", self.clock).on_receipt,
         )
-        return governor, lambda receipt: governor.record_receipt(_redact_answer(receipt))
+        try:
+            yield Runtime(
+                settings=replace(self.settings, rollouts=rollouts),
+                clock=self.clock,
+                files=self._files,
+                model=self._model(*models),
+                governor=governor,
+                record_receipt=lambda receipt: governor.record_receipt(_redact_answer(receipt)),
+            )
+        finally:
+            governor.release_reservations()
 
     async def _extract(
         self, rollouts: RolloutsSettings, thread: Rollout, *, final: bool
     ) -> RolloutExtract:
-        governor, record = self._open_governor()
-        means = StageOneDependencies(
-            files=self._files,
-            clock=self.clock,
-            model=self._model(rollouts.model),
-            limits=self.settings.forks,
-            governor=governor,
-            record=record,
-            final=final,
-        )
-        try:
-            made = await extract_session(thread, means)
-        finally:
-            governor.release_reservations()
+        with self._open_runtime(rollouts, rollouts.model) as runtime:
+            made = await extract_session(thread, runtime, final=final)
         if made.outside and rollouts.pollutes:
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
         return made
@@ -269,25 +272,12 @@ class RolloutPipeline(RolloutStore):
     async def _consolidate(
         self, rollouts: RolloutsSettings, renew: Callable[[], bool]
     ) -> Sequence[RolloutExtract]:
-        governor, record = self._open_governor()
-        means = ConsolidationDependencies(
-            folder=self.layout.rollouts,
-            state=self.layout.rollouts_state,
-            files=self._files,
-            clock=self.clock,
-            model=self._model(rollouts.consolidation_model, rollouts.model),
-            settings=rollouts,
-            governor=governor,
-            record=record,
-        )
         rows = list_extracts(self.state)
         emptied = not rows and self._are_all_excluded()
-        try:
+        with self._open_runtime(rollouts, rollouts.consolidation_model, rollouts.model) as runtime:
             made = self._last_consolidation = await consolidate_folder(
-                means, rows, _ConsolidationLease(renew), emptied=emptied
+                runtime, rows, _ConsolidationLease(renew), emptied=emptied
             )
-        finally:
-            governor.release_reservations()
         return made.selected
 
     def worker_dependencies(

@@ -199,12 +199,12 @@ class Session:
         self._log = log
         self._extensions = extensions
         self._on_close = on_close
-        self._format = log.identity.format
+        self._format = log.context.format
         self._codec = find_codec(self._format)
         self._history = HostHistory(self._codec, log.known_ids)
         window = ViewWindow(self._codec, self._history)
         self._view = RequestView(
-            window, self._history, log.compactor, layout=log.layout, files=log.dependencies.files
+            window, self._history, log.compactor, layout=log.context.layout, files=log.runtime.files
         )
         self._resumed = False
         self._request: JsonObject | None = None
@@ -214,19 +214,19 @@ class Session:
         self._recovery_tried = False
         self._limits_key: tuple[object, ...] = ()
         self._cache_watcher = CacheWatcher()
-        self._provider_edits = ProviderEdits(self._format, log.dependencies.settings.compaction)
-        self._limits = thresholds_for({}, log.dependencies.settings)
+        self._provider_edits = ProviderEdits(self._format, log.runtime.settings.compaction)
+        self._limits = thresholds_for({}, log.runtime.settings)
         self._price: ModelPrice | None = None
 
     @property
     def id(self) -> str:
         """The id that it was opened with."""
-        return self._log.identity.id
+        return self._log.context.id
 
     @property
     def layout(self) -> SessionLayout:
         """Paths of its files."""
-        return self._log.layout
+        return self._log.context.layout
 
     @property
     def tracker(self) -> ConversationTracker:
@@ -297,7 +297,7 @@ class Session:
         self._update_limits(request)
         self._recovery_tried = False
         if self._log.compaction_enabled and self._log.compactor.is_due(
-            self._log.dependencies.clock.now(), self._limits
+            self._log.runtime.clock.now(), self._limits
         ):
             await self._compact()
         await self._run_extensions(request, news.messages)
@@ -316,8 +316,8 @@ class Session:
         about = (request.get("model"), *(request.get(name) for name in OUTPUT_LIMIT_KEYS))
         if about != self._limits_key:
             self._limits_key = about
-            self._limits = thresholds_for(request, self._log.dependencies.settings)
-            self._price = find_price(request, self._log.dependencies.settings)
+            self._limits = thresholds_for(request, self._log.runtime.settings)
+            self._price = find_price(request, self._log.runtime.settings)
 
     def _history_items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
@@ -344,7 +344,7 @@ class Session:
         self._cache_watcher.on_request(
             self._last_sent,
             self._codec.history_key(),
-            self._log.dependencies.clock.now(),
+            self._log.runtime.clock.now(),
             rewritten=rewritten,
         )
         return self._last_sent
@@ -373,7 +373,7 @@ class Session:
         due: NotesDue | None = None
         for message in self._history.add_reply(answer.messages):
             due = self._log.add_message(message) or due
-        self._log.compactor.on_reply(self._log.dependencies.clock.now(), answer.usage)
+        self._log.compactor.on_reply(self._log.runtime.clock.now(), answer.usage)
         self._extensions.on_reply(answer.messages)
         self._on_provider_edits(self._reply)
         broke = self._cache_watcher.on_reply(answer.usage)
@@ -481,7 +481,7 @@ class Session:
             provider_compacts=self._provider_edits.is_active,
             skills=self._log.invoked_skills.list_invoked(),
         )
-        done = await self._view.compact_if_due(self._log.dependencies.clock.now(), call)
+        done = await self._view.compact_if_due(self._log.runtime.clock.now(), call)
         if done is not None and done.result is not None:
             self._cache_watcher.expect_break()
         if done is not None and done.result is not None and done.result.strategy != "micro":
@@ -508,7 +508,7 @@ class Session:
 
     def _parent_call(self, reply: JsonObject | None) -> ParentCall | None:
         """The parent's last request as it was sent, and the reply to it."""
-        if self._last_sent is None or self._log.dependencies.model is None:
+        if self._last_sent is None or self._log.runtime.model is None:
             return None
         body = self._last_sent
         if body is self._request:

@@ -5,21 +5,16 @@ Shared by live, observed and replayed sessions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from memorist.budget.governor import BudgetGovernor
-from memorist.compaction.compactor import CompactionDependencies, Compactor, SummaryDependencies
+from memorist.compaction.compactor import Compactor
 from memorist.compaction.history import load_compaction_prompts
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
-from memorist.engine.memory_extension import (
-    SessionDependencies,
-    SessionIdentity,
-    SessionSinks,
-    open_memory_extension,
-)
+from memorist.engine.memory_extension import MemoryExtension
 from memorist.events import (
     Event,
     ForkFinished,
@@ -36,17 +31,15 @@ from memorist.formats.transcript import (
     UsageReport,
     WorldStateRecord,
 )
-from memorist.ports import Model
-from memorist.session_memory.notes import NotesDependencies, NotesPrompts, SessionMemory
+from memorist.runtime import SessionContext
+from memorist.session_memory.notes import NotesPrompts, SessionMemory
 from memorist.session_memory.trigger import (
     ConversationTracker,
-    HostInfo,
     NotesDue,
     are_notes_allowed,
 )
 from memorist.settings import SessionMemorySettings
 from memorist.skills.invocation import InvokedSkills
-from memorist.store.layout import SessionLayout
 from memorist.store.sessions import record_session
 from memorist.store.transcript import EventLog, TranscriptWriter, read_transcript
 from memorist.telemetry.tracing import SessionTracer
@@ -69,68 +62,57 @@ class SessionLog:
 
     def __init__(
         self,
-        identity: SessionIdentity,
-        host: HostInfo,
+        context: SessionContext,
         texts: NotesPrompts,
-        *,
-        layout: SessionLayout,
-        dependencies: SessionDependencies,
+        open_memory: Callable[[SessionContext], MemoryExtension],
     ) -> None:
-        self.identity = identity
-        self.layout = layout
-        self.dependencies = dependencies
-        self.receipts: list[Receipt] = []
-        self.compaction_enabled = host.auto_compact and dependencies.settings.compaction.enabled
-        self.host = replace(host, auto_compact=self.compaction_enabled)
-        self.tracker = ConversationTracker(self._session_memory_settings)
+        runtime, layout = context.runtime, context.layout
+        self._listener = runtime.emit
         self._closed = False
-        self._traces = traces = SessionTracer(
-            dependencies.settings.telemetry, identity.id, dependencies.clock
+        self._traces = SessionTracer(runtime.settings.telemetry, context.id, runtime.clock)
+        self._governor = BudgetGovernor(
+            runtime.open_database(),
+            context.id,
+            clock=runtime.clock,
+            settings=runtime.settings.spend,
+            on_receipt=self._traces.on_receipt,
         )
-        self.governor = BudgetGovernor(
-            dependencies.database,
-            identity.id,
-            clock=dependencies.clock,
-            settings=dependencies.settings.spend,
-            on_receipt=traces.on_receipt,
+        self.receipts: list[Receipt] = []
+        self.runtime = replace(
+            runtime, governor=self._governor, emit=self.emit, record_receipt=self.record_receipt
         )
+        self.compaction_enabled = context.host.auto_compact and runtime.settings.compaction.enabled
+        self.context = context = replace(
+            context,
+            runtime=self.runtime,
+            host=replace(context.host, auto_compact=self.compaction_enabled),
+        )
+        self.tracker = ConversationTracker(self._session_memory_settings)
         self._transcript = TranscriptWriter(layout.transcript)
-        self._events = EventLog(layout.events, dependencies.clock)
-        self.session_memory = SessionMemory(
-            layout, self.tracker, texts, self._session_memory_dependencies()
-        )
+        self._events = EventLog(layout.events, runtime.clock)
+        self.session_memory = SessionMemory(context, self.tracker, texts)
         texts_of_compaction = load_compaction_prompts()
-        self.compactor = Compactor(
-            self.tracker, self.session_memory, texts_of_compaction, self._compaction_dependencies()
-        )
-        self.memory_extension = open_memory_extension(
-            identity.id,
-            layout,
-            dependencies,
-            self.governor,
-            SessionSinks(self.emit, self.record_receipt),
-        )
+        self.compactor = Compactor(context, self.tracker, self.session_memory, texts_of_compaction)
+        self.memory_extension = open_memory(context)
         self.invoked_skills = InvokedSkills(texts_of_compaction.skill)
         """The skills that the conversation invoked."""
         self.window_messages: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
         self.known_ids = self._replay_transcript()
         if not self.known_ids:
-            self.add_entry(
-                SessionHead(session=identity.id, format="memorist", cwd=identity.project)
-            )
+            self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
         record_session(
-            dependencies.database,
-            identity.id,
-            project=identity.project,
+            runtime.open_database(),
+            context.id,
+            project=context.project,
             folder=str(layout.folder),
-            format=identity.format,
-            now=dependencies.clock.now(),
+            format=context.format,
+            now=runtime.clock.now(),
         )
         self.emit(
             SessionOpened(
-                identity.id,
-                identity.format,
+                context.id,
+                context.format,
                 resumed=bool(self.known_ids),
                 messages=len(self.known_ids),
             )
@@ -139,48 +121,10 @@ class SessionLog:
     @property
     def keeps_notes(self) -> bool:
         """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
-        return are_notes_allowed(self.host, self._session_memory_settings())
+        return are_notes_allowed(self.context.host, self._session_memory_settings())
 
     def _session_memory_settings(self) -> SessionMemorySettings:
-        return self.dependencies.flags.apply_to(self.dependencies.settings.session_memory)
-
-    def _session_memory_dependencies(self) -> NotesDependencies:
-        world = self.dependencies
-        return NotesDependencies(
-            clock=world.clock,
-            files=world.files,
-            model=world.model,
-            settings=self._session_memory_settings,
-            limits=world.settings.forks,
-            governor=self.governor,
-            tell=self.emit,
-            keep=self._store_receipt,
-        )
-
-    def _compaction_dependencies(self) -> CompactionDependencies:
-        world = self.dependencies
-        return CompactionDependencies(
-            clock=world.clock,
-            files=world.files,
-            summary_dependencies=self.fork_dependencies(world.model)
-            if world.model is not None
-            else None,
-            settings=world.settings.compaction,
-            layout=self.layout,
-            tell=self.emit,
-        )
-
-    def fork_dependencies(self, model: Model) -> SummaryDependencies:
-        """Return what a fork of this session needs."""
-        world = self.dependencies
-        return SummaryDependencies(
-            model=model,
-            files=world.files,
-            clock=world.clock,
-            limits=world.settings.forks,
-            governor=self.governor,
-            record=self.record_receipt,
-        )
+        return self.runtime.flags.apply_to(self.runtime.settings.session_memory)
 
     def _replay_transcript(self) -> list[str]:
         """Track the transcript on disk again, after a restart; the notes' cursor says which message
@@ -190,7 +134,7 @@ class SessionLog:
         """
         cursor = self.session_memory.read_cursor()
         known = []
-        for entry in read_transcript(self.layout.transcript):
+        for entry in read_transcript(self.context.layout.transcript):
             if isinstance(entry, Message):
                 known.append(entry.id)
                 self.compactor.on_message(entry)
@@ -322,16 +266,12 @@ class SessionLog:
         """Write an event and pass it to the listener."""
         self._events.append(event)
         self._traces.on_event(event)
-        if self.dependencies.listener is not None:
-            self.dependencies.listener(event)
-
-    def _store_receipt(self, receipt: Receipt) -> int:
-        self.receipts.append(receipt)
-        return self.governor.record_receipt(receipt)
+        self._listener(event)
 
     def record_receipt(self, receipt: Receipt) -> None:
         """Keep a fork's receipt and emit its event."""
-        number = self._store_receipt(receipt)
+        self.receipts.append(receipt)
+        number = self._governor.record_receipt(receipt)
         self.emit(
             ForkFinished(
                 number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd
@@ -348,7 +288,7 @@ class SessionLog:
         self._closed = True
         await self.session_memory.drain(CLOSE_SECONDS)
         await self.memory_extension.close()
-        self.governor.release_reservations()
+        self._governor.release_reservations()
         self._transcript.close()
         self.emit(SessionClosed(self.tracker.messages, self.tracker.tokens))
         self._events.close()

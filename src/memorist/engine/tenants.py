@@ -30,8 +30,7 @@ from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.models.registry import SharedModel, SharedModelHandle, SharedModelPool, open_model
-from memorist.ports import Clock, Model
-from memorist.session_memory.trigger import HostInfo
+from memorist.ports import Clock, HostInfo, Model
 from memorist.settings import Settings
 from memorist.store.layout import home_name
 from memorist.system import SystemClock

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -18,12 +18,10 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.extraction import select_newest_texts
 from memorist.auto_memory.write_evidence import collect_write_evidence
-from memorist.compaction.compactor import SummaryDependencies
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import (
-    Event,
     MagicDocForgotten,
     MagicDocFound,
     MagicDocUnchanged,
@@ -56,10 +54,10 @@ from memorist.magic_docs.write_check import (
     judge_update,
     read_document,
 )
-from memorist.ports import Clock, FileSystem
+from memorist.ports import FileSystem, Model
+from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
-from memorist.settings import MagicDocsSettings
 from memorist.store.files import read_if_exists, remove_leftovers
 from memorist.store.layout import Layout
 from memorist.store.overlay import OverlayFiles
@@ -91,6 +89,21 @@ class DocumentScope(Struct, frozen=True, kw_only=True):
     project: Path
     home: Path
     max_bytes: int
+
+
+def open_document_scope(context: SessionContext) -> DocumentScope | None:
+    """Where the documents of a session may be; None for one without a project, which has none."""
+    runtime = context.runtime
+    return (
+        DocumentScope(
+            files=runtime.files,
+            project=Path(context.project),
+            home=runtime.layout.home,
+            max_bytes=runtime.settings.magic_docs.max_bytes,
+        )
+        if context.project
+        else None
+    )
 
 
 def resolve_document(scope: DocumentScope, path: str) -> Path | str:
@@ -246,22 +259,6 @@ NO_MODEL_REASON = "no model is set up, and without one a document is not changed
 CONFLICT_REASON = "somebody else changed it meanwhile; it is tried again after the next turn"
 
 
-class MagicDocsDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of Magic Docs."""
-
-    session: str
-    scope: DocumentScope | None
-    """Where its documents may be; None for a session without a project, which has none."""
-    clock: Clock
-    asking: SummaryDependencies | None
-    """Dependencies of forks; None without a model."""
-    settings: MagicDocsSettings
-    prompts: MagicDocPrompts
-    tell: Callable[[Event], None]
-    registry: DocumentRegistry
-    """Which documents an earlier process of the session registered."""
-
-
 class _DocumentState(Struct, frozen=True):
     """The state of a registered document: the message count at its last update, and why that was
     not written.
@@ -283,15 +280,25 @@ class DocumentUpdate(Struct, frozen=True):
 class MagicDocs:
     """The Magic Docs of one session."""
 
-    def __init__(self, heard: ConversationReader, means: MagicDocsDependencies) -> None:
+    def __init__(
+        self, heard: ConversationReader, context: SessionContext, registry: DocumentRegistry
+    ) -> None:
         self._conversation = heard
-        self._means = means
+        self._session = context.id
+        self._runtime = runtime = context.runtime
+        self._settings = runtime.settings.magic_docs
+        self._scope = open_document_scope(context)
+        self._prompts = load_magic_doc_prompts(runtime.files, runtime.layout)
+        self._registry = registry
+        """Which documents an earlier process of the session registered."""
         self._known: dict[Path, _DocumentState] = {}
         self._reported: set[tuple[str, str]] = set()
         """What was reported about skipped documents, each once."""
         self._turns = 0
-        self._queue = BackgroundQueue(means.clock, on_error=self._on_background_error)
-        self._asked = dict.fromkeys(means.registry.load())
+        self._asked_for = False
+        """Whether the user waits for the update."""
+        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_background_error)
+        self._asked = dict.fromkeys(registry.load())
         for path in self._asked:
             heard.on_file_read(path)
 
@@ -303,13 +310,13 @@ class MagicDocs:
     def on_file_read(self, path: str) -> None:
         """Note that the host read a file. It is saved, as no transcript tells."""
         self._conversation.on_file_read(path)
-        if self._means.scope is not None and is_markdown(path) and path not in self._asked:
+        if self._scope is not None and is_markdown(path) and path not in self._asked:
             self._asked[path] = None
-            self._means.registry.save(self._asked)
+            self._registry.save(self._asked)
 
     def on_turn_end(self, parent: ParentCall | None) -> None:
         """Update the documents in the background after a reply without tool calls; not awaited."""
-        settings, ground = self._means.settings, self._means.scope
+        settings, ground = self._settings, self._scope
         if (
             not settings.enabled
             or ground is None
@@ -328,14 +335,14 @@ class MagicDocs:
 
     def _on_dropped(self, outcome: ForkOutcome) -> None:
         """Record a receipt for an update that never ran, too (FK-8)."""
-        asking = self._means.asking
-        if asking is not None:
-            asking.record(
+        model = self._runtime.model
+        if model is not None:
+            self._runtime.record_receipt(
                 skipped_receipt(
                     MAGIC_DOCS_LABEL,
                     "a turn ended",
-                    model=asking.model.name,
-                    now=asking.clock.now(),
+                    model=model.name,
+                    now=self._runtime.clock.now(),
                     outcome=outcome,
                 )
             )
@@ -343,7 +350,7 @@ class MagicDocs:
     def _on_background_error(self, error: BaseException) -> None:
         """Report an error of a background update as an event; the host goes on."""
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
-            self._means.tell(MagicDocUnchanged("", (str(error),)))
+            self._runtime.emit(MagicDocUnchanged("", (str(error),)))
 
     async def _update_all(
         self, ground: DocumentScope, parent: ParentCall | None, upto: int
@@ -352,22 +359,23 @@ class MagicDocs:
         for path in self.registered:
             await self._update_document(ground, path, parent, upto)
         self._asked = dict.fromkeys(map(str, self._known))
-        self._means.registry.save(self._asked)
+        self._registry.save(self._asked)
 
     async def update_all(self) -> None:
         """Update every document now, whatever the settings say, and wait for it."""
-        if self._means.scope is not None:
-            await self._update_all(self._means.scope, None, self._conversation.count)
+        if self._scope is not None:
+            self._asked_for = True
+            await self._update_all(self._scope, None, self._conversation.count)
 
     async def drain(self) -> None:
         """Wait for running updates, at most as long as configured; then cancel them, and nothing of
         them is written.
         """
-        await self._queue.drain(self._means.settings.drain_seconds)
+        await self._queue.drain(self._settings.drain_seconds)
 
     async def _register_read_files(self, ground: DocumentScope) -> None:
         """Inspect the files read since the last time, in a thread."""
-        taken, most = self._conversation.take_read_files(), self._means.settings.documents
+        taken, most = self._conversation.take_read_files(), self._settings.documents
         for place in await asyncio.to_thread(
             lambda: [inspect_document(ground, asked) for asked in taken]
         ):
@@ -382,14 +390,14 @@ class MagicDocs:
                 )
             else:
                 self._known[place.path] = _DocumentState()
-                self._means.registry.remove_leftovers(place.path, self._means.clock.now())
-                self._means.tell(MagicDocFound(str(place.path), place.title))
+                self._registry.remove_leftovers(place.path, self._runtime.clock.now())
+                self._runtime.emit(MagicDocFound(str(place.path), place.title))
 
     def _report_skipped(self, path: Path, reasons: tuple[str, ...]) -> None:
         """Report once why a document was skipped."""
         if (mark := (str(path), "; ".join(reasons))) not in self._reported:
             self._reported.add(mark)
-            self._means.tell(MagicDocUnchanged(str(path), reasons))
+            self._runtime.emit(MagicDocUnchanged(str(path), reasons))
 
     def _read_document(
         self, ground: DocumentScope, path: Path
@@ -409,7 +417,7 @@ class MagicDocs:
             self._report_skipped(path, (found,))
         else:
             self._known.pop(path, None)
-            self._means.tell(
+            self._runtime.emit(
                 MagicDocForgotten(str(path), "it is gone" if gone else "it has no header any more")
             )
         return None
@@ -426,25 +434,25 @@ class MagicDocs:
         )
         if kept is None or found is None:
             return
-        asking, (data, document) = self._means.asking, found
-        if asking is None:
+        runtime, (data, document) = self._runtime, found
+        if runtime.model is None:
             self._report_skipped(path, (NO_MODEL_REASON,))
             return
         overlay = OverlayFiles(ground.files)
-        spec = self._build_fork_spec(asking, path, document, parent, kept.refused)
+        spec = self._build_fork_spec(runtime.model, path, document, parent, kept.refused)
         receipt = await run_on_copy_with_budget(
             spec,
-            model=asking.model,
+            model=runtime.model,
             files=overlay,
-            clock=asking.clock,
-            governor=asking.governor,
-            record=asking.record,
+            clock=runtime.clock,
+            governor=runtime.governor,
+            record=runtime.record_receipt,
         )
         if receipt.outcome is ForkOutcome.BLOCKED:
             self._report_skipped(path, (receipt.said,))
             return  # what was heard is looked at by the next update
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
-            asking.record(discarded_receipt(receipt))
+            runtime.record_receipt(discarded_receipt(receipt))
             self._report_skipped(path, (receipt.said,))
             return
         refused = await self._write_update(
@@ -455,7 +463,7 @@ class MagicDocs:
             receipt = discarded_receipt(
                 receipt, "\n".join(filter(None, (receipt.said, *(refused or ()))))
             )
-        asking.record(receipt)
+        runtime.record_receipt(receipt)
         if refused is not None:
             self._known[path] = _DocumentState(upto, refused)
 
@@ -468,7 +476,7 @@ class MagicDocs:
         """
         if made.after is None or made.after == made.before:
             return ()
-        said = collect_write_evidence(self._means.session, self._conversation.messages)
+        said = collect_write_evidence(self._session, self._conversation.messages)
         said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
         # Comparing a long document with a long conversation takes a second: beside the host's loop.
         verdict = await asyncio.to_thread(
@@ -485,7 +493,7 @@ class MagicDocs:
             )
         match verdict:
             case RejectedUpdate(reasons=reasons):
-                self._means.tell(MagicDocUnchanged(str(made.path), reasons))
+                self._runtime.emit(MagicDocUnchanged(str(made.path), reasons))
                 return reasons
             case UnchangedUpdate():
                 return ("it would say the same in another layout",)
@@ -507,22 +515,21 @@ class MagicDocs:
         except StoreError as error:
             trouble = str(error)
         if trouble:
-            self._means.tell(MagicDocUnchanged(str(path), (trouble,)))
+            self._runtime.emit(MagicDocUnchanged(str(path), (trouble,)))
             return None
-        self._means.tell(
+        self._runtime.emit(
             MagicDocUpdated(str(path), made.document.header.title, len(made.before), len(data))
         )
         return ()
 
     def _build_fork_spec(
         self,
-        asking: SummaryDependencies,
+        model: Model,
         path: Path,
         document: MagicDocument,
         parent: ParentCall | None,
         refused: tuple[str, ...],
     ) -> ForkSpec:
-        model = asking.model
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
         spoken = (
             []
@@ -539,13 +546,13 @@ class MagicDocs:
             parent=parent if shares else None,
             history_summary=None if shares else redact(render_conversation_brief({}, spoken)).text,
             instruction=build_update_prompt(
-                document.text, str(path), document.header, self._means.prompts, refused
+                document.text, str(path), document.header, self._prompts, refused
             ),
             permission=SingleFileEdit(path),
-            limits=asking.limits,
+            limits=self._runtime.settings.forks,
             known_files=(path,),
             one_round=True,
-            requested_by_user=asking.asked,
+            requested_by_user=self._asked_for,
         )
 
 

@@ -23,6 +23,7 @@ from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
 from memorist.errors import FormatError, MemoristError
 from memorist.formats.registry import find_codec
 from memorist.models.errors import CallFailure
+from memorist.ports import HostInfo
 from memorist.proxy.body import RequestBody, decompress_body, parse_upstream_reply, rewrite_body
 from memorist.proxy.conversations import (
     BodyCache,
@@ -37,7 +38,6 @@ from memorist.proxy.conversations import (
 from memorist.proxy.identity import find_working_folder, identify_client
 from memorist.proxy.known_conversations import ConversationStore
 from memorist.proxy.routing import Route, hash_caller
-from memorist.session_memory.trigger import HostInfo
 from memorist.settings import ProxySettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, home_name

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
-
-from msgspec import Struct
 
 from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
 from memorist.auto_memory.memory import AutoMemory
@@ -19,19 +17,17 @@ from memorist.core.markdown import load_prompt
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError, MemoristError, StoreError
-from memorist.events import Event, MemoryRecalled
+from memorist.events import MemoryRecalled
 from memorist.forks.fork import run_with_budget
 from memorist.forks.spec import (
     EditMethod,
     ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     NoTools,
-    Receipt,
 )
 from memorist.forks.tool_calls import EditFileCall, ReadFileCall, WriteFileCall, parse_tool_call
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import Model
 from memorist.recall.relevance import (
     MAX_ANSWER_TOKENS,
     MAX_QUERY_CHARS,
@@ -50,8 +46,8 @@ from memorist.recall.rendering import (
     render_memories,
     render_memory,
 )
-from memorist.settings import RecallSettings
-from memorist.store.sessions import MemoryUse, MemoryUseKind
+from memorist.runtime import SessionContext
+from memorist.store.sessions import MemoryUse, MemoryUseKind, record_uses
 from memorist.telemetry.tracing import trace_work
 
 LABEL = "recall"
@@ -69,23 +65,6 @@ class RecallSearcher(Protocol):
         ...
 
 
-class RecallDependencies(Struct, frozen=True, kw_only=True):
-    """The dependencies of recall."""
-
-    session: str
-    clock: Clock
-    files: FileSystem
-    model: Model | None
-    settings: RecallSettings
-    limits: ForkLimits
-    governor: Governor
-    searcher: RecallSearcher
-    tell: Callable[[Event], None]
-    record: Callable[[Receipt], None]
-    record_uses: Callable[[Sequence[MemoryUse]], None]
-    """Adds lines to the usage ledger."""
-
-
 def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
     names = ("index", "recalled", "memory", "caveat", "cut", "select")
@@ -95,9 +74,14 @@ def load_recall_prompts() -> RecallPrompts:
 class MemoryRecall:
     """What one session is shown of the project's memory."""
 
-    def __init__(self, memory: AutoMemory, dependencies: RecallDependencies) -> None:
+    def __init__(
+        self, memory: AutoMemory, context: SessionContext, searcher: RecallSearcher
+    ) -> None:
         self._memory = memory
-        self._dependencies = dependencies
+        self._session = context.id
+        self._runtime = context.runtime
+        self._settings = context.runtime.settings.recall
+        self._searcher = searcher
         self._prompts = load_recall_prompts()
         self._shown_sizes: dict[str, int] = {}
         """Paths of the memories in the context, with their size in bytes."""
@@ -118,13 +102,13 @@ class MemoryRecall:
 
     def _build_message(self, text: str) -> Message:
         self._message_count += 1
-        id = f"{RECALL_ID_PREFIX}{self._dependencies.session[:40]}-{self._message_count}"
+        id = f"{RECALL_ID_PREFIX}{self._session[:40]}-{self._message_count}"
         return Message(
             id=id,
             role="user",
             blocks=(TextBlock(text),),
             origin=Origin.INJECTED,
-            timestamp=self._dependencies.clock.now(),
+            timestamp=self._runtime.clock.now(),
         )
 
     def scan_once(self) -> AbstractContextManager[None]:
@@ -144,7 +128,7 @@ class MemoryRecall:
         """
         if not self._index_due:
             return None
-        began = self._dependencies.clock.monotonic()
+        began = self._runtime.clock.monotonic()
         # Must precede the assignment: when this raises, the index stays due.
         index = self._memory.visible_index() if self._memory.folder.exists else None
         self._index_due = False
@@ -153,12 +137,12 @@ class MemoryRecall:
         self._listed_paths = frozenset(index.listed)
         found = render_index(index.text, str(self._memory.layout.folder), self._prompts)
         with contextlib.suppress(StoreError):
-            self._dependencies.tell(
+            self._runtime.emit(
                 MemoryRecalled(
                     (),
                     estimate_text_tokens(found),
                     "index",
-                    self._dependencies.clock.monotonic() - began,
+                    self._runtime.clock.monotonic() - began,
                 )
             )
         return self._build_message(found)
@@ -192,8 +176,8 @@ class MemoryRecall:
         """
         self._cancel_selection()
         self._ready_messages.clear()
-        self._turn_started = self._dependencies.clock.monotonic()
-        settings = self._dependencies.settings
+        self._turn_started = self._runtime.clock.monotonic()
+        settings = self._settings
         if (
             not settings.enabled
             or not is_searchable(query)
@@ -204,9 +188,9 @@ class MemoryRecall:
         heads = {head.path: head for head in self._memory.headers()}
         if not heads:
             return
-        if settings.selector == "model" and self._dependencies.model is not None:
+        if settings.selector == "model" and self._runtime.model is not None:
             self._selection_task = asyncio.create_task(
-                self._select_with_model(self._dependencies.model, query, message_id, heads, tools)
+                self._select_with_model(self._runtime.model, query, message_id, heads, tools)
             )
             return
         self._show_memories(self.select_memories(query, heads), message_id, heads)
@@ -215,20 +199,20 @@ class MemoryRecall:
         self, query: str, headers: dict[str, MemoryHeader]
     ) -> tuple[MemorySelection, ...]:
         """Select what the ranker would show for a query."""
-        matches = self._dependencies.searcher.search(
-            query[:MAX_QUERY_CHARS], 4 * self._dependencies.settings.limit + len(self._shown_sizes)
+        matches = self._searcher.search(
+            query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._shown_sizes)
         )
         return select_relevant(
             matches,
             headers,
-            self._dependencies.settings,
+            self._settings,
             excluded_paths={*self._shown_sizes, *self._known_paths},
         )
 
     def _show_memories(
         self, picks: Sequence[MemorySelection], message: str, heads: dict[str, MemoryHeader]
     ) -> None:
-        settings, now = self._dependencies.settings, self._dependencies.clock.now()
+        settings, now = self._settings, self._runtime.clock.now()
         uses: list[MemoryUse] = []
         shown: list[RenderedMemory] = []
         bodies: list[str] = []
@@ -277,12 +261,12 @@ class MemoryRecall:
                 for pick in picks
                 if pick.path in {each.path for each in shown}
             )
-            self._dependencies.tell(
+            self._runtime.emit(
                 MemoryRecalled(
                     tuple(each.path for each in shown),
                     estimate_text_tokens(text),
                     why,
-                    self._dependencies.clock.monotonic() - self._turn_started,
+                    self._runtime.clock.monotonic() - self._turn_started,
                 )
             )
 
@@ -295,11 +279,11 @@ class MemoryRecall:
         score: float | None = None,
         size: int = 0,
     ) -> MemoryUse:
-        at = self._dependencies.clock.now()
+        at = self._runtime.clock.now()
         return MemoryUse(
             path=path,
             what=what,
-            session=self._dependencies.session,
+            session=self._session,
             message=message,
             at=at,
             why=why,
@@ -317,7 +301,7 @@ class MemoryRecall:
         tools: Sequence[str],
     ) -> None:
         """Let the model select. On any error nothing is shown."""
-        settings = self._dependencies.settings
+        settings = self._settings
         left = {
             head.path: head
             for head in self._memory.visible_headers()
@@ -344,19 +328,19 @@ class MemoryRecall:
                 requests=2,
                 seconds=settings.seconds,
                 output=MAX_ANSWER_TOKENS,
-                tokens=self._dependencies.limits.tokens,
+                tokens=self._runtime.settings.forks.tokens,
             ),
             edit_method=EditMethod.ANSWER,
         )
         with contextlib.suppress(MemoristError):
-            means = self._dependencies
+            means = self._runtime
             receipt = await run_with_budget(
                 spec,
                 model=model,
                 files=means.files,
                 clock=means.clock,
                 governor=means.governor,
-                record=means.record,
+                record=means.record_receipt,
             )
             if receipt.outcome is ForkOutcome.BLOCKED:
                 self._show_memories(self.select_memories(query, heads), message, heads)
@@ -404,7 +388,7 @@ class MemoryRecall:
         """Record uses in the ledger; a failing database loses these lines and nothing else."""
         if uses:
             with contextlib.suppress(StoreError):
-                self._dependencies.record_uses(uses)
+                record_uses(self._runtime.open_database(), str(self._memory.layout.folder), uses)
 
     def _find_memory_path(self, path: str) -> str:
         folder = self._memory.layout.folder
@@ -420,7 +404,7 @@ class MemoryRecall:
 
     async def close(self) -> None:
         """Cancel a running selection, and close the index."""
-        self._dependencies.searcher.close()
+        self._searcher.close()
         task = self._selection_task
         self._cancel_selection()
         if task is not None:

@@ -5,7 +5,7 @@ structure alone. Failures are always reported.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,13 +19,10 @@ from memorist.errors import BudgetSpent, ContextTooLong, ModelError, ModelRefuse
 from memorist.forks.fork import run_with_budget
 from memorist.forks.spec import (
     EditMethod,
-    ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     NoTools,
     Receipt,
-    UnlimitedGovernor,
 )
 from memorist.formats.detect import read_session
 from memorist.formats.transcript import (
@@ -35,7 +32,7 @@ from memorist.formats.transcript import (
     TranscriptEntry,
     TurnRollback,
 )
-from memorist.ports import Clock, FileSystem, Model, Reply, Request
+from memorist.ports import Model, Reply, Request
 from memorist.rollouts.evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceRowBuilder,
@@ -63,6 +60,7 @@ from memorist.rollouts.stage_one_answer import (
 )
 from memorist.rollouts.structural import StageOneResult, build_structural_result, to_extracted
 from memorist.rollouts.task_log import TaskLogBuilder
+from memorist.runtime import Runtime
 from memorist.store.rollouts import Rollout, RolloutExtract
 from memorist.store.transcript import LineFile
 
@@ -149,49 +147,34 @@ OUTPUT_SHARE = 4
 EXTRACTION_REASON = "a finished session is to become memory"
 
 
-class StageOneDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of stage one."""
-
-    files: FileSystem
-    clock: Clock
-    model: Model | None = None
-    """None uses structure alone."""
-    limits: ForkLimits = ForkLimits()
-    record: Callable[[Receipt], object] = lambda _: None
-    """Stores a receipt, also of failed requests (FK-8)."""
-    governor: Governor = UnlimitedGovernor()
-    """Asked before each request whether its budget allows it."""
-    final: bool = False
-    """True uses structure even if the model is only unavailable: the attempts are used up, and the
-    session must not be lost.
-    """
-
-
-async def extract_session(thread: Rollout, dependencies: StageOneDependencies) -> RolloutExtract:
+async def extract_session(
+    thread: Rollout, runtime: Runtime, *, final: bool = False
+) -> RolloutExtract:
     """Extract a session; the result's `problem` says why a configured model did not produce it.
 
     A session without any request is a no-op, and no model is asked. Raises UnreadableSession for a
     file that cannot be read, and ModelUnavailable if the model may answer another time and this is
-    not the `final` attempt: BudgetSpent if it was not asked.
+    not the `final` attempt, which uses structure instead, or the session would be lost: BudgetSpent if
+    it was not asked.
     """
     lines = LineFile(Path(thread.path))
     gone = await asyncio.to_thread(scan_transcript, lines)
     proven = build_structural_result(gone.task_log, thread)
     stage, problem = proven, ""
-    if dependencies.model is not None and not proven.memory.is_empty:
-        found = await _ModelExtraction(thread, dependencies, dependencies.model, proven.memory).run(
+    if runtime.model is not None and not proven.memory.is_empty:
+        found = await _ModelExtraction(thread, runtime, runtime.model, proven.memory).run(
             lines, gone
         )
         if isinstance(found, StageOneResult):
             stage = found
-        elif found.is_retryable and not dependencies.final:
+        elif found.is_retryable and not final:
             raise (BudgetSpent if found.is_over_budget else ModelUnavailable)(
                 f"Stage one of session {thread.id}: {found.why}"
             )
         else:
             problem = found.why
-    made = to_extracted(stage, thread, now=dependencies.clock.now())
-    by_model = dependencies.model is not None and not problem and not proven.memory.is_empty
+    made = to_extracted(stage, thread, now=runtime.clock.now())
+    by_model = runtime.model is not None and not problem and not proven.memory.is_empty
     return replace(
         made,
         way="model" if by_model else "structural",
@@ -249,11 +232,9 @@ class _ErrorRecordingModel:
 class _ModelExtraction:
     """Extraction of one session by a model, in one part or several."""
 
-    def __init__(
-        self, thread: Rollout, means: StageOneDependencies, model: Model, known: RawMemory
-    ) -> None:
+    def __init__(self, thread: Rollout, runtime: Runtime, model: Model, known: RawMemory) -> None:
         self._thread = thread
-        self._means = means
+        self._runtime = runtime
         self._model = _ErrorRecordingModel(model)
         self._known = known
         self._texts = StageOnePrompts(
@@ -262,9 +243,9 @@ class _ModelExtraction:
             load_prompt("rollouts/stage_one_again"),
         )
         self._output = (
-            min(means.limits.output, model.window // OUTPUT_SHARE)
+            min(runtime.settings.forks.output, model.window // OUTPUT_SHARE)
             if model.window
-            else means.limits.output
+            else runtime.settings.forks.output
         )
         self._factor = token_factor(model.name)
         fixed = (
@@ -356,16 +337,16 @@ class _ModelExtraction:
             instruction=build_part_instruction(self._texts, asked, self._thread),
             history_summary=await asyncio.to_thread(render_part_material, asked),
             permission=NoTools(),
-            limits=replace(self._means.limits, turns=1, output=self._output),
+            limits=replace(self._runtime.settings.forks, turns=1, output=self._output),
             edit_method=EditMethod.ANSWER,
             schema=ANSWER_SCHEMA,
         )
-        means = self._means
+        runtime = self._runtime
         return await run_with_budget(
             spec,
             model=self._model,
-            files=means.files,
-            clock=means.clock,
-            governor=means.governor,
-            record=means.record,
+            files=runtime.files,
+            clock=runtime.clock,
+            governor=runtime.governor,
+            record=runtime.record_receipt,
         )

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -26,12 +25,10 @@ from memorist.forks.spec import (
     ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     Receipt,
-    UnlimitedGovernor,
     discarded_receipt,
 )
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import Model
 from memorist.rollouts.artifacts import format_timestamp
 from memorist.rollouts.draft import (
     ConsolidationReport,
@@ -66,7 +63,7 @@ from memorist.rollouts.folder_changes import HandbookFiles as Values
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.memory_files import SUMMARY_FILE
-from memorist.settings import RolloutsSettings
+from memorist.runtime import Runtime
 from memorist.store.files import hold_lock, read_if_exists, remove_leftovers
 from memorist.store.overlay import OverlayFiles
 from memorist.store.rollouts import RolloutExtract, StoredExtract
@@ -86,24 +83,6 @@ class ConsolidationLease(Protocol):
     def renew(self) -> bool:
         """Renew the lease; False if another holds it now. Raises StoreError."""
         ...
-
-
-class ConsolidationDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of a consolidation."""
-
-    folder: Path
-    state: Path
-    """Folder next to the memory folder: the accepted state, the change under way, the lock, and
-    what the user removed.
-    """
-    files: FileSystem
-    clock: Clock
-    model: Model | None = None
-    """None uses structure alone."""
-    limits: ForkLimits = DEFAULT_FORK_LIMITS
-    settings: RolloutsSettings = RolloutsSettings()
-    governor: Governor = UnlimitedGovernor()
-    record: Callable[[Receipt], object] = lambda _: None
 
 
 class ConsolidationResult(Struct, frozen=True, kw_only=True):
@@ -126,11 +105,12 @@ class ConsolidationResult(Struct, frozen=True, kw_only=True):
 
 
 async def consolidate_folder(
-    dependencies: ConsolidationDependencies,
+    runtime: Runtime,
     rows: Sequence[StoredExtract],
     lease: ConsolidationLease,
     *,
     emptied: bool = False,
+    limits: ForkLimits = DEFAULT_FORK_LIMITS,
 ) -> ConsolidationResult:
     """Bring the folder up to date with these rows (all that may be used; the selection is made
     here). `emptied` accepts an empty selection.
@@ -138,31 +118,43 @@ async def consolidate_folder(
     Raises WriteConflict if another writer changed the folder meanwhile: nothing was written, try
     again later. Raises StoreError if the disk refuses, or the folder contains links.
     """
-    return await _ConsolidationRun(dependencies, lease).run(rows, emptied=emptied)
+    return await _ConsolidationRun(runtime, lease, limits).run(rows, emptied=emptied)
 
 
-def finish_interrupted_change(dependencies: ConsolidationDependencies) -> bool:
+def finish_interrupted_change(runtime: Runtime) -> bool:
     """Finish a change that a kill interrupted; True if there was one. Raises StoreError."""
-    with hold_lock(dependencies.state / "lock"):
-        return _ConsolidationRun(dependencies, None).finish_interrupted_change()
+    with hold_lock(runtime.layout.rollouts_state / "lock"):
+        return _ConsolidationRun(runtime, None).finish_interrupted_change()
 
 
 class _ConsolidationRun:
     """One run."""
 
-    def __init__(self, means: ConsolidationDependencies, hold: ConsolidationLease | None) -> None:
-        self._means = means
+    def __init__(
+        self,
+        runtime: Runtime,
+        hold: ConsolidationLease | None,
+        limits: ForkLimits = DEFAULT_FORK_LIMITS,
+    ) -> None:
+        self._limits = limits
+        self._runtime = runtime
+        self._state = runtime.layout.rollouts_state
+        """Folder next to the memory folder: the accepted state, the change under way, the lock, and
+        what the user removed.
+        """
         self._hold = hold
-        self._files = means.files
-        self._folder = means.files.resolve(means.folder.parent) / means.folder.name
-        self._baseline = FolderBaseline(means.state / "baseline")
-        self._journal = means.state / "swap.json"
-        self._dropped = means.state / "dropped.json"
+        self._files = runtime.files
+        self._folder = (
+            runtime.files.resolve(runtime.layout.rollouts.parent) / runtime.layout.rollouts.name
+        )
+        self._baseline = FolderBaseline(self._state / "baseline")
+        self._journal = self._state / "swap.json"
+        self._dropped = self._state / "dropped.json"
         self._remarks: list[str] = []
 
     async def run(self, rows: Sequence[StoredExtract], *, emptied: bool) -> ConsolidationResult:
-        settings, clock = self._means.settings, self._means.clock
-        with hold_lock(self._means.state / "lock"):
+        settings, clock = self._runtime.settings.rollouts, self._runtime.clock
+        with hold_lock(self._state / "lock"):
             self.finish_interrupted_change()
             tree = read_memory_folder(self._files, self._folder)
             base = self._baseline.read_files()
@@ -213,7 +205,7 @@ class _ConsolidationRun:
         finally:
             receipt = receipt if landed or receipt is None else discarded_receipt(receipt, why)
             if receipt is not None and receipt.outcome is not ForkOutcome.BLOCKED:
-                self._means.record(receipt)
+                self._runtime.record_receipt(receipt)
         paths = tuple(sorted(compare_folders(tree.files, draft.files).paths))
         return ConsolidationResult(
             outcome="changed",
@@ -232,7 +224,7 @@ class _ConsolidationRun:
         """
         is_real_folder(self._files, self._folder)
         for place in (
-            self._means.state,
+            self._state,
             self._folder,
             self._folder / "rollout_summaries",
             *self._folder.glob("skills/*"),
@@ -241,7 +233,7 @@ class _ConsolidationRun:
         accepted = finish_swap(self._files, self._folder, self._journal)
         if accepted is None:
             return False
-        self._baseline.accept(accepted, self._means.clock.now())
+        self._baseline.accept(accepted, self._runtime.clock.now())
         forget_swap(self._files, self._journal)
         return True
 
@@ -280,7 +272,7 @@ class _ConsolidationRun:
         found = compare_folders(tree.files, draft.files)
         before = {path: tree.files.get(path) for path in sorted(found.paths)}
         after = {path: draft.files.get(path) for path in sorted(found.paths)}
-        with hold_lock(self._means.state / "lock"):
+        with hold_lock(self._state / "lock"):
             if draft.dropped:
                 self._files.write(self._dropped, msgspec.json.encode(sorted(draft.dropped)))
             begin_swap(
@@ -295,7 +287,7 @@ class _ConsolidationRun:
         self, draft: FolderDraft, given: DraftInput
     ) -> tuple[FolderDraft, Literal["model", "structural"], str, Receipt | None]:
         """Return the draft reworded by the model, or the draft itself and why."""
-        model = self._means.model
+        model = self._runtime.model
         if model is None or given.lean or not draft.changed_titles:
             return draft, "structural", "", None
         try:
@@ -381,17 +373,17 @@ class _ConsolidationRun:
             history_summary=render_stage_two_material(work),
             instruction=build_stage_two_instruction(work, texts),
             permission=FolderAccess(folder=self._folder, read_anywhere=False),
-            limits=self._means.limits,
+            limits=self._limits,
             known_files=(self._folder / HANDBOOK_FILE, self._folder / SUMMARY_FILE),
         )
-        means = self._means
+        runtime = self._runtime
         running = run_on_copy_with_budget(
             spec,
             model=model,
             files=overlay,
-            clock=means.clock,
-            governor=means.governor,
-            record=means.record,
+            clock=runtime.clock,
+            governor=runtime.governor,
+            record=runtime.record_receipt,
         )
         return overlay, await self._with_heartbeat(running)
 
@@ -415,7 +407,7 @@ class _ConsolidationRun:
     async def _heartbeat(self) -> None:
         """Renew the lease until it is lost."""
         while True:
-            await self._means.clock.sleep(HEARTBEAT_SECONDS)
+            await self._runtime.clock.sleep(HEARTBEAT_SECONDS)
             try:
                 if not self._is_lease_held():
                     return

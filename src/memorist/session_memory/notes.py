@@ -5,7 +5,7 @@ or it fails.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,20 +21,19 @@ from memorist.core.tokens import (
     truncate_middle,
 )
 from memorist.errors import SettingsError, StoreError, WriteConflict
-from memorist.events import Event, ForkFinished, NotesFailed, NotesUpdated, UpdateMethod
+from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.forks.fork import run_with_budget, shares_prefix
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
-    ForkLimits,
     ForkOutcome,
     ForkSpec,
-    Governor,
     ParentCall,
     Receipt,
     SingleFileEdit,
     skipped_receipt,
 )
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import FileSystem, Model
+from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.structural import NotesBudget, render_structural_notes
 from memorist.session_memory.template import (
@@ -46,9 +45,9 @@ from memorist.session_memory.template import (
     written_bodies,
 )
 from memorist.session_memory.trigger import ConversationTracker, NotesDue
-from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource
+from memorist.settings import SessionMemorySettings
 from memorist.store.files import read_if_exists
-from memorist.store.layout import Layout, SessionLayout
+from memorist.store.layout import Layout
 
 # The update prompt and its reminders (SM-6, SM-7). Pure.
 
@@ -152,20 +151,6 @@ class NotesCursor(Struct, frozen=True, kw_only=True):
     way: UpdateMethod
 
 
-class NotesDependencies(Struct, frozen=True, kw_only=True):
-    """Dependencies of session memory."""
-
-    clock: Clock
-    files: FileSystem
-    model: Model | None
-    settings: SessionMemorySettingsSource
-    limits: ForkLimits
-    governor: Governor
-    tell: Callable[[Event], None]
-    keep: Callable[[Receipt], int]
-    """Records a receipt and returns its number."""
-
-
 def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
     """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError
     for a user template without a header.
@@ -202,15 +187,14 @@ class SessionMemory:
 
     def __init__(
         self,
-        layout: SessionLayout,
+        context: SessionContext,
         tracker: ConversationTracker,
         prompts: NotesPrompts,
-        dependencies: NotesDependencies,
     ) -> None:
-        self._layout = layout
+        self._runtime = runtime = context.runtime
+        self._layout = context.layout
         self._tracker = tracker
         self._prompts = prompts
-        self._dependencies = dependencies
         self._updates = 0
         self._last_structural = ""
         """The notes as the last structural update wrote them; while the file is unchanged, its
@@ -219,7 +203,7 @@ class SessionMemory:
         self._written_bodies: dict[str, str] = {}
         self.way: UpdateMethod | None = None
         """How the notes were last updated; None when there are none yet."""
-        self._queue = BackgroundQueue(dependencies.clock, on_error=self._on_failed)
+        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_failed)
 
     @property
     def template(self) -> str:
@@ -238,14 +222,14 @@ class SessionMemory:
         )
 
     def _read_file(self) -> str | None:
-        found = read_if_exists(self._dependencies.files, self._layout.notes)
+        found = read_if_exists(self._runtime.files, self._layout.notes)
         return None if found is None else found.decode("utf-8", "surrogateescape")
 
     def read_cursor(self) -> NotesCursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
         try:
             found = msgspec.json.decode(
-                self._dependencies.files.read(self._layout.cursor), type=NotesCursor
+                self._runtime.files.read(self._layout.cursor), type=NotesCursor
             )
         except (FileNotFoundError, msgspec.DecodeError):
             return None
@@ -267,14 +251,14 @@ class SessionMemory:
 
     def _on_dropped(self, due: NotesDue, outcome: ForkOutcome) -> None:
         """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
-        model = self._dependencies.model
+        model = self._runtime.model
         if model is not None:
-            self._record_receipt(
+            self._runtime.record_receipt(
                 skipped_receipt(
                     NOTES_LABEL,
                     due.why,
                     model=model.name,
-                    now=self._dependencies.clock.now(),
+                    now=self._runtime.clock.now(),
                     outcome=outcome,
                 )
             )
@@ -284,15 +268,18 @@ class SessionMemory:
         on; the event says why there are no notes.
         """
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
-            self._dependencies.tell(NotesFailed(str(error), ForkOutcome.FAILED.value))
+            self._runtime.emit(NotesFailed(str(error), ForkOutcome.FAILED.value))
+
+    def _settings(self) -> SessionMemorySettings:
+        return self._runtime.flags.apply_to(self._runtime.settings.session_memory)
 
     async def wait_until_current(self) -> None:
         """Wait for a running update, as a compaction does: at most 15 s, and not at all for one
         that began over a minute ago (SM-9).
         """
-        settings = self._dependencies.settings()
+        settings = self._settings()
         since = self._queue.running_since
-        if since is None or self._dependencies.clock.monotonic() - since > settings.stale_seconds:
+        if since is None or self._runtime.clock.monotonic() - since > settings.stale_seconds:
             return
         await self._queue.wait(settings.wait_seconds)
 
@@ -310,10 +297,10 @@ class SessionMemory:
     async def _update(self, due: NotesDue, parent: ParentCall | None, *, asked: bool) -> None:
         upto = self._tracker.last_complete_message
         before = self._ensure_notes()
-        if self._dependencies.model is not None:
+        if self._runtime.model is not None:
             receipt = await self._run_fork(
-                self._dependencies.model,
-                self._fork_spec(self._dependencies.model, before, due, parent, asked=asked),
+                self._runtime.model,
+                self._fork_spec(self._runtime.model, before, due, parent, asked=asked),
             )
             if receipt.outcome is not ForkOutcome.BLOCKED and self._accept_edit(
                 before, receipt, due, upto
@@ -324,7 +311,7 @@ class SessionMemory:
 
     def _ensure_notes(self) -> str:
         """The notes, created from the template if missing: exclusively, 0600 in a folder of 0700."""
-        self._dependencies.files.create(self._layout.notes, self._prompts.template.encode())
+        self._runtime.files.create(self._layout.notes, self._prompts.template.encode())
         return self._read_file() or self._prompts.template
 
     def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
@@ -349,7 +336,7 @@ class SessionMemory:
         self._advance_cursor(due, upto, "structural", text)
 
     def _structural_sections(self) -> dict[str, str]:
-        settings = self._dependencies.settings()
+        settings = self._settings()
         return render_structural_notes(
             self._tracker.ledger,
             NotesBudget(
@@ -360,7 +347,7 @@ class SessionMemory:
     def _write(self, text: str, before: str) -> None:
         # Not in a thread: one left behind by a close would keep writing for a released session.
         if text != before:
-            self._dependencies.files.write(
+            self._runtime.files.write(
                 self._layout.notes, _encode_notes(text), expect=_encode_notes(before)
             )
 
@@ -368,7 +355,7 @@ class SessionMemory:
         self, model: Model, before: str, due: NotesDue, parent: ParentCall | None, *, asked: bool
     ) -> ForkSpec:
         path = self._layout.notes
-        settings = self._dependencies.settings()
+        settings = self._settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
         return ForkSpec(
             label=NOTES_LABEL,
@@ -380,28 +367,20 @@ class SessionMemory:
                 _to_readable(before), str(path), self._prompts, settings
             ),
             permission=SingleFileEdit(path),
-            limits=self._dependencies.limits,
+            limits=self._runtime.settings.forks,
             known_files=(path,),
             one_round=True,
         )
 
     async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
-        means = self._dependencies
+        means = self._runtime
         return await run_with_budget(
             spec,
             model=model,
             files=means.files,
             clock=means.clock,
             governor=means.governor,
-            record=self._record_receipt,
-        )
-
-    def _record_receipt(self, receipt: Receipt) -> None:
-        number = self._dependencies.keep(receipt)
-        self._dependencies.tell(
-            ForkFinished(
-                number, NOTES_LABEL, receipt.outcome.value, receipt.requests, receipt.cost_usd
-            )
+            record=self._runtime.record_receipt,
         )
 
     def _conversation_brief(self) -> str:
@@ -422,7 +401,7 @@ class SessionMemory:
         self._write(text, after)
         if receipt.outcome is not ForkOutcome.CHANGED or checked.rolled_back or text == before:
             why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
-            self._dependencies.tell(NotesFailed(why, receipt.outcome.value))
+            self._runtime.emit(NotesFailed(why, receipt.outcome.value))
             return False
         self._advance_cursor(due, upto, "model", text, checked.repairs)
         return True
@@ -436,13 +415,13 @@ class SessionMemory:
             message=upto,
             tokens=due.tokens,
             updates=self._updates,
-            at=self._dependencies.clock.now(),
+            at=self._runtime.clock.now(),
             way=way,
         )
-        self._dependencies.files.write(self._layout.cursor, msgspec.json.encode(cursor))
+        self._runtime.files.write(self._layout.cursor, msgspec.json.encode(cursor))
         newest = self._tracker.newest_messages
         line = newest[-1].line if newest else 0
-        self._dependencies.tell(
+        self._runtime.emit(
             NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text_tokens(text), repairs)
         )
 

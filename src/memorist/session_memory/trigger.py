@@ -9,22 +9,9 @@ from msgspec import Struct
 from memorist.core.messages import Message, OpenToolCalls, Origin, Usage
 from memorist.core.tokens import ContextMeter, token_factor
 from memorist.formats.transcript import SessionHead
+from memorist.ports import HostInfo
 from memorist.settings import SessionMemorySettings, SessionMemorySettingsSource
 from memorist.transcript.ledger import TranscriptLedger
-
-
-class HostInfo(Struct, frozen=True, kw_only=True):
-    """The host's own description, as last known; reading it never waits (SM-1)."""
-
-    remote: bool = False
-    """The agent runs on a machine whose disk does not outlive the session."""
-    auto_compact: bool = True
-    """The conversation will be compacted when full, by memorist or by the host."""
-    interactive: bool = True
-    """A user is present. A program that asks one question and exits has no time for a dream (DR-1).
-    """
-    main: bool = True
-    """It is the main agent; subagents do not dream."""
 
 
 class NotesProgress(Struct, frozen=True, kw_only=True):

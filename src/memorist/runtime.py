@@ -1,0 +1,78 @@
+"""What the parts of an engine work with: one `Runtime` for an engine, and one `SessionContext` for
+each of its sessions.
+
+Every part takes one of the two. Both are frozen; a session has a variant of its engine's runtime,
+with the settings of its project and with its own governor, events and receipts.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from memorist.errors import UsageError
+from memorist.events import Event
+from memorist.flags.flags import Flags
+from memorist.forks.spec import Governor, Receipt, UnlimitedGovernor
+from memorist.ports import Clock, FileSystem, HostInfo, Model
+from memorist.settings import Settings
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, SessionLayout
+from memorist.system import SystemClock
+
+
+def _ignore(what: object) -> None:
+    del what
+
+
+def _refuse_database() -> sqlite3.Connection:
+    raise UsageError("this runtime has no database")
+
+
+class Runtime(Struct, frozen=True, kw_only=True):
+    """Clock, files, model, settings and the other things from outside that a part works with.
+
+    The defaults are those of a single command: this machine's clock and disk, no model, no limits,
+    and nobody who wants events or receipts.
+    """
+
+    settings: Settings = Settings()
+    clock: Clock = field(default_factory=SystemClock)
+    files: FileSystem = field(default_factory=DiskFiles)
+    model: Model | None = None
+    """None works from structure alone."""
+    flags: Flags = field(default_factory=Flags)
+    """May override some settings at any time."""
+    environment: Mapping[str, str] | None = None
+    """Environment variables; None for this process's own."""
+    open_database: Callable[[], sqlite3.Connection] = _refuse_database
+    """Returns the state database, opened once. Raises StoreError."""
+    governor: Governor = UnlimitedGovernor()
+    """Asked before each fork."""
+    emit: Callable[[Event], None] = _ignore
+    """Takes an event. Raises StoreError when it cannot be written."""
+    record_receipt: Callable[[Receipt], object] = _ignore
+    """Keeps a fork's receipt and emits its event."""
+
+    @property
+    def layout(self) -> Layout:
+        """Paths below the home folder."""
+        return Layout(Path(self.settings.home).expanduser().absolute())
+
+
+class SessionContext(Struct, frozen=True, kw_only=True):
+    """One session: its identity, its files, and the runtime that its parts work with."""
+
+    runtime: Runtime
+    layout: SessionLayout = SessionLayout(Path())
+    """Paths of its files; those of the working folder for a command, which writes none."""
+    id: str = ""
+    """The id that it was opened with; empty for a command outside a session."""
+    project: str = ""
+    """Root folder of its project; empty for none."""
+    format: str = "anthropic"
+    """Wire format of its requests."""
+    host: HostInfo = HostInfo()
