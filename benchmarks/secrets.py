@@ -1,5 +1,6 @@
-"""Secrets found and false alarms, beside detect-secrets alone, on a corpus of made-up secrets and
-of what only looks like one (SF-1).
+"""Secrets found and false alarms, beside detect-secrets and Betterleaks where they are installed:
+a corpus of made-up secrets, tokens drawn from the rules of Betterleaks, hard situations, and what
+only looks like a secret (SF-1).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from msgspec import Struct
 
 from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow
+from benchmarks.secret_situations import SITUATIONS, draw_situations
+from benchmarks.secret_yardsticks import draw_from_rules
 from memorist.safety.secrets import find_secrets
 
 # A corpus of made-up secrets and of what only looks like one, for the measurement and the tests
@@ -332,6 +335,7 @@ def measure(data: Path) -> BenchResult:
     rows.append(
         BenchRow("memorist: findings in what speed is measured on", len(find_secrets(text)), "")
     )
+    rows += _yardstick_rows()
     other = detect_secrets()
     if other is None:
         return BenchResult(
@@ -345,6 +349,70 @@ def measure(data: Path) -> BenchResult:
         ),
     ]
     return BenchResult("secrets", tuple(rows))
+
+
+UNREAL = (
+    "(?:.|", r"[\s\S]", "(?s:", "generic-", "private-key", "curl-auth", "gcp-application", "gcp-service", "jwt", "mongodb-connection", "sidekiq-sensitive", "slack-webhook", "slack-session-cookie", "azure-storage", "aiven", "amplitude",
+    "bitly", "cloudinary", "couchbase", "influxdb", "slack-config", "incoming-mail", "bedrock-api-key-short",
+)  # fmt: skip
+"""Rules of Betterleaks whose drawings are no secrets of any provider: their pattern takes any
+character between two words, or holds a fixed text only.
+"""
+
+
+def part_of(name: str) -> str:
+    """Which half a rule or a situation belongs to, by the first bit of its hash: rules were written
+    while looking at the first, the second is what counts.
+    """
+    return ("looked at", "held out")[hashlib.sha256(name.encode()).digest()[0] & 1]
+
+
+def draw_samples(library: Path | None, seed: int = 7) -> Iterator[tuple[str, str, str]]:
+    """Set and half, text, secret: hard situations, and what is drawn from Betterleaks' rules where
+    its library is there.
+    """
+    for number, text, secret in draw_situations(seed, 2):
+        yield f"hard situations, {part_of(SITUATIONS[number])}", text, secret
+    for kind, rule, line, secret in draw_from_rules(library, seed) if library else ():
+        if not any(sign in rule for sign in UNREAL):
+            yield f"Betterleaks' rules, {kind}, {part_of(rule)}", line, secret
+
+
+def _yardstick_rows() -> list[BenchRow]:
+    """The share found of each set, ours and Betterleaks' own."""
+    finders, library = {"memorist": scan_with_memorist}, None
+    if importlib.util.find_spec("betterleaks"):
+        betterleaks = importlib.import_module("betterleaks")
+        library = Path(betterleaks.__file__ or "").parent / "libbetterleaks.so"
+        finders["Betterleaks"] = lambda text: [
+            value
+            for one in betterleaks.scan_string(text)
+            for value in (one.match.value, one.match.full)
+            if value
+        ]
+    samples = list(draw_samples(library))
+    rows: list[BenchRow] = []
+    for name, finder in finders.items():
+        hits: dict[str, list[bool]] = {}
+        for kind, text, secret in samples:
+            hits.setdefault(kind, []).append(_covers(secret, finder(text)))
+        rows += [
+            BenchRow(f"{name}: {kind}, of {len(found)}", sum(found) / len(found))
+            for kind, found in sorted(hits.items())
+        ]
+    return rows
+
+
+def _covers(secret: str, pieces: list[str]) -> bool:
+    """Whether a piece holds the secret, half of it, or twenty characters of it; a key block counts
+    by its first line.
+    """
+    return any(
+        secret in piece
+        or "PRIVATE KEY" in piece
+        or (piece in secret and len(piece) >= min(len(secret) / 2, 20))
+        for piece in pieces
+    )
 
 
 def scan_with_memorist(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.secrets import SafetyFinding, remove_overlaps
+from memorist.safety.finding import SafetyFinding, remove_overlaps
 from memorist.safety.unicode import (
     FoldedText,
     find_encoded_text,

@@ -1,336 +1,69 @@
-"""Secrets in a text: found and redacted before anything is stored or sent to a second model (SF-1).
-docs/safety.md lists what is found.
+"""Secrets in a text: found and redacted before anything is stored or sent to a second model
+(SF-1). See docs/safety.md for what is found.
 
-`redact` leaves a mark with the rule's name in the place of a secret. Its result holds no secret
-that any rule knows: marks can change what surrounds them, so the result is searched again until
-nothing is found.
+Two automata go over the text once each: one looks for the literal parts of token formats, one for
+the stems and anchors of everything else in small letters. Patterns are tried only where these hit,
+and read a bounded stretch. Colour codes of terminals are left out before, and places mapped back
+after.
+
+`redact` leaves a mark with the rule's name where a secret stood. What it returns holds no secret
+that any rule knows: marks can change what stands around them, so the result is looked at again
+until nothing is found.
 """
 
 from __future__ import annotations
 
 import binascii
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from functools import cache, partial
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from memorist.core.lazy import lazy_pattern
-from memorist.safety.secret_patterns import (
-    EDGE,
+from memorist.core.lazy import lazy_module, lazy_pattern
+from memorist.safety import secret_contexts
+from memorist.safety.finding import SafetyFinding, remove_overlaps
+from memorist.safety.secret_assignments import STEMS, find_assigned_secrets, find_named_secrets
+from memorist.safety.secret_keys import BEYOND_ASCII
+from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_token_formats
+from memorist.safety.secret_providers import load_named_providers
+from memorist.safety.secret_values import (
+    MAX_JUDGED_LENGTH,
     REDACTION_MARK,
-    TOKEN_FORMATS,
-    TokenFormat,
-    is_password_like,
+    is_lumpy,
     is_placeholder,
     is_random_looking,
-    is_reference_or_placeholder,
-    is_uuid,
 )
+from memorist.safety.text_view import TextView, strip_colors
 
-# A range of a text with the rule that matched it.
-
-
-class SafetyFinding(Struct, frozen=True, order=True):
-    """The rule `rule` matched `text[start:end]`. It never holds the text itself, so that it can be
-    logged (TM-4).
-    """
-
-    start: int
-    end: int
-    rule: str
-
-
-def remove_overlaps(findings: Iterable[SafetyFinding]) -> tuple[SafetyFinding, ...]:
-    """The findings in order, without overlaps: the one that begins earlier wins, and of two that
-    begin together the longer.
-
-    What a losing finding covers beyond the winner stays covered, under its own rule.
-    """
-    kept: list[SafetyFinding] = []
-    end = 0
-    for finding in sorted(findings, key=lambda one: (one.start, -one.end)):
-        if finding.end > end:
-            kept.append(
-                finding if finding.start >= end else SafetyFinding(end, finding.end, finding.rule)
-            )
-            end = finding.end
-    return tuple(kept)
-
-
-# Secrets recognised by their context: values of secret-named keys, passwords in URLs, headers,
-# command lines; key blocks and JWT.
-
-
-MIN_SECRET_LENGTH = 8
-"""Characters of the shortest value taken for a secret. The first 64 or more are judged; a value
-judged a secret is followed to its end.
-"""
-
-_KEYS_TEXT = (
-    "password passwd passphrase passcode pwd secret token apikey api_key api-key accesskey "
-    "access_key access-key privatekey private_key private-key"
-    " accountkey account_key authkey auth_key auth-key signingkey signing_key encryptionkey "
-    "encryption_key masterkey master_key sessionkey"
-    " session_key clientkey client_key credential 密码 口令 密钥 令牌"
-)
-_SECRET_KEYS = (
-    *_KEYS_TEXT.split(),
-    "api key",
-    "access key",
-    "secret key",
-    "private key",
-    "encryption key",
-    "signing key",
-)
-"""Words that name a secret, folded. A key may continue after them (`_value`, `_prod`, `2`), but not
-with a word that names something else (`_id`).
-"""
-_PASSWORD_KEYS = ("passw", "passp", "passc", "pwd", "密码", "口令")
-_UUID_KEYS = ("api", "secret", "access")
-"""Keys whose value may be a UUID; elsewhere UUIDs are identifiers."""
-
-_VALUE = (
-    r"""(?:\\?"(?P<double>[^"\n]{8,256})|\\?'(?P<single>[^'\n]{8,256})|\\?`(?P<back>[^`\n]{8,256})"""
-    r"""|(?P<bare>(?:[^\s"'`,;<>(){}\[\]|&，。；、\\]{1,64}+|&(?![\w.-]{1,40}=)|\\(?![nrt"'])){1,4}+))"""
-)
-_ASSIGNED = lazy_pattern(
-    r"(?:[_.-]?(?:access|key|base|value|string|str|prod|production|dev|development|staging|"
-    r"live|test|raw|plain|text|b64|base64|v?\d{1,3})){0,3}"
-    r"""(?:\\?["'`\])]){0,3}[ \t]{0,16}"""
-    r"""(?P<sep>(?::[ \t]*[A-Za-z][\w\[\]|.?]{0,40}[ \t]*)?={1,3}>?|:=?|[：＝]|>"""
-    r"""|,(?=[ \t]*\\?["'`])|\((?=["'`])|(?<=[ \t])(?:value[ \t]*=|is:?(?=[ \t]))|[是为][:：]?"""
-    r"""|(?P<gap>(?<=[ \t])(?=[^\s=:-])))[ \t]{0,16}""" + _VALUE,
-    re.IGNORECASE,
-)
-"""What follows a key: the rest of its name, a separator as in code, JSON, YAML, XML, shells and
-prose, and a value.
-"""
-_VALUE_REST = {
-    "double": lazy_pattern(r'[^"\n]*+'),
-    "single": lazy_pattern(r"[^'\n]*+"),
-    "back": lazy_pattern(r"[^`\n]*+"),
-    "bare": lazy_pattern(
-        r"""(?:[^\s"'`,;<>(){}\[\]|&，。；、\\]|&(?![\w.-]{1,40}=)|\\(?![nrt"']))*+"""
-    ),
-}
-_OPTION = lazy_pattern(r"(?:^|\s)--?[\w-]*\Z")
-_NAME_SCAN_LENGTH = 40
-"""Characters before a key's word that may belong to its name."""
-_PUBLIC = "public"
-_MEMBER_ACCESS = lazy_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.\w*[A-Z]?[a-z]{4}\w*\Z")
-"""A bare dotted name with a word in it: code that refers to a value."""
-
-_URL = lazy_pattern(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?=[\w.\[$%{-])""")
-_URL_TOKEN = lazy_pattern(r"""://([^\s/:@"'<>]{20,512})@(?=[\w.\[-])""")
-_BEARER = lazy_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
-_BASIC = lazy_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
-_KEY_BLOCK = lazy_pattern(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|"
-    r"[A-Za-z0-9+/=\s\\]*+)"
-)
-_KEY_BLOCK_BODY = lazy_pattern(r"[A-Za-z0-9+/]{24}")
-_JWT = lazy_pattern(
-    rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}"
-)
-_JWE = lazy_pattern(
-    rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{{8,}}+){{3}}"
-)
-_CURL = lazy_pattern(r"""(?<=\s)(?:-u|--user)[ =]?["']?[^\s:"'@/]{1,128}:([^\s"']{1,256})""")
-_NETRC = lazy_pattern(
-    r"machine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{1,256})"
-)
-_CONTEXT_LENGTH = 2000
-"""Characters after a program's or provider's name in which its secrets are searched."""
-_DISCORD = lazy_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
-
-
-def find_contextual_secrets(text: str, words: str) -> Iterator[SafetyFinding]:
-    """Find every secret recognised by its context. `words` holds each word of the text at least
-    once.
-    """
-    if "PRIVATE KEY" in text:
-        yield from _find_key_blocks(text)
-    if "eyJ" in words:
-        yield from _find_jwts(text)
-    if "://" in words:
-        yield from _find_url_secrets(text)
-    # One character whose lower form is two is written as one before: places in the folded text are
-    # places in the text.
-    folded = text.replace("\u0130", "I").lower()
-    yield from _find_header_secrets(text, folded)
-    words = words.lower()
-    for key in [key for key in _SECRET_KEYS if key in (folded if " " in key else words)]:
-        yield from _find_assigned(text, folded, key)
-
-
-def find_occurrences(text: str, hint: str) -> Iterator[int]:
-    """The offsets of a literal in a text."""
-    at = text.find(hint)
-    while at >= 0:
-        yield at
-        at = text.find(hint, at + 1)
-
-
-def _find_assigned(text: str, folded: str, key: str) -> Iterator[SafetyFinding]:
-    done = 0
-    rule = "password" if key.startswith(_PASSWORD_KEYS) else "assigned-secret"
-    for at in find_occurrences(folded, key):
-        found = _ASSIGNED.match(text, at + len(key)) if at >= done else None
-        if found is None or not _is_assignment(text, at, found):
-            continue
-        kind = found.lastgroup or ""
-        start, end = found.span(kind)
-        value = text[start:end].rstrip("\\")
-        judged = REDACTION_MARK.sub("", value)
-        if not _is_secret_value(
-            rule, folded[max(0, at - _NAME_SCAN_LENGTH) : found.start("sep")], judged
-        ):
-            continue
-        done = end
-        if is_reference_or_placeholder(judged):
-            continue
-        rest = _VALUE_REST[kind].match(text, end)
-        if rest and rest.end() > end:
-            done = rest.end()
-            value = text[start:done]
-        yield SafetyFinding(start, start + len(value), rule)
-
-
-def _is_assignment(text: str, at: int, found: re.Match[str]) -> bool:
-    """Whether key, separator and value fit together: an option before a gap, a value and no code
-    after a sign, no sentence after "is".
-    """
-    separator = found["sep"]
-    value, after = found[found.lastgroup or 0], text[found.end() : found.end() + 1]
-    if found["gap"] is not None:
-        return _OPTION.search(text[max(0, at - _NAME_SCAN_LENGTH) : at]) is not None
-    if separator[-1] in ",(" or separator.endswith("is"):
-        return any(map(str.isdigit, value)) and value[-1] not in ".?:"
-    return found["bare"] is None or (
-        after not in {"(", "[", "{"} and not _MEMBER_ACCESS.match(value)
-    )
-
-
-def _is_secret_value(rule: str, name: str, value: str) -> bool:
-    if len(value) < MIN_SECRET_LENGTH or " " in value.strip() or _PUBLIC in name:
-        return False
-    if is_uuid(value):
-        return any(word in name for word in _UUID_KEYS)
-    return (
-        is_password_like(value)
-        if rule == "password"
-        else len(value) >= 16 and is_random_looking(value)
-    )
-
-
-def _find_url_secrets(text: str) -> Iterator[SafetyFinding]:
-    done = 0
-    for at in find_occurrences(text, "://"):
-        if at < done:
-            continue
-        found = _URL.match(text, at)
-        if (
-            found
-            and not is_reference_or_placeholder(found[1])
-            and found[1] != found[0][3:].partition(":")[0]
-        ):
-            done = found.end()
-            yield SafetyFinding(*found.span(1), "url-password")
-        elif (
-            (found := _URL_TOKEN.match(text, at))
-            and not is_reference_or_placeholder(found[1])
-            and is_random_looking(found[1])
-        ):
-            done = found.end()
-            yield SafetyFinding(*found.span(1), "url-token")
-
-
-def _find_header_secrets(text: str, folded: str) -> Iterator[SafetyFinding]:
-    for pattern, hint, rule in (
-        (_BEARER, "bearer", "bearer-token"),
-        (_BASIC, "basic", "basic-auth"),
-        (_NETRC, "machine", "netrc-password"),
-    ):
-        for at in find_occurrences(folded, hint):
-            found = pattern.match(text, at)
-            if found and _HEADER_RULES[rule](found[1]):
-                yield SafetyFinding(*found.span(1), rule)
-    for start, end in _ranges_after(folded, "curl"):
-        for found in _CURL.finditer(text, start, end):
-            if (
-                len(found[1]) >= 8
-                and is_password_like(found[1])
-                and not is_reference_or_placeholder(found[1])
-            ):
-                yield SafetyFinding(*found.span(1), "basic-auth")
-    for start, end in _ranges_after(folded, "discord"):
-        for found in _DISCORD.finditer(text, start, end):
-            if is_random_looking(found[0]) and not is_placeholder(found[0]):
-                yield SafetyFinding(*found.span(), "discord-token")
-
-
-def _ranges_after(folded: str, word: str) -> Iterator[tuple[int, int]]:
-    """The search ranges after each occurrence of a word; overlapping ranges are made consecutive,
-    so that no text is read twice.
-    """
-    done = 0
-    for at in find_occurrences(folded, word):
-        start, end = max(at, done), min(len(folded), at + _CONTEXT_LENGTH)
-        if end - start >= _CONTEXT_LENGTH // 2 or end == len(folded):
-            done = end
-            yield start, end
-
-
-def _is_bearer(value: str) -> bool:
-    return is_random_looking(value) and not is_reference_or_placeholder(value)
-
-
-def _is_basic(value: str) -> bool:
-    try:
-        said = binascii.a2b_base64(value, strict_mode=True)
-    except binascii.Error:
-        return False
-    return b":" in said and said.isascii() and said.decode("ascii").isprintable()
-
-
-_HEADER_RULES: dict[str, Callable[[str], bool]] = {
-    "bearer-token": _is_bearer,
-    "basic-auth": _is_basic,
-    "netrc-password": lambda value: not is_reference_or_placeholder(value),
-}
-
-
-def _find_key_blocks(text: str) -> Iterator[SafetyFinding]:
-    for found in _KEY_BLOCK.finditer(text):
-        if _KEY_BLOCK_BODY.search(text, found.start(), found.end()):
-            yield SafetyFinding(*found.span(), "private-key")
-
-
-def _find_jwts(text: str) -> Iterator[SafetyFinding]:
-    done = 0
-    for at in find_occurrences(text, "eyJ"):
-        found = (_JWT.match(text, at) or _JWE.match(text, at)) if at >= done else None
-        if found:
-            done = found.end()
-            yield SafetyFinding(*found.span(), "jwt")
-
+if TYPE_CHECKING:
+    import ahocorasick_rs as automata
+    from ahocorasick_rs import BytesAhoCorasick
+else:
+    automata = lazy_module("ahocorasick_rs")
 
 _MARK_HINT = "[redacted: "
-_MIN_TOKEN_LENGTH = 20
-"""Characters of the shortest token with a format (an AWS access key): shorter words hold none."""
-_CHUNK = 1 << 20
-_CHUNK_OVERLAP = 512
-_FORMAT_HINTS = tuple((kind, hint) for kind in TOKEN_FORMATS for hint in kind.hints)
-_MAX_ROUNDS = 4
-"""Times a text is redacted as a whole. Ordinary texts need one; a text crafted to need more loses
-its remainder (`unreadable`).
+_LONGEST_MARK = 41
+_ROUNDS = 4
+"""Times a text is redacted in whole. Ordinary texts are done in one; one made to need more loses
+its rest (`unreadable`).
 """
+_SPLIT = lazy_pattern(
+    r"""[A-Za-z0-9_./+~=-]{4,200}+"""
+    r"""(?:["'][ \t]*(?:[+.&][ \t]*)?(?:\\?\n[ \t]*)?(?:[+.&][ \t]*)?["']|\\?\r?\n[ \t]{0,40})"""
+    r"""[A-Za-z0-9_./+~=-]{4,}"""
+)
+_SEAM = lazy_pattern(
+    r"""["'][ \t]*(?:[+.&][ \t]*)?(?:\\?\n[ \t]*)?(?:[+.&][ \t]*)?["']|\\?\r?\n[ \t]{0,40}"""
+)
+_SEAMS = 3
+"""A token that goes on in another string of code, or on the next line."""
 
 
 class RedactedText(Struct, frozen=True):
     """A text without its secrets, and the rules that found them, each once, in the order of the
-    text. Never the secrets themselves.
+    text. Never the secrets.
     """
 
     text: str
@@ -338,33 +71,31 @@ class RedactedText(Struct, frozen=True):
 
 
 def find_secrets(text: str) -> tuple[SafetyFinding, ...]:
-    """Find the secrets in a text, in order, without overlaps. A mark left by `redact` is none, and
-    none is inside one.
+    """The secrets in a text, in order, apart from each other. A mark that `redact` left is none,
+    and none is inside one.
     """
-    words = _distinct_words(text)
-    long = (
-        "\n".join(word for word in words if len(word) >= _MIN_TOKEN_LENGTH)
-        .encode("ascii", "replace")
-        .decode("ascii")
+    # One byte for each character, so that places in the bytes are places in the text.
+    data = text.encode("ascii", "replace")
+    view = strip_colors(text, data)
+    found = remove_overlaps(
+        _find_all(view.text, data if view.text is text else view.text.encode("ascii", "replace"))
     )
-    there = [(kind, hint) for kind, hint in _FORMAT_HINTS if hint in long] if long else []
-    found = [finding for kind, hint in there for finding in _find_formatted(text, kind, hint)]
-    found += find_contextual_secrets(text, "\n".join(words))
-    whole = remove_overlaps(found)
-    return tuple(_exclude_marks(text, whole)) if whole and _MARK_HINT in text else whole
+    if view.shown_from:
+        found = tuple(SafetyFinding(*view.span(one.start, one.end), one.rule) for one in found)
+    return tuple(_exclude_marks(text, found)) if found and _MARK_HINT in text else found
 
 
 def redact(text: str) -> RedactedText:
-    """The text with a mark such as `[redacted: github-token]` for each secret; the same object when
-    there are none.
+    """The text with a mark such as `[redacted: github-token]` for each secret. A text without
+    secrets comes back as the same object.
 
-    Applying it twice changes nothing more.
+    Doing it again changes nothing.
     """
     rules: dict[str, None] = {}
     rounds = 0
     while found := find_secrets(text):
         rounds += 1
-        if rounds > _MAX_ROUNDS:
+        if rounds > _ROUNDS:
             text = f"{text[: found[0].start]}{redaction_mark('unreadable')}"
             rules["unreadable"] = None
             continue
@@ -374,7 +105,7 @@ def redact(text: str) -> RedactedText:
 
 
 def redaction_mark(rule: str) -> str:
-    """The mark that replaces a secret found by the rule."""
+    """What stands for a secret that the rule found."""
     return f"[redacted: {rule}]"
 
 
@@ -387,30 +118,143 @@ def _replace_findings(text: str, found: tuple[SafetyFinding, ...]) -> str:
     return "".join((*parts, text[done:]))
 
 
-def _distinct_words(text: str) -> set[str]:
-    """The distinct words of a text, in which hints are searched first: most words of a long text
-    repeat.
-    """
-    words: set[str] = set()
-    for start in range(0, len(text), _CHUNK):
-        # A chunk reaches into the next, so that a word on the border is whole up to the reach in
-        # one of them.
-        words.update(text[start : start + _CHUNK + _CHUNK_OVERLAP].split())
-    return words
+class _HintSearch:
+    """An automaton over literal texts, and what reads the text where each stands."""
+
+    def __init__(
+        self, readers: dict[str, list[secret_contexts.SecretReader]], *, overlapping: bool
+    ) -> None:
+        kind = automata.MatchKind.Standard if overlapping else automata.MatchKind.LeftmostLongest
+        self._automaton = automata.BytesAhoCorasick(
+            [word.encode() for word in readers],
+            matchkind=kind,
+            implementation=automata.Implementation.DFA,
+        )
+        self._readers = list(readers.values())
+        self._overlapping = overlapping
+
+    def over(self, text: str, data: bytes) -> Iterator[SafetyFinding]:
+        """What the readers find. `data` has one byte for each character of the text."""
+        readers = self._readers
+        done = [0] * len(readers)
+        for which, at, _ in self._automaton.find_matches_as_indexes(
+            data, overlapping=self._overlapping
+        ):
+            if at < done[which]:
+                continue
+            for reader in readers[which]:
+                for finding in reader(text, at):
+                    done[which] = max(done[which], finding.end)
+                    yield finding
 
 
-def _find_formatted(text: str, kind: TokenFormat, hint: str) -> Iterator[SafetyFinding]:
+@cache
+def _token_search() -> _HintSearch:
+    readers: dict[str, list[secret_contexts.SecretReader]] = {}
+    for kind in load_token_formats():
+        readers.setdefault(kind.hint, []).append(partial(_token, kind))
+    for anchor, reader in secret_contexts.CASE_SENSITIVE.items():
+        readers.setdefault(anchor, []).append(reader)
+    return _HintSearch(readers, overlapping=True)
+
+
+@cache
+def _name_search() -> _HintSearch:
+    readers: dict[str, list[secret_contexts.SecretReader]] = {}
+    for stem in STEMS:
+        readers.setdefault(stem, []).append(partial(find_assigned_secrets, stem))
+    for anchor, reader in secret_contexts.READERS.items():
+        readers.setdefault(anchor, []).append(reader)
+    for name, provider in load_named_providers().items():
+        readers.setdefault(name, []).append(partial(find_named_secrets, name, provider))
+    return _HintSearch(readers, overlapping=True)
+
+
+@cache
+def _non_ascii_search() -> BytesAhoCorasick:
+    stems = [stem.encode() for stem in BEYOND_ASCII]
+    return automata.BytesAhoCorasick(
+        stems,
+        matchkind=automata.MatchKind.LeftmostLongest,
+        implementation=automata.Implementation.DFA,
+    )
+
+
+def _find_all(text: str, data: bytes) -> Iterator[SafetyFinding]:
+    yield from _token_search().over(text, data)
+    yield from _name_search().over(text, data.lower())
+    if not text.isascii():
+        yield from _beyond_ascii(text)
+
+
+def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
+    stems = tuple(BEYOND_ASCII)
+    data = text.encode("utf-8", "surrogatepass")
+    done = at = 0
+    for which, start, _ in _non_ascii_search().find_matches_as_indexes(data):
+        at += len(data[done:start].decode("utf-8", "surrogatepass"))
+        done = start
+        yield from find_assigned_secrets(stems[which], text, at)
+
+
+def _token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
+    if at < kind.back:
+        return
+    found = kind.pattern.match(text, at - kind.back)
+    if found is None:
+        if kind.back == 0 and not kind.weak:
+            yield from _split_token(kind, text, at)
+        return
     group = 1 if kind.pattern.groups else 0
-    done = 0
-    for at in find_occurrences(text, hint):
-        if at < done or at < kind.lookback:
-            continue
-        found = kind.pattern.match(text, at - kind.lookback)
-        if found is None:
-            continue
-        done = found.end()
-        if not is_placeholder(found[group].removeprefix(hint)):
-            yield SafetyFinding(*found.span(group), kind.name)
+    if _is_token(kind, found[group]):
+        yield SafetyFinding(*found.span(group), kind.name)
+
+
+def _is_token(kind: TokenFormat, token: str) -> bool:
+    body = token.removeprefix(kind.hint)
+    if kind.name == "private-key":
+        return b"PRIVATE KEY" in binascii.a2b_base64(token[:80])
+    if kind.weak and not (
+        is_random_looking(body)
+        and (
+            any(map(str.isdigit, body[:MAX_JUDGED_LENGTH]))
+            or not (body.islower() or body.isupper())
+        )
+    ):
+        return False
+    return not (is_placeholder(body) or is_lumpy(body)) or has_checksum(token)
+
+
+def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFinding]:
+    """A token over a seam: the format is tried on the pieces put together."""
+    if (at and text[at - 1].isalnum()) or _SPLIT.match(text, at) is None:
+        return
+    stretch = text[max(0, at - 1) : at + 600]
+    view = _seamless(stretch)
+    found = kind.pattern.match(view.text, at - max(0, at - 1))
+    if (
+        found
+        and not kind.pattern.groups
+        and _is_token(kind, found[0])
+        and any(map(str.isdigit, found[0]))
+    ):
+        start, end = view.span(*found.span())
+        yield SafetyFinding(start + max(0, at - 1), end + max(0, at - 1), kind.name)
+
+
+def _seamless(text: str) -> TextView:
+    parts: list[str] = []
+    shown_from: list[int] = []
+    stood_from: list[int] = []
+    done = size = 0
+    for seam in islice(_SEAM.finditer(text), _SEAMS):
+        parts.append(text[done : seam.start()])
+        shown_from.append(size)
+        stood_from.append(done)
+        size += len(parts[-1])
+        done = seam.end()
+    parts.append(text[done:])
+    return TextView("".join(parts), (*shown_from, size), (*stood_from, done))
 
 
 def _exclude_marks(text: str, found: tuple[SafetyFinding, ...]) -> Iterator[SafetyFinding]:
@@ -420,7 +264,7 @@ def _exclude_marks(text: str, found: tuple[SafetyFinding, ...]) -> Iterator[Safe
     for finding in found:
         start = finding.start
         for inner in REDACTION_MARK.finditer(
-            text, max(0, start - len(_MARK_HINT) - 41), finding.end
+            text, max(0, start - len(_MARK_HINT) - _LONGEST_MARK), finding.end
         ):
             if inner.end() <= start:
                 continue

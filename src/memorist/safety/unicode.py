@@ -17,7 +17,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.secrets import SafetyFinding
+from memorist.safety.finding import SafetyFinding
 
 _ZERO_WIDTH = frozenset(
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\u2800\u3164\ufeff\uffa0"

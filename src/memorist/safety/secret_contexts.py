@@ -1,0 +1,262 @@
+"""Secrets that only their surroundings tell: passwords in addresses, headers, command lines, key
+blocks, tokens that carry JSON.
+
+Each reader is called where its anchor, a literal text, stands, and reads at most some hundred
+characters from there.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from memorist.core.lazy import lazy_pattern
+from memorist.safety.finding import SafetyFinding
+from memorist.safety.secret_patterns import EDGE
+from memorist.safety.secret_values import (
+    count_character_kinds,
+    is_password_like,
+    is_placeholder,
+    is_random_looking,
+    is_reference_or_placeholder,
+    is_typed_password,
+)
+
+SecretReader = Callable[[str, int], Iterator[SafetyFinding]]
+"""Reads a text at the place of an anchor."""
+
+_ADDRESS = lazy_pattern(r"""://[^\s/:@"'<>]{0,256}:([^\s/"'<>]{1,512})@(?=[\w.\[$%{-])""")
+_ADDRESS_TOKEN = lazy_pattern(r"""://([^\s/:@"'<>]{20,512})(?::[^\s/:@"'<>]{0,20})?@(?=[\w.\[-])""")
+_BEARER = lazy_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
+_BASIC = lazy_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
+_AUTHORIZATION = lazy_pattern(
+    r"""authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4})?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
+    re.IGNORECASE,
+)
+_COOKIE = lazy_pattern(
+    r"""cookie["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([^\n"']{8,800})""", re.IGNORECASE
+)
+_COOKIE_VALUE = lazy_pattern(r"""(?<![\w.-])[\w.-]{1,60}=([^;\s"']{20,600})""")
+_NETRC = lazy_pattern(
+    r"machine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{1,256})"
+)
+_PGPASS = lazy_pattern(r":(?:5432|5433|6432):[\w*-]{1,64}:[\w*.@-]{1,64}:([^\s:]{4,128})(?=\s|\Z)")
+_SQL = lazy_pattern(
+    r"""identified[ ](?:with[ ]\S{1,40}[ ])?by[ ](?:values?[ ])?(?:"([^\s"]{6,128})"|'([^\s']{6,128})')""",
+    re.IGNORECASE,
+)
+_BLOCK = lazy_pattern(
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:[^-]|-(?!----))*+-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*+)"
+)
+_BLOCK_BODY = lazy_pattern(r"[A-Za-z0-9+/]{24}")
+_PUTTY = lazy_pattern(
+    r"private-lines:[ ]?\d{1,4}\s{1,4}((?:[A-Za-z0-9+/=]{1,80}\s{1,4}){1,100})", re.IGNORECASE
+)
+_JWT = lazy_pattern(
+    rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,2000}}\.eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}"
+)
+_JWE = lazy_pattern(
+    rf"{EDGE}eyJ[A-Za-z0-9_-]{{8,800}}\.(?:[A-Za-z0-9_-]{{20,}}+\.[A-Za-z0-9_-]{{20,}}+|[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{{8,}}+){{3}})"
+)
+_JWK = lazy_pattern(r'"(?:d|p|q|dp|dq|qi|k)"\s{0,4}:\s{0,4}"([A-Za-z0-9_-]{20,2000})"')
+_WORDS = lazy_pattern(
+    r"""(?:phrase|words|mnemonic)["'*]{0,3}[ \t]{0,4}(?:is|=|:|->)[ \t"'*]{0,6}((?:[a-z]{3,8}[ ,]{1,3}){11,23}[a-z]{3,8})(?![a-z])""",
+    re.IGNORECASE,
+)
+_DISCORD = lazy_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
+_ENCRYPTED_HASH = lazy_pattern(r"\$(?:[1-6]|2[aby]|y)\$[./A-Za-z0-9$=]{20,}")
+
+_LOGIN = lazy_pattern(
+    r"""(?:credentials?|creds|logins?|zugangsdaten|identifiants|acc[eè]s)["'*]{0,3}[ ]?[:=][ ]?["'*]{0,3}[\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",
+    re.IGNORECASE,
+)
+
+_QUOTED = r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;&<>)]{4,256}))"""
+_USER_COLON = r"""["']?[^\s:"'@/]{1,128}:([^\s"'@]{4,256})["']?(?=\s|\Z|["'])"""
+_COMMANDS = {
+    "mysql": rf"(?<=\s)-p{_QUOTED}",
+    "mariadb": rf"(?<=\s)-p{_QUOTED}",
+    "sshpass": rf"(?<=\s)-p[ ]?{_QUOTED}",
+    "docker": rf"(?<=login)(?=[ ])[^\n|;]{{0,120}}?(?<=\s)-p[ =]?{_QUOTED}",
+    "podman": rf"(?<=login)(?=[ ])[^\n|;]{{0,120}}?(?<=\s)-p[ =]?{_QUOTED}",
+    "helm": rf"(?<=\s)-p[ =]{_QUOTED}",
+    "oc login": rf"(?<=\s)-p[ =]{_QUOTED}",
+    "az login": rf"(?<=\s)-p[ =]{_QUOTED}",
+    "az acr": rf"(?<=\s)-p[ =]{_QUOTED}",
+    "cf login": rf"(?<=\s)-p[ =]{_QUOTED}",
+    "vault login": rf"(?<=login )(?!-){_QUOTED}",
+    "redis-cli": rf"(?<=\s)-a[ ]?{_QUOTED}",
+    "mongo": rf"(?<=\s)-p[ ]?{_QUOTED}",
+    "influx": rf"(?<=\s)(?:-p|-t)[ ]{_QUOTED}",
+    "ldap": rf"(?<=\s)-w[ ]?{_QUOTED}",
+    "sqlcmd": rf"(?<=\s)-P[ ]?{_QUOTED}",
+    "bcp ": rf"(?<=\s)-P[ ]?{_QUOTED}",
+    "unzip": rf"(?<=\s)-P[ ]?{_QUOTED}",
+    "7z": rf"(?<=\s)-p{_QUOTED}",
+    "zip ": rf"(?<=\s)-P[ ]?{_QUOTED}",
+    "openssl ": r"(?<=\s)-?pass(?:in|out)?[ ](?:pass:)(\S{4,128})",
+    "smbclient": r"(?<=\s)-U[ ]?[\"']?[\w.\\-]{1,64}%([^\s\"']{4,128})",
+    "ipmitool": rf"(?<=\s)-P[ ]{_QUOTED}",
+    "htpasswd": r"(?<=\s)-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ](\S{4,128})",
+    "sqlplus": r"[ ][\"']?[\w.$]{1,64}/([^\s@/\"']{4,128})@",
+    "oracle:thin:": r"thin:[\w.$]{1,64}/([^\s@/\"']{4,128})@",
+    "wget": rf"(?<=\s)--(?:http-|ftp-)?password[= ]{_QUOTED}",
+    "curl": rf"(?<=\s)(?:-u|--user|--proxy-user|-U)[ =]?{_USER_COLON}",
+    "http ": rf"(?<=\s)-a[ ]{_USER_COLON}",
+    "https ": rf"(?<=\s)-a[ ]{_USER_COLON}",
+    "lftp": r"(?<=\s)-u[ ][\w.-]{1,64},([^\s\"']{4,128})",
+    "net use": r"(?:[ ]/user:\S{1,64})[ ](\S{6,128})|\\\\\S{1,128}[ ](\S{6,128})[ ]/user",
+}
+"""By the beginning of a command, where on its line a password stands."""
+_PIPED = lazy_pattern(
+    r"""(?:echo|printf)(?:[ ]-[a-zA-Z]+)?[ ]["']?(?:%s\\?n?["']?[ ]["']?)?(?:[\w.-]{1,64}:(?=[^|\n]{0,120}chpasswd))?([^\s"'|]{6,128})["']?[ ]?\|[ ]?[^|\n]{0,120}?(?:password-stdin|sudo[ ]-\w{0,4}S|passwd|chpasswd|login|gpg|--passphrase-fd)"""
+)
+_LINE = 400
+"""Characters of a command's line that are read."""
+
+
+def _address(text: str, at: int) -> Iterator[SafetyFinding]:
+    found = _ADDRESS.match(text, at)
+    if (
+        found
+        and not is_reference_or_placeholder(found[1])
+        and found[1] != found[0][3:].partition(":")[0]
+    ):
+        yield SafetyFinding(*found.span(1), "url-password")
+    elif (
+        (found := _ADDRESS_TOKEN.match(text, at))
+        and not is_reference_or_placeholder(found[1])
+        and is_random_looking(found[1])
+    ):
+        yield SafetyFinding(*found.span(1), "url-token")
+
+
+def _one(
+    pattern: re.Pattern[str], rule: str, judge: Callable[[str], bool], text: str, at: int
+) -> Iterator[SafetyFinding]:
+    found = pattern.match(text, at)
+    if found and judge(found[found.lastindex or 0]):
+        yield SafetyFinding(*found.span(found.lastindex or 0), rule)
+
+
+def _command(pattern: re.Pattern[str], rule: str, text: str, at: int) -> Iterator[SafetyFinding]:
+    if at and (text[at - 1].isalnum() or text[at - 1] in "_-."):
+        return
+    end = at + _LINE
+    while (stop := text.find("\n", at, end)) >= 0 and text[stop - 1] == "\\":
+        at = stop + 1
+    yield from _command_line(pattern, rule, text, (at, end if stop < 0 else stop))
+
+
+def _command_line(
+    pattern: re.Pattern[str], rule: str, text: str, span: tuple[int, int]
+) -> Iterator[SafetyFinding]:
+    for found in pattern.finditer(text, *span):
+        group = found.lastindex or 0
+        if is_typed_password(found[group]):
+            yield SafetyFinding(*found.span(group), rule)
+
+
+def _piped(text: str, at: int) -> Iterator[SafetyFinding]:
+    found = _PIPED.match(text, at)
+    if found and is_typed_password(found[1]):
+        yield SafetyFinding(*found.span(1), "command-password")
+
+
+def _cookie(text: str, at: int) -> Iterator[SafetyFinding]:
+    line = _COOKIE.match(text, at)
+    if line is None:
+        return
+    for found in _COOKIE_VALUE.finditer(text, *line.span(1)):
+        if (
+            is_random_looking(found[1])
+            and any(map(str.isdigit, found[1]))
+            and not is_reference_or_placeholder(found[1])
+        ):
+            yield SafetyFinding(*found.span(1), "cookie")
+
+
+def _block(text: str, at: int) -> Iterator[SafetyFinding]:
+    found = _BLOCK.match(text, at)
+    if found and _BLOCK_BODY.search(text, found.start(), found.end()):
+        yield SafetyFinding(*found.span(), "private-key")
+
+
+def _json_token(text: str, at: int) -> Iterator[SafetyFinding]:
+    found = _JWT.match(text, at) or _JWE.match(text, at)
+    if found:
+        yield SafetyFinding(*found.span(), "jwt")
+
+
+def _each(
+    pattern: re.Pattern[str], rule: str, reach: int, text: str, at: int
+) -> Iterator[SafetyFinding]:
+    for found in pattern.finditer(text, at, at + reach):
+        group = found.lastindex or 0
+        if is_random_looking(found[group]) and not is_placeholder(found[group]):
+            yield SafetyFinding(*found.span(group), rule)
+
+
+def _is_bearer(value: str) -> bool:
+    return is_random_looking(value) and not is_reference_or_placeholder(value)
+
+
+def _is_basic(value: str) -> bool:
+    try:
+        said = binascii.a2b_base64(value, strict_mode=True)
+    except binascii.Error:
+        return False
+    return b":" in said and said.isascii() and said.decode("ascii").isprintable()
+
+
+def _is_seed(value: str) -> bool:
+    return len(set(value.lower().split())) > 9
+
+
+CASE_SENSITIVE: dict[str, SecretReader] = {"-----BEGIN ": _block, "eyJ": _json_token}
+"""Readers by anchor, as it stands in the text."""
+
+READERS: dict[str, SecretReader] = {
+    "://": _address,
+    "bearer": partial(_one, _BEARER, "bearer-token", _is_bearer),
+    "basic ": partial(_one, _BASIC, "basic-auth", _is_basic),
+    "authorization": partial(_one, _AUTHORIZATION, "authorization", _is_bearer),
+    "cookie": _cookie,
+    "machine ": partial(
+        _one, _NETRC, "netrc-password", lambda value: not is_reference_or_placeholder(value)
+    ),
+    ":5432:": partial(_one, _PGPASS, "pgpass-password", is_typed_password),
+    "identified ": partial(_one, _SQL, "sql-password", is_typed_password),
+    "private-lines:": partial(_one, _PUTTY, "private-key", lambda _: True),
+    "phrase": partial(_one, _WORDS, "seed-phrase", _is_seed),
+    "mnemonic": partial(_one, _WORDS, "seed-phrase", _is_seed),
+    '"kty"': partial(_each, _JWK, "private-key", 2000),
+    "discord": partial(_each, _DISCORD, "discord-token", 1000),
+    **dict.fromkeys(
+        ("credential", "creds", "login", "zugangsdaten", "identifiants"),
+        partial(
+            _one,
+            _LOGIN,
+            "login-password",
+            lambda value: (
+                is_password_like(value)
+                and count_character_kinds(value) > 2
+                and not is_reference_or_placeholder(value)
+            ),
+        ),
+    ),
+    "echo ": _piped,
+    "printf ": _piped,
+    **{
+        word: partial(
+            _command,
+            lazy_pattern(pattern),
+            "basic-auth" if _USER_COLON in pattern else "command-password",
+        )
+        for word, pattern in _COMMANDS.items()
+    },
+}
+"""Readers by anchor, in small letters."""

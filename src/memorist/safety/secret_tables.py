@@ -1,0 +1,95 @@
+"""Secrets in the columns of tables: the key is in the header, the values stand under it, row by
+row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memorist.core.lazy import lazy_pattern
+from memorist.safety.finding import SafetyFinding
+from memorist.safety.secret_keys import KeyKind
+from memorist.safety.secret_values import (
+    is_password_like,
+    is_random_looking,
+    is_reference_or_placeholder,
+)
+
+_ROWS = 30
+_LONGEST_LINE = 600
+_MOST_COLUMNS = 40
+_HEADING = lazy_pattern(r"\s*[\"']?[A-Za-z][\w .-]{0,40}[\"']?\s*\Z")
+_RULE = lazy_pattern(r"[\s|+:=,-]*\Z")
+
+
+def find_column_secrets(text: str, at: int, kind: KeyKind) -> Iterator[SafetyFinding]:
+    """The secrets in the column whose header holds the name at this place. Cells are parted by `|`,
+    `,`, `;` or tabulators.
+    """
+    begin = text.rfind("\n", max(0, at - _LONGEST_LINE), at) + 1
+    stop = text.find("\n", at, at + _LONGEST_LINE)
+    if stop < 0 or (begin == 0 and at > _LONGEST_LINE):
+        return
+    table = _table(text[begin:stop], text[stop + 1 : stop + _LONGEST_LINE].partition("\n")[0])
+    if table is not None:
+        column = text[begin:at].count(table[0])
+        yield from _rows(
+            text,
+            stop + 1,
+            table,
+            column,
+            "password" if kind in {"password", "pass"} else "assigned-secret",
+        )
+
+
+def _table(header: str, below: str) -> tuple[str, list[str]] | None:
+    """The separator of a table with this header, and the header's cells. A header holds names
+    alone, and the row below as many cells.
+    """
+    if "|" in header and (_RULE.match(below) or header.strip()[0] == "|" == header.strip()[-1]):
+        return "|", header.split("|")
+    for separator in ("\t", ",", ";"):
+        cells = header.split(separator)
+        if (
+            len(cells) > 1
+            and len(below.split(separator)) == len(cells) <= _MOST_COLUMNS
+            and all(_HEADING.match(cell) for cell in cells)
+        ):
+            return separator, cells
+    return None
+
+
+def _rows(
+    text: str, begin: int, table: tuple[str, list[str]], column: int, rule: str
+) -> Iterator[SafetyFinding]:
+    separator, header = table
+    for _ in range(_ROWS):
+        stop = text.find("\n", begin, begin + _LONGEST_LINE)
+        stop = stop if stop >= 0 else min(len(text), begin + _LONGEST_LINE)
+        line = text[begin:stop]
+        cells = line.split(separator)
+        if len(cells) != len(header):
+            if _RULE.match(line) and line:
+                begin = stop + 1
+                continue
+            return
+        value = cells[column].strip(" \t`\"'*\r")
+        if _is_drawn(rule, value):
+            start = begin + sum(len(one) + 1 for one in cells[:column]) + cells[column].index(value)
+            yield SafetyFinding(start, start + len(value), rule)
+        begin = stop + 1
+
+
+def _is_drawn(rule: str, value: str) -> bool:
+    if (
+        len(value) < 8
+        or " " in value
+        or is_reference_or_placeholder(value)
+        or not any(map(str.isdigit, value))
+    ):
+        return False
+    return (
+        is_password_like(value)
+        if rule == "password"
+        else len(value) >= 16 and is_random_looking(value)
+    )

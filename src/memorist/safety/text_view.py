@@ -1,0 +1,74 @@
+"""A text as a person sees it: without the colour codes of terminals. Places in it are places in the
+text it was made of.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+
+_COLOR = lazy_pattern(
+    r"(?:\x1b|\\x1[bB]|\\u001[bB]|\\033|\\e)\[[0-9;:?]{0,24}[A-Za-z]|\x1b[()][A-Z0-9]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)"
+)
+"""A control sequence (ECMA-48: CSI, a character set's choice, an operating system command), raw or
+as JSON and shells write it.
+"""
+_SIGNS = (b"\x1b", b"\\x1b[", b"\\x1B[", b"\\u001b[", b"\\u001B[", b"\\033[", b"\\e[")
+
+
+class TextView(Struct, frozen=True):
+    """The text without what was left out, and where the parts that were kept begin: in the view,
+    and in the text it was made of.
+    """
+
+    text: str
+    shown_from: tuple[int, ...] = ()
+    stood_from: tuple[int, ...] = ()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where the characters from `start` up to `end` (never an empty range) stood."""
+        if not self.shown_from:
+            return start, end
+        return self._place(start), self._place(end - 1) + 1
+
+    def _place(self, at: int) -> int:
+        part = bisect_right(self.shown_from, at) - 1
+        return self.stood_from[part] + at - self.shown_from[part]
+
+
+def strip_colors(text: str, data: bytes) -> TextView:
+    """The text without colour codes; the text itself, as the same object, where it has none. `data`
+    has one byte for each character of it.
+    """
+    parts: list[str] = []
+    shown_from: list[int] = []
+    stood_from: list[int] = []
+    done = size = 0
+    for at in sorted(at for sign in _SIGNS for at in _places(data, sign)):
+        code = _COLOR.match(text, at) if at >= done else None
+        if code is None:
+            continue
+        if code.start() > done:
+            parts.append(text[done : code.start()])
+            shown_from.append(size)
+            stood_from.append(done)
+            size += len(parts[-1])
+        done = code.end()
+    if not done:
+        return TextView(text)
+    if done < len(text):
+        parts.append(text[done:])
+        shown_from.append(size)
+        stood_from.append(done)
+    return TextView("".join(parts), tuple(shown_from), tuple(stood_from))
+
+
+def _places(text: bytes, sign: bytes) -> Iterator[int]:
+    at = text.find(sign)
+    while at >= 0:
+        yield at
+        at = text.find(sign, at + 1)
