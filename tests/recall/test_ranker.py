@@ -1,4 +1,4 @@
-"""The ranker over its file: what it finds, that it follows its entries, and that nothing breaks it."""
+"""The ranker over its file: what it finds, that it follows its entries, and what breaks nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
 from memorist.recall.index import Ranker
-from memorist.recall.ranking import EntryPosition, SearchEntry
+from memorist.recall.ranking import EntryPosition, SearchEntry, render_embedding_text
 
 MEMORIES = [
     SearchEntry(
@@ -447,16 +447,16 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from memorist.recall.ranking import SearchEntry
-from memorist.recall.index import run
-from memorist.store import word_index
+from memorist.recall import index, postings
 
-written = word_index.WordIndex._put_in
+written = postings.WordIndex._insert_entries
 def put(self, rows, old):
     written(self, rows, old)
     if rows[-1].id >= "m0700":
         os._exit(9)
-word_index.WordIndex._put_in = put
-run.Ranker(Path(sys.argv[1])).sync([SearchEntry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)])
+postings.WordIndex._insert_entries = put
+entries = [SearchEntry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)]
+index.Ranker(Path(sys.argv[1])).sync(entries)
 """
 
 
@@ -546,3 +546,28 @@ def test_vectors_of_entries_that_are_gone_are_forgotten(tmp_path: Path) -> None:
     assert (
         sqlite3.connect(tmp_path / "i").execute("select count(*) from vectors").fetchone()[0] == 2
     )
+
+
+@pytest.mark.covers("PS-1")
+def test_the_mixture_keeps_what_meaning_alone_puts_first(tmp_path: Path) -> None:
+    """A memory near in meaning is not buried below one that shares a common word by chance."""
+    pytest.importorskip("numpy")
+    entries = [
+        SearchEntry(id="deploy.md", body="Always deploy on Tuesdays."),
+        SearchEntry(id="noise.md", body="The note of the weather."),
+        *(SearchEntry(id=f"m{at}.md", body=f"The note number {at}.") for at in range(20)),
+    ]
+    with Ranker(tmp_path / "i", embedder=Toy()) as ranker:
+        ranker.sync(entries)
+        ranker.embed(entries)
+
+        assert ids(ranker, "ship the note")[0] == "deploy.md"
+
+
+def test_text_that_repeats_the_title_is_embedded_once() -> None:
+    """A memory of one sentence has it as name, description and body; that is one sentence."""
+    entry = SearchEntry(
+        id="a", title="use-pnpm-here", description="Use pnpm here.", body="Use pnpm here"
+    )
+
+    assert render_embedding_text(entry) == "Use pnpm here"

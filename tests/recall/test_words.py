@@ -93,7 +93,7 @@ def test_a_text_is_found_by(text: str, expected: set[str]) -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_has_words_of_bounded_size(text: str) -> None:
-    """No word is longer than the bound, empty, or holds a space, which separates them in the file."""
+    """No word is longer than the bound, empty, or holds a space."""
     for word, _ in extract_search_words(text):
         assert word
         assert len(word) <= MAX_WORD_CHARS

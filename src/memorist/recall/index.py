@@ -10,7 +10,6 @@ from collections.abc import Set as AbstractSet
 from heapq import nsmallest
 from importlib import import_module
 from importlib.util import find_spec
-from math import sqrt
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +18,8 @@ from msgspec import Struct
 
 from memorist.errors import DamagedIndex, ModelError, UsageError
 from memorist.ports import Embedder
+from memorist.recall.chance import measure_evidence
+from memorist.recall.cohort import COHORT_MEMORIES, COHORT_MESSAGES
 from memorist.recall.postings import BATCH_ENTRIES, WordIndex
 from memorist.recall.ranking import (
     DEFAULT_WEIGHTS,
@@ -47,16 +48,20 @@ from memorist.recall.relevance import explain_match
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
 
-SIMILARITY_WEIGHT = 0.3
-"""Weight of one standard deviation of similarity, in standard deviations of the lexical score.
-Chosen like the weights of `rank`.
+BASE_MEANING_WEIGHT = 0.5
+MEANING_WEIGHT_RANGE = 5.0
+"""Weight of one standard deviation of meaning, in units of the lexical score: the first where the
+words of the query are found, up to their sum where none is. Chosen on half the repositories of a
+set of paraphrases and on four conversations of LoCoMo (docs/ranking.md).
 """
-
-NEIGHBOUR_SHARE = 0.3
-"""Share of each neighbour's similarity that is lent to an entry."""
 
 NEAREST_ENTRIES = 100
 """Entries that are added by similarity alone."""
+
+MIN_SPREAD = 0.02
+"""Added to each standard deviation of unrelated cosines: a cohort of equal texts would divide by
+nothing.
+"""
 
 VECTOR_STEPS = 127
 """Vectors are quantised to integers from -127 to 127, a quarter of the space; recall stays the same
@@ -76,18 +81,38 @@ def quantize_vector(vector: bytes) -> bytes:
 
 
 class EntrySimilarity(Struct, frozen=True):
-    """Similarity by entry number: the cosine, and the standardised value including the neighbours'
-    share.
+    """Similarity by entry number: the cosine, and how far it lies above chance, in standard
+    deviations.
     """
 
     cosines: Mapping[int, float]
-    standardized: Mapping[int, float]
+    above_chance: Mapping[int, float]
+
+
+_COHORT_VECTORS: dict[str, tuple[Sequence[bytes], Sequence[bytes]]] = {}
+
+
+def embed_cohort(embedder: Embedder) -> tuple[Sequence[bytes], Sequence[bytes]]:
+    """Embed the unrelated messages and memories of `memorist.recall.cohort`, once for each embedder
+    of this process. Takes a fifth of a second. Raises a ModelError.
+    """
+    if embedder.name not in _COHORT_VECTORS:
+        _COHORT_VECTORS[embedder.name] = (
+            embedder.embed(COHORT_MESSAGES),
+            embedder.embed(COHORT_MEMORIES),
+        )
+    return _COHORT_VECTORS[embedder.name]
 
 
 class EntryVectors:
     """The vectors of all entries, 1.5 KB per entry in memory."""
 
-    def __init__(self, collection: EntryColumns, vectors: Iterable[tuple[str, bytes]]) -> None:
+    def __init__(
+        self,
+        collection: EntryColumns,
+        vectors: Iterable[tuple[str, bytes]],
+        cohort: tuple[Sequence[bytes], Sequence[bytes]],
+    ) -> None:
         self._numpy: Any = import_module("numpy")
         np = self._numpy
         by_fingerprint = dict(vectors)
@@ -108,10 +133,13 @@ class EntryVectors:
             .astype(np.float32)
             / VECTOR_STEPS
         )
-        self._has_vector = np.zeros(self._size, bool)
-        self._has_vector[self._numbers] = True
-        self._before = np.array(collection.before, np.int64)
-        self._after = np.array(collection.after, np.int64)
+        messages, self._cohort_memories = (
+            np.frombuffer(b"".join(part), "<f4").reshape(len(part), -1) for part in cohort
+        )
+        if pairs and messages.shape[1] == width:
+            unrelated = messages @ self._matrix.T
+            self._mean = unrelated.mean(axis=0)
+            self._spread = unrelated.std(axis=0) + MIN_SPREAD
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -123,36 +151,32 @@ class EntryVectors:
         if not len(self) or vector.size != self._matrix.shape[1]:
             return EntrySimilarity({}, {})
         cosines = self._matrix @ vector
-        # Entry 0 does not exist. It and entries without a vector count as average.
-        mean = float(cosines.mean())
-        by_number = np.full(self._size, mean, np.float32)
-        by_number[self._numbers] = cosines
-        lent = by_number + NEIGHBOUR_SHARE * (by_number[self._before] + by_number[self._after])
-        known = lent[self._numbers]
-        standing = (lent - known.mean()) / (known.std() + 1e-9)
+        unrelated = self._cohort_memories @ vector
+        by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
+        above = (by_query + (cosines - self._mean) / self._spread) / 2
         first = min(NEAREST_ENTRIES, len(self))
-        nearest = self._numbers[np.argpartition(-known, first - 1)[:first]]
-        numbers = {*numbers, *nearest.tolist()}
+        wanted = set(np.argpartition(-above, first - 1)[:first].tolist())
+        at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
+        wanted.update(at[at < len(self)].tolist())
         return EntrySimilarity(
-            {at: float(by_number[at]) for at in numbers if self._has_vector[at]},
-            {at: float(standing[at]) for at in numbers},
+            {int(self._numbers[each]): float(cosines[each]) for each in wanted},
+            {int(self._numbers[each]): float(above[each]) for each in wanted},
         )
 
 
 def fuse_scores(
-    word_scores: Mapping[int, float], similarity: EntrySimilarity, count: int
+    word_scores: Mapping[int, float], similarity: EntrySimilarity, query_words: int
 ) -> dict[int, float]:
-    """Add both scores, standardised over all `count` entries.
+    """Add meaning to the lexical scores, the more the less the query's words are found.
 
-    Adding ranks instead lowers the better of the two (parts.md section 2).
+    An entry that was not compared counts as unrelated.
     """
-    mean = sum(word_scores.values()) / max(1, count)
-    square = sum(score * score for score in word_scores.values()) / max(1, count)
-    spread = sqrt(max(0.0, square - mean * mean)) or 1.0
+    best = max(word_scores.values(), default=0.0) / max(1, query_words)
+    weight = BASE_MEANING_WEIGHT + MEANING_WEIGHT_RANGE / (1.0 + best * best)
+    above = similarity.above_chance
     return {
-        number: (word_scores.get(number, 0.0) - mean) / spread
-        + SIMILARITY_WEIGHT * similarity.standardized.get(number, 0.0)
-        for number in word_scores.keys() | similarity.standardized.keys()
+        number: word_scores.get(number, 0.0) + weight * above.get(number, 0.0)
+        for number in word_scores.keys() | above.keys()
     }
 
 
@@ -333,7 +357,7 @@ class Ranker:
             )
             near = self._measure_similarity(query, lexical)
             scores = (
-                fuse_scores(lexical, near, collection.entry_count) if near.standardized else lexical
+                fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
             )
             order = nsmallest(
                 limit,
@@ -351,6 +375,7 @@ class Ranker:
     def _build_result(self, number: int, score: float, found: _QueryState) -> RankedEntry:
         collection = self._columns
         coverage, matched = measure_coverage(number, found.asked_words, found.postings, collection)
+        words = measure_evidence(found.query.words, matched, collection.lengths[number])
         shown = tuple(found.query.words[word] for word in matched)
         cosine = found.similarity.cosines.get(number)
         return RankedEntry(
@@ -359,6 +384,8 @@ class Ranker:
             lexical=found.lexical.get(number, 0.0),
             dense=cosine,
             coverage=coverage,
+            evidence=words,
+            nearness=found.similarity.above_chance.get(number),
             matched=shown,
             why=explain_match(
                 shown,
@@ -393,7 +420,14 @@ class Ranker:
         if self._embedder is None:
             return EntrySimilarity({}, {})
         if self._vectors is None:
-            self._vectors = EntryVectors(self._columns, self._index.vectors(self._embedder.name))
+            try:
+                cohort = embed_cohort(self._embedder)
+            except ModelError as error:
+                self.embedding_problem = str(error)
+                return EntrySimilarity({}, {})
+            self._vectors = EntryVectors(
+                self._columns, self._index.vectors(self._embedder.name), cohort
+            )
         if not len(self._vectors):
             return EntrySimilarity({}, {})
         try:

@@ -32,7 +32,7 @@ little, and a kill loses little.
 
 
 class IndexRow(Struct, frozen=True, kw_only=True):
-    """An entry to write: its words with their weights (1 to 255), and the fields the ranker needs."""
+    """An entry to write: its words with their weights (1 to 255), and what the ranker needs."""
 
     id: str
     fingerprint: str

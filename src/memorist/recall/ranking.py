@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -140,6 +141,12 @@ class RankedEntry(Struct, frozen=True, kw_only=True):
     """Share of the query's words in the entry itself, weighted by rarity, 0 to 1: suited for a
     threshold.
     """
+    evidence: float = 0.0
+    """How much the matched words say beyond chance, in nats."""
+    nearness: float | None = None
+    """How far the meaning is nearer than that of unrelated texts, in standard deviations; None as
+    for `dense`.
+    """
     matched: tuple[str, ...]
     """Those words, as spelled in the query, rarest first."""
     why: str
@@ -185,6 +192,9 @@ HEADING_ID_PREFIX = "\ufdd0heading:"
 """Prefix of the id of a group's heading, which is stored as an entry. U+FDD0 is a noncharacter, and
 is removed from entries' ids.
 """
+
+
+_PLAIN_WORD = re.compile(r"[^\W_]+")
 
 
 def build_index_entries(entries: Iterable[SearchEntry]) -> Iterator[tuple[str, str, SearchEntry]]:
@@ -254,9 +264,14 @@ def _entry_flags(entry: SearchEntry) -> int:
 
 def render_embedding_text(entry: SearchEntry) -> str:
     """Render the text to embed: without the author, whose name would make all entries of one author
-    similar.
+    similar, and without a title or description that the body repeats.
     """
-    return "\n".join(text for text in (entry.title, entry.description, entry.body) if text)
+    kept: dict[str, str] = {}
+    for text in (entry.body, entry.description, entry.title):
+        plain = " ".join(_PLAIN_WORD.findall(text.casefold()))
+        if plain and not any(plain in other for other in kept):
+            kept[plain] = text
+    return "\n".join(reversed(kept.values()))
 
 
 def _clean_entry(entry: SearchEntry) -> SearchEntry:
@@ -381,7 +396,7 @@ LEADER_COUNT = 100
 
 
 class RankingWeights(Struct, frozen=True, kw_only=True):
-    """The ranker's parameters. Scores are in units of a word's rarity (`idf`, natural logarithm)."""
+    """The ranker's parameters. Scores are in units of a word's rarity (`idf`, natural log)."""
 
     k1: float = 1.0
     b: float = 0.4

@@ -161,7 +161,7 @@ class MemoryRecall:
         self._known_paths.update(paths)
 
     def restore(self, shown_texts: Sequence[str]) -> None:
-        """Restore the state after a restart from the recall messages that are still in the context."""
+        """Restore the state after a restart from the recall messages still in the context."""
         self._index_due = False
         for text in shown_texts:
             self._message_count += 1

@@ -1,12 +1,13 @@
 """Select the memories that are relevant enough to be shown (RC-1, RC-3). Pure.
 
-A ranking always has a first place; that alone is no reason to show it. A memory is shown when
-several words of the query occur in it, when one rare word occurs in its name or description, or
-when its meaning is near.
+A ranking always has a first place; that alone is no reason to show it. A memory is shown when its
+words and its meaning together say more than chance gives for a message of that length and that
+many memories.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 
@@ -17,15 +18,28 @@ from memorist.auto_memory.index import MemoryHeader, render_manifest
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin
 from memorist.core.tokens import truncate_middle
+from memorist.recall.chance import is_uncommon
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
 """Words that a message needs to be searched for; "continue" and "yes" have too few (claude-code.md
 section 7.6).
 """
-MIN_SIMILARITY = 0.45
-"""Cosine, in a small sentence model, from which two short texts are about the same thing; unrelated
-texts rarely exceed 0.3.
+WORD_SHARE = 0.2
+"""Standard deviations of nearness that a nat of word evidence counts as."""
+MIN_RELEVANCE = 2.2
+"""Relevance from which one memory of one is shown, in standard deviations."""
+MIN_WORD_EVIDENCE = 5.0
+"""The same in nats where only words are known: one word that hardly any message holds, or several
+common ones.
+"""
+MIN_SHARE_OF_BEST = 0.6
+"""Share of the best match's relevance that another needs to be shown beside it."""
+COMPARISON_COST = 0.4
+"""Added for each natural logarithm of the number of memories: the best of many is higher by chance.
+
+All these were chosen on half the repositories of a set of paraphrases and of messages about
+something else (docs/ranking.md).
 """
 MAX_QUERY_CHARS = 4_000
 """Longest part of a message used as a query: its start. A pasted log would match everything."""
@@ -38,8 +52,12 @@ class MemoryMatch(Struct, frozen=True, kw_only=True):
     score: float
     words: tuple[str, ...] = ()
     """Words of the query that occur in it."""
-    dense: float | None = None
-    """Semantic similarity, -1 to 1; None without embeddings."""
+    evidence: float = 0.0
+    """What those words say beyond chance, in nats."""
+    nearness: float | None = None
+    """How much nearer its meaning is than that of unrelated texts, in standard deviations; None
+    without embeddings.
+    """
     why: str = ""
     """One line for humans."""
 
@@ -63,44 +81,45 @@ def select_relevant(
 
     `excluded_paths` are those already in the context.
     """
-    spread = _count_word_matches(matches)
     found = []
+    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
     for match in matches:
         head = headers.get(match.path)
         if head is None or match.path in excluded_paths or head.status != "active":
             continue
-        why = _explain_selection(match, head, spread)
-        if why:
-            found.append(MemorySelection(match.path, match.score, why))
+        if measure_relevance(match) >= floor and is_relevant(match, len(headers)):
+            found.append(MemorySelection(match.path, match.score, _explain_selection(match)))
     return tuple(found[: settings.limit])
 
 
-def _count_word_matches(matches: Sequence[MemoryMatch]) -> dict[str, int]:
-    """Count in how many matches each word occurs."""
-    counts: dict[str, int] = {}
-    for match in matches:
-        for word in match.words:
-            counts[word] = counts.get(word, 0) + 1
-    return counts
+def measure_relevance(match: MemoryMatch) -> float:
+    """How far a match lies above chance: in standard deviations, or without embeddings in nats."""
+    if match.nearness is None:
+        return match.evidence
+    return match.nearness + WORD_SHARE * match.evidence
 
 
-def _explain_selection(match: MemoryMatch, head: MemoryHeader, spread: Mapping[str, int]) -> str:
-    title = f"{head.name} {head.description}".casefold()
+def is_relevant(match: MemoryMatch, compared: int) -> bool:
+    """Whether a match among `compared` memories is more than chance."""
+    cost = COMPARISON_COST * math.log(max(1, compared))
+    least = MIN_WORD_EVIDENCE if match.nearness is None else MIN_RELEVANCE
+    return measure_relevance(match) >= least + cost
+
+
+def _explain_selection(match: MemoryMatch) -> str:
     words = list(dict.fromkeys(match.words))
-    telling = [
-        word for word in words if len(word) >= 4 and word.casefold() in title and spread[word] <= 2
-    ]
-    if len(words) >= 2 or telling:
-        return "words: " + ", ".join(words[:6])
-    if match.dense is not None and match.dense >= MIN_SIMILARITY:
-        return f"meaning: {match.dense:.2f}"
-    return ""
+    told = ["words: " + ", ".join(words[:6])] if words else []
+    if match.nearness is not None and match.nearness >= MIN_RELEVANCE:
+        told.append(f"meaning: {match.nearness:.1f} deviations above chance")
+    return "; ".join(told)
 
 
 def is_searchable(query: str) -> bool:
-    """Whether a message has enough words to search for."""
+    """Whether a message has enough words to search for: two, or one that is a name."""
+    words = query.split()
     return (
-        len(query.split()) >= MIN_QUERY_WORDS
+        len(words) >= MIN_QUERY_WORDS
+        or any(is_uncommon(word) for word in words)
         or sum("\u3040" <= letter <= "\u9fff" or "\uac00" <= letter <= "\ud7af" for letter in query)
         >= MIN_QUERY_WORDS
     )

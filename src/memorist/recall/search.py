@@ -52,13 +52,18 @@ class FolderSearch:
             found = ranker.search(query, limit)
         return tuple(
             MemoryMatch(
-                path=each.id, score=each.score, words=each.matched, dense=each.dense, why=each.why
+                path=each.id,
+                score=each.score,
+                words=each.matched,
+                evidence=each.evidence,
+                nearness=each.nearness,
+                why=each.why,
             )
             for each in found
         )
 
     def _rebuild_index(self, ranker: Ranker) -> None:
-        """Rebuild the index from the files, after damage that a search meets and a sync does not."""
+        """Rebuild the index from the files, after damage a search meets and a sync does not."""
         self._stop_embedding()
         if self._embedding_ranker is not None:
             self._embedding_ranker.close()

@@ -1,0 +1,86 @@
+"""Whether a match is more than chance: what is shown at a prompt, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorist.auto_memory.index import MemoryHeader
+from memorist.auto_memory.topic import MemoryKind
+from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.recall.chance import chance_of_word, measure_evidence
+from memorist.recall.index import Ranker
+from memorist.recall.ranking import SearchEntry
+from memorist.recall.relevance import MemoryMatch, is_relevant, is_searchable, select_relevant
+from memorist.settings import RecallSettings
+
+
+def shown(folder: Path, query: str, *texts: str, meaning: bool = False) -> list[str]:
+    """The texts that would be shown for a query."""
+    entries = [SearchEntry(id=text, description=text, body=text) for text in texts]
+    headers = {
+        text: MemoryHeader(
+            path=text, name=text, description=text, kind=MemoryKind.FEEDBACK, size=1, modified=0
+        )
+        for text in texts
+    }
+    with Ranker(folder / "i", embedder=shared_embedder() if meaning else None) as ranker:
+        ranker.sync(entries)
+        ranker.embed(entries)
+        matches = [
+            MemoryMatch(
+                path=each.id,
+                score=each.score,
+                words=each.matched,
+                evidence=each.evidence,
+                nearness=each.nearness,
+            )
+            for each in ranker.search(query)
+        ]
+    return [pick.path for pick in select_relevant(matches, headers, RecallSettings())]
+
+
+PNPM = "Use pnpm, never npm, in this repository"
+
+
+@pytest.mark.covers("PS-1")
+@pytest.mark.parametrize("query", ["how do we install dependencies", "run npm install"])
+def test_the_example_of_the_readme_is_found(tmp_path: Path, query: str) -> None:
+    """No word in common, and one short name in common."""
+    if not is_embedder_installed():
+        pytest.skip("the packages of requirements/model.txt are not installed")
+    assert shown(tmp_path, query, PNPM, meaning=True) == [PNPM]
+
+
+@pytest.mark.covers("PS-1")
+def test_a_short_name_counts_and_common_words_do_not(tmp_path: Path) -> None:
+    """`npm` alone says more than `use`, `in` and `this` together."""
+    assert shown(tmp_path, "run npm install", PNPM) == [PNPM]
+    assert shown(tmp_path, "use this in the new file", PNPM) == []
+
+
+def test_a_long_message_needs_more() -> None:
+    """The same match is less than chance where a message has many other words."""
+    matched = ["branch"]
+    few = measure_evidence(["branch"], matched, 20)
+    many = measure_evidence(["branch", "commit", "test", "run", "file", "fix"], matched, 20)
+
+    assert few > many
+    assert chance_of_word("the", 20) > chance_of_word("kubernetes", 20)
+
+
+def test_the_best_of_many_needs_more() -> None:
+    """Among a thousand memories one is near by chance."""
+    match = MemoryMatch(path="a", score=1.0, nearness=3.0)
+
+    assert is_relevant(match, 1)
+    assert not is_relevant(match, 1_000)
+
+
+@pytest.mark.parametrize(
+    ("query", "searchable"), [("k8s?", True), ("GHA", True), ("continue", False), ("ok", False)]
+)
+def test_a_name_alone_is_searched_for(query: str, searchable: bool) -> None:
+    """A name says what a message is about; a word of assent does not."""
+    assert is_searchable(query) is searchable
