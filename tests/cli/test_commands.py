@@ -190,7 +190,6 @@ def test_a_folder_that_cannot_be_written_gets_one_clear_sentence(
         ["replay"],
         ["replay", "x", "--context-window", "many"],
         ["unknown"],
-        ["notes"],
         ["replay", "x", "--model", "what:is:this"],
         ["bench", "x"],
     ],

@@ -283,6 +283,22 @@ class AutoMemory:
             topic, self.reviewed_seals(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
         )
 
+    def find_path(self, name: str) -> str:
+        """The path of the memory that a reader calls `name`: its path, with or without `.md`, or
+        the name that the index shows, in any case of letters. The name itself where none or
+        several fit.
+        """
+        heads = self.headers()
+        if any(head.path == name for head in heads):
+            return name
+        wanted = name.removesuffix(".md").casefold()
+        fitting = {
+            head.path
+            for head in heads
+            if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
+        }
+        return fitting.pop() if len(fitting) == 1 else name
+
     def find_free_path(self, name: str) -> str:
         """Find an unused path for a new memory of this name, numbered where the plain one exists."""
         taken = {head.path.casefold() for head in self.headers()}

@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 from msgspec import Struct
 
 from memorist.cli import output
 from memorist.config import load_settings
+from memorist.errors import UsageError
 from memorist.flags.flags import Flags, apply_all_flags, open_flags_file
 from memorist.settings import Settings, flatten_settings
 from memorist.store.state import redact_password
@@ -69,3 +71,20 @@ def config_show_command(source: bool, as_json: bool) -> None:
         click.echo(f"{key:<{width}}  {value!r}" + (f"  ({sources[key]})" if source else ""))
     for line in ignored:
         click.echo(f"ignored: {line}", err=True)
+
+
+# `memorist completion`.
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the lines that complete memorist's commands and options in your shell.
+
+    Example: memorist completion bash >> ~/.bashrc
+    """
+    found = get_completion_class(shell)
+    if found is None:
+        raise UsageError(f"there is no completion for {shell}")
+    root = click.get_current_context().find_root().command
+    click.echo(found(root, {}, "memorist", "_MEMORIST_COMPLETE").source())

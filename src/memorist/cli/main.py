@@ -58,6 +58,7 @@ class MemoristCommands(LazyGroup):
 
     command_paths: ClassVar[Mapping[str, str]] = {
         "compact": "memorist.cli.session:compact_command",
+        "completion": "memorist.cli.config:completion_command",
         "config": "memorist.cli.config:config_group",
         "context": "memorist.cli.context:context_command",
         "daemon": "memorist.cli.daemon:daemon_command",
@@ -75,6 +76,7 @@ class MemoristCommands(LazyGroup):
         "recall": "memorist.cli.memory.topics:recall_command",
         "replay": "memorist.cli.replay:replay_command",
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",
+        "sessions": "memorist.cli.sessions:sessions_command",
         "setup": "memorist.cli.setup:setup_command",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",

@@ -11,6 +11,7 @@ import click
 from msgspec.structs import replace
 
 from memorist.cli import output
+from memorist.cli.sessions import find_newest_notes
 from memorist.compaction.compactor import request_summary
 from memorist.compaction.history import (
     CompactedHistory,
@@ -47,7 +48,7 @@ from memorist.store.transcript import LineFile, TranscriptWriter
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", default="")
 @click.option(
     "--update", is_flag=True, help="Bring the notes up to date first, whatever the thresholds say."
 )
@@ -58,12 +59,14 @@ from memorist.store.transcript import LineFile, TranscriptWriter
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def notes_command(session: str, update: bool, model: str | None, as_json: bool) -> None:
-    """Show the notes of a session.
+    """Show the notes of a session; without SESSION of the newest one of this folder.
 
     SESSION is its id, the start of its id, or its folder (such as one that `memorist replay`
-    wrote).
+    wrote). `memorist sessions` lists them.
+
+    Example: memorist notes 01a20126
     """
-    name, layout = find_session(session)
+    name, layout = find_session(session) if session else find_newest_notes()
     text = (
         asyncio.run(_update_notes(name, layout, model)) if update else _read_notes(layout, session)
     )

@@ -181,14 +181,14 @@ def compose_with_structural(
     for frame in template_sections(template):
         written = parts.get(frame.title, "")
         fresh = _demote_headings(derived.get(frame.title, "").strip("\n"))
-        if fresh and frame.title == _TITLE_OF_TITLE_SECTION and written:
+        if fresh and frame.title == TITLE_SECTION and written:
             fresh = ""  # one title is enough, and the model's is the better one
         block = f"{STRUCTURAL_MARK}\n{fresh}" if fresh else ""
         merged[frame.title] = "\n\n".join(part for part in (written, block) if part)
     return compose_notes(template, merged)
 
 
-_TITLE_OF_TITLE_SECTION = "Session Title"
+TITLE_SECTION = "Session Title"
 
 
 def count_section_tokens(text: str, template: str) -> dict[str, int]:

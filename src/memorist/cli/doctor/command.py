@@ -54,7 +54,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 Home and locks come first, because later repairs need them. Each subsystem adds its own check.
 """
 
-STATE_MARKS = {"good": "ok    ", "note": "note  ", "wrong": "WRONG ", "mended": "MENDED"}
+STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": "ok    "}
+"""Marks of the findings, those that matter most first."""
 
 
 @click.command()
@@ -70,9 +71,13 @@ STATE_MARKS = {"good": "ok    ", "note": "note  ", "wrong": "WRONG ", "mended": 
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def doctor_command(fix: bool, reach: bool, as_json: bool) -> None:
     """Look for what is wrong with this installation, and say how to mend it. Changes nothing
-    without --fix. Exit status 1 when anything stays wrong.
+    without --fix. What is wrong comes first. Exit status 1 when anything stays wrong.
+
+    Example: memorist doctor --fix
     """
-    findings = list(_run_checks(fix=fix, reach=reach))
+    findings = sorted(
+        _run_checks(fix=fix, reach=reach), key=lambda each: list(STATE_MARKS).index(each.state)
+    )
     if as_json:
         output.print_json({"findings": findings})
     for finding in () if as_json else findings:

@@ -57,15 +57,17 @@ def check_settings(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
-    """Report extras that are not installed."""
+    """Name the extras that are not installed, in one line."""
     del context
-    for extra, module in EXTRAS.items():
-        if importlib.util.find_spec(module) is None:
-            yield CheckResult(
-                "note",
-                f"the extra {extra!r} is not installed",
-                f"Only if you want it: pip install 'memorist[{extra}]'",
-            )
+    missing = [
+        extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None
+    ]
+    if missing:
+        yield CheckResult(
+            "note",
+            f"not installed: the extras {', '.join(missing)}",
+            f"Only if you want one: pip install 'memorist[{missing[0]}]'",
+        )
 
 
 def check_flags(context: DoctorContext) -> Iterator[CheckResult]:
@@ -128,7 +130,13 @@ def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
         return
     if model is None:
         yield CheckResult(
-            "good", "no model is set: notes are made from the transcript's structure, at no cost"
+            "note",
+            "no model is set, which costs nothing: notes come from the transcript's structure, and "
+            "only what you say outright is remembered. Off without one: notes in a model's words, "
+            "memories of what you only implied, summaries by a model, dreams that merge what says "
+            "the same in other words",
+            'Only if you want them: model = "anthropic:NAME" (or openai:NAME, local) in '
+            f"{context.layout.home / 'config.toml'}; the caps of `spend` hold.",
         )
         return
     yield CheckResult("good", f"the model {name} is set up (it was not called)")

@@ -43,7 +43,7 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
     PATH is given.
     """
     with open_project_memory() as (_, memory):
-        memory.headers()
+        path = memory.find_path(path)
         log = memory.folder.history.log(path, limit)
     if as_json:
         output.print_json({"changes": [_change_object(each) for each in log]})
@@ -97,7 +97,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     message and words that led to it.
     """
     with open_project_memory() as (_, memory):
-        memory.headers()
+        path = memory.find_path(path)
         history = memory.folder.history
         log = list(reversed(history.log(path)))
         if not log:
@@ -140,6 +140,7 @@ def memory_why_command(path: str, as_json: bool) -> None:
     was withheld.
     """
     with open_project_memory() as (engine, memory):
+        path = memory.find_path(path)
         uses = list_uses(engine.database(), str(memory.layout.folder), path)
     if as_json:
         output.print_json({"path": path, "uses": uses})

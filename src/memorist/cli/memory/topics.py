@@ -132,8 +132,12 @@ def memory_list_command(as_json: bool) -> None:
 @click.argument("path")
 @JSON_OPTION
 def memory_show_command(path: str, as_json: bool) -> None:
-    """Show one memory as it stands in its file."""
+    """Show one memory as it stands in its file, by its path or the name that any list prints.
+
+    Example: memorist memory show use-pnpm
+    """
     with open_project_memory() as (_, memory):
+        path = memory.find_path(path)
         topic, doubts = memory.read_with_suspicions(path)
         by = (
             AuthorLog(memory.layout.team, DiskFiles())
@@ -242,6 +246,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
     you saved it as it was.
     """
     with open_project_memory() as (_, memory):
+        path = memory.find_path(path)
         before = memory.folder.read_topic(path).text()
         given = (
             sys.stdin.read()
@@ -275,6 +280,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
     --hard.
     """
     with open_project_memory() as (engine, memory):
+        paths = tuple(map(memory.find_path, paths))
         named = ", ".join(paths)
         if hard:
             confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)

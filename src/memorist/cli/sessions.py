@@ -1,0 +1,158 @@
+"""`memorist sessions`: the sessions of a project, or of all, newest first, each with its title."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from memorist.auto_memory.location import locate_project_root
+from memorist.cli import output
+from memorist.config import load_settings
+from memorist.core.markdown import load_prompt
+from memorist.core.text import shorten
+from memorist.errors import NothingToDo
+from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.session_memory.template import (
+    STRUCTURAL_MARK,
+    TITLE_SECTION,
+    section_bodies,
+)
+from memorist.store.database import open_database
+from memorist.store.files import DiskFiles, read_if_exists
+from memorist.store.layout import Layout, SessionLayout
+from memorist.store.rollouts import Rollout, list_rollouts
+from memorist.store.sessions import list_newest_sessions
+from memorist.store.state import SqliteState
+from memorist.system import SystemClock
+
+AGENT_TITLES = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "memorist"}
+TITLE_CHARACTERS = 90
+"""Characters of a title on one line of a terminal. Our choice."""
+
+
+class SessionEntry(Struct, frozen=True, kw_only=True):
+    """One session of the list."""
+
+    id: str
+    updated: float
+    """Seconds since the epoch."""
+    project: str
+    agent: str
+    title: str
+    notes: bool
+    """Whether memorist keeps notes of it."""
+
+
+@click.command("sessions")
+@click.option("--all", "everywhere", is_flag=True, help="Of every project, not of this one alone.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Sessions to show."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
+    """List the sessions of this project, newest first, with what each was about.
+
+    Example: memorist sessions --all --limit 5
+    """
+    found = list_known_sessions(None if everywhere else locate_project_root(Path.cwd()))
+    if as_json:
+        output.print_json({"sessions": found[:limit]})
+        return
+    for each in found[:limit]:
+        day = datetime.fromtimestamp(each.updated).astimezone().strftime("%Y-%m-%d %H:%M")
+        place = f"{Path(each.project).name}: " if everywhere else ""
+        title = output.make_one_line(place + (each.title or "(nothing was asked)"))
+        click.echo(
+            f"{day}  {each.id[:13]:<13}  {each.agent:<11}  {'notes' if each.notes else '     '}  "
+            f"{shorten(title, TITLE_CHARACTERS)}"
+        )
+    if not found:
+        click.echo("no session of this folder is known yet; --all shows those of others")
+    elif len(found) > limit:
+        click.echo(f"{len(found) - limit:,} older ones: --limit {len(found)}")
+
+
+def list_known_sessions(root: Path | None) -> list[SessionEntry]:
+    """The sessions that memorist took part in or found on the disk, newest first; of one project by
+    its root, or of all. Raises StoreError.
+    """
+    home = Layout(Path(load_settings(os.environ).settings.home).expanduser().absolute())
+    if not home.database.exists():
+        return []
+    database = open_database(home.database)
+    try:
+        rows = list_newest_sessions(database)
+        past = {each.id: each for each in list_rollouts(SqliteState(database, SystemClock().now))}
+    finally:
+        database.close()
+    own = {
+        id: _from_row(id, project, folder, updated, past) for id, project, folder, updated in rows
+    }
+    found = [*own.values(), *(_from_rollout(each) for id, each in past.items() if id not in own)]
+    roots: dict[str, Path] = {}
+    return sorted(
+        (each for each in found if root is None or _root_of(each.project, roots) == root),
+        key=lambda each: each.updated,
+        reverse=True,
+    )
+
+
+def _root_of(project: str, roots: dict[str, Path]) -> Path:
+    if project not in roots:
+        roots[project] = locate_project_root(Path(project)) if project else Path()
+    return roots[project]
+
+
+def _from_row(
+    id: str, project: str, folder: str, updated: float, past: Mapping[str, Rollout]
+) -> SessionEntry:
+    notes = read_if_exists(DiskFiles(), SessionLayout(Path(folder)).notes) or b""
+    file = past.get(id)
+    return SessionEntry(
+        id=id,
+        updated=max(updated, 0.0 if file is None else file.updated),
+        project=project,
+        agent="memorist" if file is None else AGENT_TITLES[file.format],
+        title=_title_of(notes.decode("utf-8", "replace"))
+        or ("" if file is None else file.first_words),
+        notes=bool(notes.strip()),
+    )
+
+
+def _from_rollout(file: Rollout) -> SessionEntry:
+    return SessionEntry(
+        id=file.id,
+        updated=file.updated,
+        project=file.repository or file.cwd,
+        agent=AGENT_TITLES[file.format],
+        title=file.first_words,
+        notes=False,
+    )
+
+
+def _title_of(notes: str) -> str:
+    """The title that the notes give a session; empty where they give none."""
+    body = section_bodies(notes, load_prompt("session_memory/template")).get(TITLE_SECTION, "")
+    lines: Sequence[str] = body.replace(STRUCTURAL_MARK, "").strip().splitlines()
+    return lines[0].strip() if lines else ""
+
+
+def find_newest_notes() -> tuple[str, SessionLayout]:
+    """Id and folder of the newest session of this folder that has notes. Raises NothingToDo."""
+    home = Layout(Path(load_settings(os.environ).settings.home).expanduser().absolute())
+    if not home.database.exists():
+        raise NothingToDo("no session is known yet; `memorist setup` joins your agent")
+    database = open_database(home.database)
+    try:
+        sessions = ProjectSessions(
+            locate_project_root(Path.cwd()), files=DiskFiles(), database=lambda: database
+        )
+        found, _ = sessions.find_notes("")
+    finally:
+        database.close()
+    return found.id, found.layout

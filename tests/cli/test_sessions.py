@@ -1,0 +1,103 @@
+"""What a newcomer types: a list of sessions, the newest notes, names as they are printed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist import Memorist
+from memorist.cli.main import memorist_group
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(memorist_group, list(arguments))
+
+
+async def hold(name: str, project: Path, *words: str) -> None:
+    """A session in which the user said this and got an answer."""
+    async with Memorist() as engine:
+        session = await engine.open(name, project=str(project))
+        messages: list[dict[str, str]] = []
+        for each in words:
+            messages.append({"role": "user", "content": each})
+            await session.prepare({"model": "m", "max_tokens": 9, "messages": messages})
+            messages.append({"role": "assistant", "content": "Done."})
+            await session.observe({"role": "assistant", "content": "Done."})
+            await session.end_turn()
+        await session.summarise()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two sessions, beside one of another project."""
+    folder = tmp_path / "shop"
+    (folder / ".git").mkdir(parents=True)
+    for name, project, words in (
+        ("first-one", folder, "Why is the total of the cart wrong?"),
+        ("second-one", folder, "Add a coupon field to the checkout form."),
+        ("elsewhere", tmp_path, "Draw a map of the harbour."),
+    ):
+        asyncio.run(hold(name, project, words))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_sessions_are_listed_newest_first(shop: Path) -> None:
+    """Of this folder, each with what it was about; of all projects on request."""
+    lines = run("sessions").output.splitlines()
+
+    assert ["second-one" in lines[0], "first-one" in lines[1]] == [True, True]
+    assert "coupon" in lines[0]
+    assert len(lines) == 2
+    assert "harbour" in run("sessions", "--all").output
+    listed = json.loads(run("sessions", "--all", "--limit", "1", "--json").output)["sessions"]
+    assert [each["id"] for each in listed] == ["elsewhere"]
+
+
+def test_notes_alone_are_the_newest_of_this_folder(shop: Path) -> None:
+    """No id needs to be known."""
+    shown = run("notes")
+
+    assert shown.exit_code == 0, shown.output
+    assert "coupon" in shown.output
+    assert "harbour" not in shown.output
+
+
+def test_a_memory_goes_by_every_name_that_is_printed(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path, the path without its ending, and the name in the index."""
+    run("memory", "add", "--kind", "feedback", "--name", "Package manager", "Use pnpm, never npm")
+
+    for name in ("package-manager.md", "package-manager", "Package manager"):
+        assert "Use pnpm, never npm" in run("memory", "show", name).output
+        assert "package-manager.md was never shown" in run("memory", "why", name).output
+        assert run("memory", "blame", name).exit_code == 0
+    assert run("memory", "forget", "Package manager").output.startswith("forgotten")
+    assert "names no memory" in str(run("memory", "show", "nothing").exception)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("stauts", "status"), ("note", "notes")])
+def test_a_mistyped_command_is_answered_with_what_comes_close(typed: str, meant: str) -> None:
+    """Also in a group."""
+    assert f"Did you mean {meant}" in run(typed).output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_has_its_completion(shell: str) -> None:
+    """The script asks memorist itself, so that it knows every command."""
+    assert "_MEMORIST_COMPLETE" in run("completion", shell).output
+
+
+def test_doctor_says_first_what_matters() -> None:
+    """What is wrong, then what is worth knowing, then what is in order; and how a model is set."""
+    said = run("doctor").output
+    marks = [line.split()[0] for line in said.splitlines() if not line.startswith(" ")]
+
+    assert marks == sorted(marks, key=["WRONG", "MENDED", "note", "ok"].index)
+    assert 'model = "anthropic:NAME"' in said
+    assert said.count("not installed") <= 1
