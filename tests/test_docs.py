@@ -180,7 +180,9 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 def test_the_changelog_names_this_version() -> None:
     """The newest entry but what is not released yet is the package's version."""
-    newest = re.search(r"^## (?!Unreleased)(\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    newest = re.search(
+        r"^## (?!Unreleased)(\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
 
     assert newest is not None
     assert newest.group(1) == memorist.__version__

@@ -335,7 +335,7 @@ def test_a_rewriting_that_is_killed_is_thrown_away_by_the_next(
         write(self, commits)
 
     with monkeypatch.context() as patched:
-        patched.setattr(HistoryRewrite, "_write", killing)
+        patched.setattr(HistoryRewrite, "_write_batch", killing)
         with pytest.raises(Killed):
             folder.purge(["a.md"])
 

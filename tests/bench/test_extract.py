@@ -24,7 +24,7 @@ pytestmark = pytest.mark.covers("AM-7", "AM-8")
 
 def kept(act: str) -> Statement:
     return msgspec.convert(
-        {"act": act, "kind": "feedback", "text": "t", "quote": "q", "message": "m"}, Statement
+        {"act": act, "kind": "feedback", "text": "t", "quote": "q", "message_id": "m"}, Statement
     )
 
 

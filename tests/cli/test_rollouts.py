@@ -206,7 +206,7 @@ def test_a_sync_in_which_everything_failed_ends_with_a_status(
             Path(thread.path).unlink()
         return plan
 
-    monkeypatch.setattr(RolloutPipeline, "plan", vanish)
+    monkeypatch.setattr(RolloutPipeline, "plan_sync", vanish)
     ran = memorist("rollouts", "sync", "--sessions", str(sessions))
     failed = found("rollouts", "status")["failures"]
 

@@ -59,7 +59,7 @@ def test_the_order_is_budget_microcompact_compaction_guard() -> None:
         "session-memory",
         "full",
         "structural",
-        "guard",
+        "rejectrequest",
     ]
 
 
@@ -147,10 +147,10 @@ def test_three_failures_in_a_row_stop_trying() -> None:
     three = record_failure(two)
 
     assert planned(two)[-1] == "structural"
-    assert planned(three) == ["offloadresults", "stop"]
+    assert planned(three) == ["offloadresults", "skipcompaction"]
     assert planned(record_failure(record_failure(record_success(two))))[-1] == "structural"
     assert planned(three, manual="auto") == ["session-memory", "full", "structural"]
-    assert planned(three, used=178_000) == ["offloadresults", "stop", "guard"]
+    assert planned(three, used=178_000) == ["offloadresults", "skipcompaction", "rejectrequest"]
 
 
 @pytest.mark.covers("CP-14", "CP-15")
@@ -205,8 +205,8 @@ def test_switched_off_only_the_guard_remains() -> None:
     off = CompactionSettings(enabled=False)
 
     assert planned(own=off, used=176_999) == []
-    assert planned(own=off, used=177_000) == ["guard"]
-    assert planned(own=off, manual="auto") == ["stop"]
+    assert planned(own=off, used=177_000) == ["rejectrequest"]
+    assert planned(own=off, manual="auto") == ["skipcompaction"]
 
 
 @pytest.mark.covers("CP-9")

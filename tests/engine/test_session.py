@@ -472,7 +472,7 @@ async def test_what_a_session_proves_is_gathered_while_the_host_waits(
     """
     looks: list[str] = []
     monkeypatch.setattr(
-        TranscriptLedger, "_look_into", lambda self, message: looks.append(message.id)
+        TranscriptLedger, "_process_message", lambda self, message: looks.append(message.id)
     )
     messages: list[dict[str, Any]] = []
     async with Memorist(model="structural", home=tmp_path, settings=Settings()) as engine:

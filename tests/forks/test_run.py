@@ -443,7 +443,7 @@ async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:
     files = memory()
 
     receipt = await run_fork(
-        spec(None, digest="What happened.", edits=EditMethod.JSON),
+        spec(None, history_summary="What happened.", edit_method=EditMethod.JSON),
         model=model,
         files=files,
         clock=FrozenClock(),
@@ -464,7 +464,10 @@ async def test_another_model_than_the_parents_gets_the_digest(wire: str) -> None
     model = ScriptedModel([Say(text="Nothing to do.")], format=wire, name="scripted:small")
 
     receipt = await run_fork(
-        spec(parent, digest="What happened."), model=model, files=memory(), clock=FrozenClock()
+        spec(parent, history_summary="What happened."),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
     )
 
     body = encoded(model.requests[0].body).decode()
@@ -685,7 +688,7 @@ async def test_a_defect_leaves_a_receipt_too() -> None:
             raise ZeroDivisionError(request.label)
 
     run = run_fork(
-        spec(None, digest="x"),
+        spec(None, history_summary="x"),
         model=Broken([]),
         files=memory(),
         clock=FrozenClock(),
@@ -706,7 +709,7 @@ async def test_a_replaced_call_leaves_a_receipt() -> None:
     model = ScriptedModel([Say(text="Done.")] * 2)
 
     for number in range(3):
-        wanted = spec(None, digest="x", why=str(number))
+        wanted = spec(None, history_summary="x", why=str(number))
 
         async def job(wanted: ForkSpec = wanted) -> None:
             await run_fork(wanted, model=model, files=memory(), clock=clock, record=told.append)
@@ -754,7 +757,7 @@ async def test_a_fork_that_is_asked_for_text_only_gives_its_text(
     text = f'A summary. <edit path="{NOTES}"><old>one</old><new>1</new></edit>'
 
     receipt, model, files = await play(
-        [Say(text=text)], permission=permission, edits=EditMethod.ANSWER
+        [Say(text=text)], permission=permission, edit_method=EditMethod.ANSWER
     )
 
     assert receipt.said == text

@@ -89,7 +89,6 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist",
         "memorist.__main__",
         "memorist.hooks",
-        "memorist.hooks.call",
         "memorist.hooks.client",
         "memorist.hooks.protocol",
     ]

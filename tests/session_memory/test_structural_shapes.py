@@ -204,7 +204,7 @@ def test_answers_to_unknown_calls_and_missing_answers_are_passed_over(session: A
     notes = session.notes()
 
     assert "orphan" not in "\n".join(notes.values())
-    assert len(session.ledger.work.calls) <= 64
+    assert len(session.ledger.work_record.calls) <= 64
 
 
 def test_a_huge_output_costs_no_more_than_its_ends(session: Any) -> None:

@@ -249,7 +249,7 @@ def test_the_newest_changes_of_each_memory_are_kept_in_order(
     memory's changes push none out.
     """
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(server, "MOST_KEPT", 3)
+        patch.setattr(server, "MAX_STORED_REVISIONS", 3)
         store = open_team_store(str(Path(folder) / "team.sqlite"), most=20)
         now: dict[str, str] = {}
         done: list[tuple[str, str, bool]] = []

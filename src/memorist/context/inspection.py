@@ -469,7 +469,7 @@ def _describe_block(block: Block) -> tuple[str, str]:
         case UnknownBlock(kind=kind):
             return "unknown", f"[{kind}]"
         case _:
-            return "media", f"[{type(block).__name__.lower()}]"
+            return "media", f"[{type(block).__name__.removesuffix('Block').lower()}]"
 
 
 # Compare two contexts piece by piece: added, gone or unchanged. Pure (CX-9).

@@ -93,7 +93,7 @@ def _line(block: Block, message: Message) -> str:
 
 
 def _media(block: Block) -> str:
-    return f"<{block.kind if isinstance(block, UnknownBlock) else type(block).__name__.lower()}>"
+    return f"<{block.kind if isinstance(block, UnknownBlock) else type(block).__name__.removesuffix('Block').lower()}>"
 
 
 def _label(origin: Origin, text: str) -> str:
