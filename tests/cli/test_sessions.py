@@ -26,7 +26,8 @@ async def hold(name: str, project: Path, *words: str) -> None:
             messages.append({"role": "user", "content": each})
             await session.prepare({"model": "m", "max_tokens": 9, "messages": messages})
             messages.append({"role": "assistant", "content": "Done."})
-            await session.observe({"role": "assistant", "content": "Done."})
+            done = [{"type": "text", "text": "Done."}]
+            await session.observe({"role": "assistant", "content": done})
             await session.end_turn()
         await session.summarise()
 

@@ -285,17 +285,19 @@ class AutoMemory:
 
     def find_path(self, name: str) -> str:
         """The path of the memory that a reader calls `name`: its path, with or without `.md`, or
-        the name that the index shows, in any case of letters. The name itself where none or
-        several fit.
+        the name that it was given or the index shows, in any case of letters. The name itself where
+        none or several fit.
         """
         heads = self.headers()
         if any(head.path == name for head in heads):
             return name
         wanted = name.removesuffix(".md").casefold()
+        plain = make_file_name(name)
         fitting = {
             head.path
             for head in heads
             if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
+            or head.path == plain
         }
         return fitting.pop() if len(fitting) == 1 else name
 
