@@ -49,7 +49,7 @@ STEPS = st.lists(
         Step,
         key=st.sampled_from(KEYS),
         what=st.sampled_from(
-            ["use", "use", "use", "fail to open", "fail to close", "cancel", "discard", "wait"]
+            ["use"] * 3 + ["fail to open", "fail to close", "cancel", "discard", "close", "wait"]
         ),
         turns=st.integers(0, 4),
     ),
@@ -133,6 +133,8 @@ async def play(steps: list[Step], is_shared: bool) -> None:
                     tasks[step.turns % len(tasks)].cancel()
             case "discard":
                 pool.discard(step.key)
+            case "close":
+                tasks.append(asyncio.ensure_future(pool.close_key(step.key)))
             case "wait":
                 clock.at += 3 * step.turns
             case _:

@@ -91,6 +91,8 @@ class World(Struct, kw_only=True):
     """The engine for the plug; None: the host is to run without memorist."""
     tool: Callable[[int], str] = read_page
     """The agent's one tool, by its name and its docstring."""
+    user: str = ""
+    """Whose conversation it is, named as the host names users; empty for nobody in particular."""
 
 
 class Talk(Protocol):
@@ -261,6 +263,33 @@ def second(plug: Plug, home: Path, project: Path) -> None:
         talk.close()
     shown = LESSON in words(server.received[0].body)
     assert shown == ("recall" in plug.reaches), words(server.received[0].body)
+    assert not told.failures(), told.failures()
+
+
+def tell_users_apart(plug: Plug, folder: Path) -> None:
+    """One server, one project, two users: what alice said is shown to alice alone, in her next
+    conversation too.
+    """
+    project, told = folder / "shared", Told()
+    (project / ".git").mkdir(parents=True)
+    shown = {}
+    with (
+        ScriptedServer(Reader(0)) as server,
+        attached(folder / "server", plug, told) as engine,
+    ):
+        for user, session, text in (
+            ("alice", "a1", CORRECTION),
+            ("bob", "b1", LATER),
+            ("alice", "a2", LATER),
+        ):
+            begun = len(server.received)
+            world = World(server=server, project=project, attached=engine, user=user)
+            talk = plug.begin(world, session)
+            talk.say(text)
+            talk.close()
+            requests = server.received[begun:]
+            shown[session] = any(LESSON in words(request.body) for request in requests)
+    assert shown == {"a1": True, "b1": False, "a2": True}, shown
     assert not told.failures(), told.failures()
 
 

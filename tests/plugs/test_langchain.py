@@ -17,6 +17,8 @@ from plugs.story import (
     LESSON,
     MAX_OUTPUT,
     MODEL,
+    TASK,
+    WINDOW,
     Reader,
     Talk,
     Told,
@@ -24,6 +26,7 @@ from plugs.story import (
     attached,
     read_page,
     run_story,
+    tell_users_apart,
     words,
 )
 
@@ -111,15 +114,16 @@ class LangChain:
             middleware=middleware,
             checkpointer=InMemorySaver(),
         )
-        return Conversation(agent, session, self.how)
+        return Conversation(agent, session, self.how, world.user)
 
 
 class Conversation:
-    def __init__(self, agent: Any, session: str, how: str) -> None:
+    def __init__(self, agent: Any, session: str, how: str, user: str = "") -> None:
         self.agent = agent
         self.how = how
+        named = {"user_id": user} if user else {}
         self.config: RunnableConfig = {
-            "configurable": {"thread_id": session},
+            "configurable": {"thread_id": session, **named},
             "recursion_limit": 200,
         }
         self.runner = asyncio.Runner()
@@ -151,6 +155,87 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     run_story(LangChain(wire, how), tmp_path)
 
 
+@pytest.mark.parametrize("how", ["sync", "stream"])
+def test_users_of_one_server_share_nothing(tmp_path: Path, how: str) -> None:
+    """By the `user_id` of the configuration, with nothing said to the middleware."""
+    tell_users_apart(LangChain("chat", how), tmp_path)
+
+
+class Webserver(LangChain):
+    """A server without threads: the client sends its whole history as dicts, each time anew."""
+
+    def begin(self, world: World, session: str) -> Talk:
+        del session
+        assert world.attached is not None
+        middleware = MemoristMiddleware(
+            project=lambda runtime: runtime.context["project"],
+            user=lambda runtime: runtime.context["who"],
+            attached=world.attached,
+        )
+        agent = create_agent(
+            chat_model(world.server, self.wire),
+            [tool(world.tool)],
+            middleware=[middleware],
+            context_schema=dict,
+        )
+        context = {"who": world.user, "project": str(world.project)}
+        return WebConversation(agent, context, middleware)
+
+
+class WebConversation:
+    def __init__(self, agent: Any, context: Any, middleware: MemoristMiddleware) -> None:
+        self.agent = agent
+        self.context = context
+        self.middleware = middleware
+        self.history: list[dict[str, str]] = []
+        self.sessions: set[str] = set()
+
+    def say(self, text: str) -> str:
+        self.history.append({"role": "user", "content": text})
+        state = self.agent.invoke(
+            {"messages": list(self.history)}, {"recursion_limit": 200}, context=self.context
+        )
+        self.sessions.add(self.middleware.session)
+        self.history.append({"role": "assistant", "content": str(state["messages"][-1].text)})
+        return self.history[-1]["content"]
+
+    def close(self) -> None:
+        pass
+
+
+def test_users_and_projects_come_from_functions_of_the_run(tmp_path: Path) -> None:
+    """A server gives its own fields of the context."""
+    tell_users_apart(Webserver("chat", "sync"), tmp_path)
+
+
+def test_a_history_of_dicts_without_a_thread_stays_one_session(tmp_path: Path) -> None:
+    """Two clients say the same at first; each goes on in a session of its own, past the window,
+    where the prefix breaks only at compactions.
+    """
+    told = Told()
+    plug = Webserver("chat", "sync")
+    with (
+        ScriptedServer(Reader(3), window=WINDOW) as server,
+        attached(tmp_path / "home", plug, told) as engine,
+    ):
+        talks = [
+            plug.begin(
+                World(server=server, project=tmp_path / "harbour", attached=engine, user="u"), ""
+            )
+            for _ in range(2)
+        ]
+        for number in range(6):
+            for each, talk in enumerate(talks):
+                talk.say(TASK if not number else f"Client {each} says {number}: {read_page(number) * 5}")
+        sessions = [talk.sessions for talk in talks if isinstance(talk, WebConversation)]
+
+    assert [len(each) for each in sessions] == [1, 1], sessions
+    assert sessions[0] != sessions[1]
+    assert not server.refusals
+    assert not told.failures()
+    assert told.compactions()
+
+
 class Deep(LangChain):
     """An agent of `create_deep_agent`, which brings middlewares, tools and a summarisation of its
     own.
@@ -173,7 +258,7 @@ class Deep(LangChain):
             middleware=middleware,
             checkpointer=InMemorySaver(),
         )
-        return Conversation(agent, session, self.how)
+        return Conversation(agent, session, self.how, world.user)
 
 
 @pytest.mark.parametrize(("wire", "how"), [("chat", "sync"), ("anthropic", "async")])

@@ -7,22 +7,32 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import logging
 import os
 import threading
 import weakref
-from collections import OrderedDict
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypedDict, TypeVar, Unpack
 
-from memorist.adapters.conversation import EngineFailure, EngineWork, HostConversation
+from memorist.adapters.conversation import (
+    ConversationName,
+    EngineFailure,
+    EngineWork,
+    HostConversation,
+)
+from memorist.core.lazy import LruCache
 from memorist.engine.engine import Memorist
+from memorist.engine.pool import PoolLimits, SessionPool
+from memorist.engine.session import Session
+from memorist.engine.tenants import IDLE_SECONDS, Tenants
 from memorist.errors import UsageError
 from memorist.events import Event, EventListener
 from memorist.flags.flags import FlagSource
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
+from memorist.system import SystemClock
 
 Result = TypeVar("Result")
 
@@ -37,6 +47,14 @@ MAX_OPEN_CONVERSATIONS = 100
 
 Our choice: without a bound, a server with a thread for each user would keep all of them open.
 """
+
+MAX_KNOWN_CONVERSATIONS = 10_000
+"""Conversations whose failures are remembered, so that each is logged once. Our choice."""
+
+USERS_FOLDER = "users"
+"""Folder in the home that holds a home for each user."""
+
+_log = logging.getLogger("memorist.adapters")
 
 
 class EngineArguments(TypedDict, total=False):
@@ -54,12 +72,14 @@ class EngineThread:
     """One engine for any number of agents of a process.
 
     It runs in a daemon thread and outlives `asyncio.run`. A context manager; closes itself at exit.
+    A conversation with a user is kept in that user's own home, `users/NAME` in the home folder, as
+    `Tenants` does: nothing of it is shown to another user.
 
     Args:
         listener: called with every event of every conversation, in the engine's thread. Must not
             block.
-        most_open: conversations that stay open at once; the least recently used one is closed, and
-            reopened by its next request.
+        most_open: conversations that stay open at once; the least recently used one is closed, as
+            is one that was idle for ten minutes, and reopened by its next request.
         engine: the arguments of `Memorist`: `model`, `home`, `settings`, …
 
     Raises what `Memorist` raises: SettingsError, ModelNameError.
@@ -73,15 +93,19 @@ class EngineThread:
         **engine: Unpack[EngineArguments],
     ) -> None:
         self.listener = None if listener is None else _suppress_errors(listener)
-        self._most_open = most_open
         self._owner_pid = os.getpid()
-        self._conversations: weakref.WeakValueDictionary[tuple[str, str, str], HostConversation] = (
-            weakref.WeakValueDictionary()
-        )
+        self._conversations: LruCache[HostConversation] = LruCache(max_size=MAX_KNOWN_CONVERSATIONS)
         self._conversations_lock = threading.Lock()
-        self._open_conversations: OrderedDict[HostConversation, None] = OrderedDict()
-        """Open conversations, the most recently used last. Touched in the engine's thread only."""
-        self._closing: set[asyncio.Task[None]] = set()
+        self._sessions = SessionPool[str, Session](
+            Session.close,
+            clock=engine.get("clock") or SystemClock(),
+            limits=PoolLimits(IDLE_SECONDS, most_open),
+            on_error=_log_close_failure,
+        )
+        self._arguments = engine
+        self._users: Tenants | None = None
+        """The homes of users; touched in the engine's thread only."""
+        self._has_warned_of_users = False
         self._closed = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="memorist", daemon=True)
@@ -107,26 +131,29 @@ class EngineThread:
         return self._engine
 
     def conversation(
-        self, id: str, *, project: str = "", format: str, host: HostInfo | None = None
+        self,
+        id: str,
+        *,
+        user: str = "",
+        project: str = "",
+        format: str,
+        host: HostInfo | None = None,
     ) -> HostConversation:
-        """Return the conversation of this id, new or known; the same object while it is referenced
-        or open. Opened by its first request.
+        """Return the conversation of this id, new or known. Opened by its first request.
 
-        `project`, `format` and `host` are those of `Memorist.open`; a relative `project` is
-        resolved from the working folder. Raises UsageError for an empty id.
+        `user` is any text that names whose memory it is; empty for the home's own. `project`,
+        `format` and `host` are those of `Memorist.open`; a relative `project` is resolved from the
+        working folder. Raises UsageError for an empty id.
         """
         if not id:
             raise UsageError("a conversation needs an id; any text that is not empty will do")
         if project:
             project = str(Path(project).expanduser().absolute())
-        name = (project, id, format)
+        name = ConversationName(user, project, id, format)
         with self._conversations_lock:
-            known = self._conversations.get(name)
-            if known is None:
-                known = self._conversations[name] = HostConversation(
-                    self, id, project=project, format=format, host=host
-                )
-            return known
+            return self._conversations.get_or_create(
+                name.key, lambda: HostConversation(self, name, host)
+            )
 
     def run(self, work: EngineWork[Result]) -> Result:
         """Run `work` on the engine's loop and wait for it.
@@ -184,19 +211,60 @@ class EngineThread:
             raise UsageError("a listener runs in the engine's own thread and cannot wait for it")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
-    def mark_used(self, conversation: HostConversation) -> None:
-        """Note that a conversation is open and in use. Called in the engine's thread."""
-        self._open_conversations[conversation] = None
-        self._open_conversations.move_to_end(conversation)
-        while len(self._open_conversations) > self._most_open:
-            oldest, _ = self._open_conversations.popitem(last=False)
-            task = self._loop.create_task(oldest.release())
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+    def find_session(self, conversation: HostConversation) -> Session | None:
+        """The session of a conversation while it is open."""
+        return self._sessions.find(conversation.name.key)
 
-    def mark_closed(self, conversation: HostConversation) -> None:
-        """Note that a conversation was closed. Called in the engine's thread."""
-        self._open_conversations.pop(conversation, None)
+    def use_session(
+        self, conversation: HostConversation
+    ) -> contextlib.AbstractAsyncContextManager[Session]:
+        """Hold the session of a conversation, opened if it is not open. In the engine's thread."""
+        return self._sessions.use(conversation.name.key, lambda: self._open_session(conversation))
+
+    async def close_session(self, conversation: HostConversation) -> None:
+        """Close the session of a conversation after its earlier calls. In the engine's thread."""
+        await self._sessions.close_key(conversation.name.key)
+
+    async def _open_session(self, conversation: HostConversation) -> Session:
+        name, host = conversation.name, conversation.host
+        if name.user:
+            return await self._open_users().open(
+                name.user,
+                name.id,
+                project=name.project,
+                format=name.format,
+                host=host,
+                listener=self.listener,
+            )
+        if name.project and (host is None or host.main):
+            self._warn_of_missing_users()
+        return await self._engine.open(
+            name.id,
+            project=name.project,
+            format=name.format,
+            host=host,
+            listener=self.listener,
+        )
+
+    def _open_users(self) -> Tenants:
+        """The homes of users, with the settings and the model of the engine."""
+        if self._users is None:
+            self._users = Tenants(
+                self._engine.layout.home / USERS_FOLDER,
+                settings=self._engine.settings,
+                model=self._arguments.get("model"),
+                clock=self._arguments.get("clock"),
+            )
+        return self._users
+
+    def _warn_of_missing_users(self) -> None:
+        """Say once that conversations share their memory, when a second one is open."""
+        if len(self._sessions) and not self._has_warned_of_users:
+            self._has_warned_of_users = True
+            _log.warning(
+                "several conversations are open and none names a user, so they share the memory "
+                "of their project; on a server for many users pass user= to the adapter"
+            )
 
     def close(self) -> None:
         """Close every conversation and the engine; waits a little over a minute at most.
@@ -205,13 +273,20 @@ class EngineThread:
         """
         if self._closed or os.getpid() != self._owner_pid:
             return
-        ending = self._submit(self._engine.close)
+        ending = self._submit(self._close_all)
         self._closed = True
         try:
             ending.result(CLOSE_SECONDS)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(CLOSE_SECONDS)
+
+    async def _close_all(self) -> None:
+        for error in await self._sessions.close():
+            _log_close_failure(error)
+        if self._users is not None:
+            await self._users.close()
+        await self._engine.close()
 
     def __enter__(self) -> Self:
         return self
@@ -223,6 +298,10 @@ class EngineThread:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _log_close_failure(error: BaseException) -> None:
+    _log.warning("a conversation could not be closed cleanly: %s", error)
 
 
 def _unwrap(outcome: Result | EngineFailure) -> Result:

@@ -5,9 +5,9 @@ Fails open: memorist never stops an agent.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from threading import Event
 from typing import Any, Protocol, TypeVar
 
@@ -76,13 +76,33 @@ class EngineLoop(Protocol):
         """As `arun`, with errors returned as a value."""
         ...
 
-    def mark_used(self, conversation: HostConversation) -> None:
-        """The conversation is open and in use."""
+    def find_session(self, conversation: HostConversation) -> Session | None:
+        """The session of a conversation while it is open."""
         ...
 
-    def mark_closed(self, conversation: HostConversation) -> None:
-        """The conversation was closed."""
+    def use_session(self, conversation: HostConversation) -> AbstractAsyncContextManager[Session]:
+        """Hold the session of a conversation, opened if it is not open."""
         ...
+
+    async def close_session(self, conversation: HostConversation) -> None:
+        """Close the session of a conversation after its earlier calls."""
+        ...
+
+
+class ConversationName(Struct, frozen=True):
+    """What names a conversation within a home."""
+
+    user: str
+    """Whose memory it is; empty for the home's own."""
+    project: str
+    id: str
+    format: str
+    """Its wire format."""
+
+    @property
+    def key(self) -> str:
+        """The name as one text, another for each name."""
+        return repr((self.user, self.project, self.id, self.format))
 
 
 class HostConversation:
@@ -96,15 +116,11 @@ class HostConversation:
     """
 
     def __init__(
-        self, engine_loop: EngineLoop, id: str, *, project: str, format: str, host: HostInfo | None
+        self, engine_loop: EngineLoop, name: ConversationName, host: HostInfo | None
     ) -> None:
-        self.id = id
-        self.project = project
-        self.format = format
+        self.name = name
+        self.host = host
         self._engine_loop = engine_loop
-        self._host = host
-        self._session: Session | None = None
-        self._lock = asyncio.Lock()
         self._reported_failures: set[tuple[str, str]] = set()
         self._overdue_call: Event | None = None
         """Set when the overdue call ends: the one that exceeded the longest wait."""
@@ -115,14 +131,30 @@ class HostConversation:
         return self._overdue_call is not None and not self._overdue_call.is_set()
 
     @property
+    def id(self) -> str:
+        """The id of the session."""
+        return self.name.id
+
+    @property
+    def project(self) -> str:
+        """The root folder of the project."""
+        return self.name.project
+
+    @property
+    def format(self) -> str:
+        """The wire format."""
+        return self.name.format
+
+    @property
     def session(self) -> Session | None:
         """The engine's session while it is open. Its coroutines must run in the engine's thread."""
-        return self._session
+        return self._engine_loop.find_session(self)
 
     @property
     def notes(self) -> str | None:
         """The notes on disk; None when there are none yet."""
-        return None if self._session is None else self._session.notes
+        session = self.session
+        return None if session is None else session.notes
 
     def prepare(self, request: JsonObject) -> JsonObject:
         """Return the request to send; the same object when nothing changes or memorist failed."""
@@ -280,19 +312,15 @@ class HostConversation:
 
     def close(self) -> None:
         """Write everything and release the files. The next request opens it again."""
-        self._result_or_fallback("close", self._engine_loop.try_run(self.release), None)
+        self._result_or_fallback("close", self._engine_loop.try_run(self._close_session), None)
 
     async def aclose(self) -> None:
         """As `close`."""
-        self._result_or_fallback("close", await self._engine_loop.atry_run(self.release), None)
+        outcome = await self._engine_loop.atry_run(self._close_session)
+        self._result_or_fallback("close", outcome, None)
 
-    async def release(self) -> None:
-        """Close the session. Runs in the engine's thread."""
-        async with self._lock:
-            session, self._session = self._session, None
-            self._engine_loop.mark_closed(self)
-            if session is not None:
-                await session.close()
+    async def _close_session(self) -> None:
+        await self._engine_loop.close_session(self)
 
     def _call(
         self, point: str, work: Callable[[Session], Awaitable[Result]], fallback: Result
@@ -344,17 +372,8 @@ class HostConversation:
     ) -> Result:
         """Run work in the engine's thread, after all earlier calls."""
         try:
-            async with self._lock:
-                if self._session is None:
-                    self._session = await self._engine_loop.engine.open(
-                        self.id,
-                        project=self.project,
-                        format=self.format,
-                        host=self._host,
-                        listener=self._engine_loop.listener,
-                    )
-                self._engine_loop.mark_used(self)
-                return await work(self._session)
+            async with self._engine_loop.use_session(self) as session:
+                return await work(session)
         finally:
             if ended is not None:
                 ended.set()

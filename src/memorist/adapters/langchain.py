@@ -7,20 +7,28 @@ agent = create_agent(model, tools, middleware=[MemoristMiddleware(project=".")],
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.tools import ToolRuntime
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
 from memorist.adapters.message_map import MessageMap
+from memorist.adapters.run_identity import (
+    RunIdentity,
+    RunValue,
+    StatelessSessions,
+    find_user_id,
+    resolve_run_value,
+)
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
@@ -29,6 +37,9 @@ from memorist.ports import HostInfo
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""
+
+RunRuntime = Runtime[Any] | ToolRuntime
+"""What a function of a run is given: `context`, and in a tool also `config`."""
 
 
 class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -39,8 +50,12 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     message (its id). An agent within an agent has a session of its own.
 
     Args:
-        project: root folder of the project; memories belong to it. Without one nothing is
-            remembered across sessions.
+        project: root folder of the project, or a function of the runtime; memories belong to it.
+            Without one nothing is remembered across sessions.
+        user: whose memory it is, or a function of the runtime. Without it the `user_id` of the
+            runtime's context or of the configuration; users share nothing.
+        session: the id of the session, or a function of the runtime. Without it the thread id;
+            without that, a history that continues an earlier one continues its session.
         fetch: offer the model a tool that fetches back what was removed.
         attached: an engine shared with other agents; without it one is opened with the arguments of
             `Memorist`.
@@ -52,7 +67,9 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def __init__(
         self,
         *,
-        project: str | Path = "",
+        project: RunValue[RunRuntime] | Path = "",
+        user: RunValue[RunRuntime] | None = None,
+        session: RunValue[RunRuntime] = "",
         fetch: bool = False,
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
@@ -62,12 +79,20 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
-        self._project = str(project)
+        self._identity = RunIdentity[RunRuntime](user, project, _find_user)
+        self._session_value = session
+        self._stateless = StatelessSessions()
         self.tools: Sequence[BaseTool] = [self._build_fetch_tool()] if fetch else []
 
-    def conversation(self, session: str) -> HostConversation:
-        """Return the conversation of a session by its thread id: for its notes, or to compact it."""
-        return self.attached.conversation(session, project=self._project, format="openai_chat")
+    def conversation(self, session: str, *, user: str = "", project: str = "") -> HostConversation:
+        """Return the conversation of a session by its thread id: for its notes, or to compact it.
+
+        `user` and `project` are needed where they come from the run.
+        """
+        owner = self._identity.resolve_named(user, project)
+        return self.attached.conversation(
+            session, user=owner.user, project=owner.project, format="openai_chat"
+        )
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -105,11 +130,20 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """End the turn."""
-        self._run_conversation(runtime, state["messages"]).end_turn()
+        self._ended_conversation(runtime, state["messages"]).end_turn()
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         """As `after_agent`."""
-        await self._run_conversation(runtime, state["messages"]).aend_turn()
+        await self._ended_conversation(runtime, state["messages"]).aend_turn()
+
+    def _ended_conversation(
+        self, runtime: Runtime[Any], messages: Sequence[BaseMessage]
+    ) -> HostConversation:
+        conversation = self._run_conversation(runtime, messages)
+        if messages and messages[0].id:
+            user = conversation.name.user
+            self._stateless.on_turn_end(messages[0].id, user, _said(messages))
+        return conversation
 
     def _request_conversation(self, request: ModelRequest[Any]) -> HostConversation:
         return self._run_conversation(
@@ -117,23 +151,29 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         )
 
     def _run_conversation(
-        self, runtime: Runtime[Any] | ToolRuntime | None, messages: Sequence[BaseMessage]
+        self, runtime: RunRuntime, messages: Sequence[BaseMessage]
     ) -> HostConversation:
         """Return the conversation of a run.
 
-        Without a thread, the first message identifies it: LangGraph gives each message a permanent
-        id.
+        Without a thread, the first message identifies the run: LangGraph gives each message an id,
+        a new one in each run where the host sends plain texts or dicts.
         """
+        owner = self._identity.resolve(runtime)
         info = getattr(runtime, "execution_info", None)
-        thread, place = getattr(info, "thread_id", None), getattr(info, "checkpoint_ns", None) or ""
+        place = getattr(info, "checkpoint_ns", None) or ""
         nested = "|" in place
+        thread = resolve_run_value(self._session_value, runtime) or getattr(info, "thread_id", None)
         names = [str(thread)] if thread else []
-        if nested or not names:
-            names.append((messages[0].id if messages else None) or uuid.uuid4().hex)
+        first = (messages[0].id if messages else None) or uuid.uuid4().hex
+        if nested:
+            names.append(first)
+        elif not names:
+            names.append(self._stateless.find(first, owner.user, _said(messages)))
         self.session = "/".join(names)
         return self.attached.conversation(
             self.session,
-            project=self._project,
+            user=owner.user,
+            project=owner.project,
             format="openai_chat",
             host=HostInfo(main=not nested),
         )
@@ -151,6 +191,24 @@ class MemoristMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return StructuredTool.from_function(
             fetch, afetch, name=FETCH_TOOL_NAME, description=description
         )
+
+
+def _find_user(runtime: RunRuntime) -> str:
+    """The user that a run names in its context or its configuration."""
+    try:
+        config = getattr(runtime, "config", None) or get_config()
+    except RuntimeError:  # outside of a run
+        config = {}
+    return find_user_id(getattr(runtime, "context", None), config.get("configurable", {}))
+
+
+def _said(messages: Sequence[BaseMessage]) -> Iterator[tuple[str, str]]:
+    """Role and text of what users and the model said, which a client sends back as it was."""
+    for message in messages:
+        if isinstance(message, HumanMessage | AIMessage):
+            text = str(message.text)
+            if text and not getattr(message, "tool_calls", None):
+                yield message.type, text
 
 
 class LangChainRequest:

@@ -148,6 +148,23 @@ class SessionPool(Generic[Key, Item]):
         if entry is not None and not entry.users:
             self._begin_close(key, entry)
 
+    async def close_key(self, key: Key) -> None:
+        """Close the item of a key when its users have let go of it, and wait for that."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return
+        entry.users += 1
+        self._idle_since.pop(key, None)
+        try:
+            async with entry.lock:
+                if entry.users == 1 or not self._is_shared:
+                    self._begin_close(key, entry)
+                if entry.closing is not None:
+                    await asyncio.wait({entry.closing})
+        finally:
+            entry.users -= 1
+            self._release(key, entry)
+
     def make_room(self) -> None:
         """Begin to close the longest idle items while too many are open.
 
