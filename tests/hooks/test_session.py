@@ -410,3 +410,39 @@ async def test_a_model_chooses_and_extracts_behind_the_hooks(tmp_path: Path) -> 
         await agent.session.close()
 
     assert model.requests
+
+
+@both
+async def test_a_turn_that_is_written_after_its_hook_is_read(
+    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+) -> None:
+    """A client that calls Stop before the turn is in its file is looked at again."""
+    agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    await agent.start()
+    agent.write()
+    stop = replace(agent._event, hook_event_name="Stop")
+    late = asyncio.create_task(agent.session.run_follow_up(stop))
+    await asyncio.sleep(0.05)
+    agent.file.user("Remember that the tests run with pytest -n 2 on this machine.")
+    agent.file.says("Noted.")
+    agent.write()
+    await late
+    await agent.session.close()
+
+    assert "pytest -n 2" in "".join(memories(engine).values())
+
+
+@both
+async def test_what_a_killed_client_left_is_read_when_its_session_is_closed(
+    client: Client, kind: type[Recording], engine: Memorist, tmp_path: Path
+) -> None:
+    """No event comes any more; what stands in the file counts all the same."""
+    agent = Agent(engine, client, kind(), tmp_path / "rollout-1.jsonl")
+    await agent.turn("Why does the build fail?")
+    agent.file.user("Remember that the tests run with pytest -n 2 on this machine.")
+    agent.file.says("Noted.")
+    agent.write()
+    await agent.session.close()
+    await agent.session.close()
+
+    assert "pytest -n 2" in "".join(memories(engine).values())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
+from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.recorded_session import ObservedSession
@@ -22,6 +24,10 @@ from memorist.ports import Clock
 from memorist.system import SystemClock
 
 CLIENT_FORMATS: dict[Client, str] = {"claude-code": "anthropic", "codex": "openai_responses"}
+LOOK_AGAIN_SECONDS = (0.0, 0.3, 1.0)
+"""Pauses before the readings at the end of a turn, until the agent's answer is in the file. Claude
+Code was seen to write the first turn about half a second after the hook.
+"""
 READ_AFTER_BYTES = 256 * 1024
 """Unread bytes from which on the session file is read after a tool call; otherwise at the end of
 the turn.
@@ -122,16 +128,25 @@ class HookSession:
                 if self._tail is not None and self._tail.unread_bytes >= READ_AFTER_BYTES:
                     await self.read_new_records()
             case "Stop":
-                await self.read_new_records()
-                self._session.on_turn_end()
-                if self._tail is not None:
-                    self._tail.on_turn_end()
+                await self._read_turn()
             case "SessionEnd":
                 await self._end_session()
             case "UserPromptSubmit":
                 pass  # the client writes the prompt to its session file after this event
             case _:
                 await self.read_new_records()
+
+    async def _read_turn(self) -> None:
+        """Process the turn that ended, once the client has written its answer: clients call the
+        hook before they have written everything.
+        """
+        for pause in LOOK_AGAIN_SECONDS:
+            await asyncio.sleep(pause)
+            if await self.read_new_records():
+                break
+        self._session.on_turn_end()
+        if self._tail is not None:
+            self._tail.on_turn_end()
 
     async def _end_session(self) -> None:
         await self.read_new_records(from_start=True)
@@ -141,14 +156,15 @@ class HookSession:
         if self._tail is not None and self._tail.exists:
             self._session.register_recording(self._tail.path)
 
-    async def read_new_records(self, *, from_start: bool = False) -> None:
-        """Process what the client wrote since the last reading.
+    async def read_new_records(self, *, from_start: bool = False) -> bool:
+        """Process what the client wrote since the last reading; whether an answer of the agent is
+        among it.
 
         A missing file is no error. Raises UnreadableSession.
         """
         tail = self._tail
         if tail is None or not tail.exists:
-            return
+            return False
         async with self._reading:
             found = await asyncio.to_thread(
                 tail.read, frozenset(self._session.message_ids), from_start=from_start
@@ -156,11 +172,21 @@ class HookSession:
             await self._session.add_records(found.head, found.entries)
             if found.from_start and tail.format == "claude_code":
                 self._session.on_rewind(found.message_ids)
+        return any(
+            isinstance(entry, Message) and entry.role == "assistant" for entry in found.entries
+        )
 
     async def close(self) -> None:
-        """Close the session. May be called twice."""
+        """Close the session, after a last look at its file: a client that was killed sent no last
+        event. May be called twice.
+        """
         if self._notes is not None:
             await asyncio.wait([self._notes])
+        if self._tail is not None and self._tail.unread_bytes:
+            with contextlib.suppress(UnreadableSession):
+                await self.read_new_records()
+                self._session.on_turn_end()
+        self._tail = None
         await self._session.close()
 
 
