@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 import runpy
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +58,18 @@ def settings_of(kind: type[msgspec.Struct], path: str) -> list[str]:
 
 def _field_texts(kind: type[msgspec.Struct]) -> dict[str, str]:
     """The string below each field in the source, as one line."""
-    found = re.finditer(
-        r'^    (\w+): [^\n]+\n    """(.*?)"""', inspect.getsource(kind), re.MULTILINE | re.DOTALL
-    )
-    return {match.group(1): " ".join(match.group(2).split()).replace("|", "\\|") for match in found}
+    texts = {}
+    lines = [
+        node for node in ast.walk(ast.parse(inspect.getsource(kind))) if isinstance(node, ast.stmt)
+    ]
+    for field, below in pairwise(lines):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                texts[name] = " ".join(text.split()).replace("|", "\\|")
+    return texts
 
 
 def tags_of(rows: tuple[ScaffoldRow, ...]) -> list[str]:

@@ -448,6 +448,18 @@ class FolderDraft(Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
+def _find_changed_threads(
+    draft_input: DraftInput, rows: Sequence[RolloutExtract], before: Mapping[str, RolloutExtract]
+) -> frozenset[str]:
+    """The sessions whose extract differs from what was consolidated before."""
+    return frozenset(
+        row.thread
+        for row in rows
+        if row.thread in before
+        and _is_different_extract(row, before[row.thread], lean=draft_input.lean)
+    )
+
+
 def build_draft(draft_input: DraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
@@ -469,12 +481,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
         present.summary, Handbook() if draft_input.lean else present.handbook, dropped
     )
     before = {row.thread: row for row in parse_artifacts(draft_input.accepted_files)}
-    changed = frozenset(
-        row.thread
-        for row in rows
-        if row.thread in before
-        and _is_different_extract(row, before[row.thread], lean=draft_input.lean)
-    )
+    changed = _find_changed_threads(draft_input, rows, before)
     sources = (
         source
         for group in start.groups

@@ -74,36 +74,7 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
     """One line for each changed file, and one for those only read."""
     files = rank_files(ledger)
     changed = [each for each in files if each.edits]
-    gone = [each for each in changed if each.fate == "deleted"]
-    single = (
-        changed
-        if len(gone) <= _SEPARATE_DELETIONS
-        else [each for each in changed if each.fate != "deleted"]
-    )
-    lines = [
-        _build_changed_line(each, display_path(each.path, root), at)
-        for at, each in enumerate(single[:30])
-    ]
-    if len(gone) > _SEPARATE_DELETIONS:
-        lines.append(
-            build_line(
-                FILES_SECTION,
-                f"Deleted: {_join_paths([each.path for each in gone], root, 12)}",
-                (1, 0),
-                2.0,
-                must=True,
-            )
-        )
-    for at, each in enumerate(changed[:8]):
-        for place, words in enumerate(each.added):
-            lines.append(
-                build_line(
-                    FILES_SECTION,
-                    f"`{display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
-                    (1, at, place),
-                    0.8,
-                )
-            )
+    lines = _build_changed_lines(changed, root)
     theirs = _find_foreign_changes(ledger, [display_path(each.path, root) for each in changed])
     if theirs and changed:
         lines.append(
@@ -140,6 +111,41 @@ def build_file_lines(ledger: TranscriptLedger, root: str) -> list[NoteLine]:
                 must=True,
             )
         )
+    return lines
+
+
+def _build_changed_lines(changed: list[FileRecord], root: str) -> list[NoteLine]:
+    """One line for each changed file, many deletions in one, and what was added last."""
+    gone = [each for each in changed if each.fate == "deleted"]
+    single = (
+        changed
+        if len(gone) <= _SEPARATE_DELETIONS
+        else [each for each in changed if each.fate != "deleted"]
+    )
+    lines = [
+        _build_changed_line(each, display_path(each.path, root), at)
+        for at, each in enumerate(single[:30])
+    ]
+    if len(gone) > _SEPARATE_DELETIONS:
+        lines.append(
+            build_line(
+                FILES_SECTION,
+                f"Deleted: {_join_paths([each.path for each in gone], root, 12)}",
+                (1, 0),
+                2.0,
+                must=True,
+            )
+        )
+    for at, each in enumerate(changed[:8]):
+        for place, words in enumerate(each.added):
+            lines.append(
+                build_line(
+                    FILES_SECTION,
+                    f"`{display_path(each.path, root).rsplit('/', 1)[-1]}` now says: {words}",
+                    (1, at, place),
+                    0.8,
+                )
+            )
     return lines
 
 
