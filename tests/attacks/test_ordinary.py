@@ -37,9 +37,8 @@ def file_of(text: str, kind: str, quote: str = "") -> bytes:
 @pytest.mark.parametrize("text", ORDINARY)
 def test_what_the_person_says_is_kept_as_the_persons(text: str) -> None:
     """Quoted from a message of the person, it is stated, and nothing of it is taken out."""
-    typed = Message(
-        id="m1", role="user", blocks=(TextBlock(f"By the way. {text} Thanks!"),), origin=Origin.USER
-    )
+    words = f"By the way. {text} It was agreed on 2026-03-04. Thanks!"
+    typed = Message(id="m1", role="user", blocks=(TextBlock(words),), origin=Origin.USER)
     said = collect_write_evidence("s1", [typed])
     given = WriteEvidence(
         session="s1",

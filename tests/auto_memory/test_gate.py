@@ -71,7 +71,7 @@ def test_what_the_person_said_is_stated() -> None:
     """
     verdict = judged(
         written(
-            "Run the linter first.",
+            "Always run the linter before you commit anything.",
             kind="feedback",
             quote="always run the linter before you commit",
         )
@@ -206,7 +206,8 @@ def test_what_the_person_stated_is_not_rewritten_without_new_words() -> None:
     )
     quoted = judged(
         written(
-            "Run the linter before each commit.", quote="always run the linter before you commit"
+            "Run the linter.\n\nAlways run the linter before you commit anything.",
+            quote="always run the linter before you commit",
         ),
         before=before,
     )
@@ -230,7 +231,7 @@ def test_an_empty_memory_is_refused() -> None:
 @pytest.mark.covers("AM-11")
 def test_only_what_was_typed_counts_as_the_persons_words() -> None:
     """What a harness, a recall, a summary or a tool put into user messages is not the person's;
-    tool results and other agents are outside.
+    it is outside, as tool results and other agents are.
     """
 
     def message(id: str, text: str, origin: Origin) -> Message:
@@ -249,9 +250,11 @@ def test_only_what_was_typed_counts_as_the_persons_words() -> None:
     )
 
     assert found.user_messages == (("m1", "do it"),)
-    assert set(found.outside_texts) == {"always use tabs", "the page says: always use tabs", ""} - {
-        ""
-    } | ({""} & set(found.outside_texts))
+    assert set(found.outside_texts) == {
+        "<system-reminder>always use tabs</system-reminder>do it",
+        "always use tabs",
+        "the page says: always use tabs",
+    }
     assert find_quoted_messages("always use tabs", found) == ()
 
 

@@ -670,13 +670,13 @@ async def test_sayings_are_found_narrowly_and_prove_quotes(world: World, tmp_pat
         return (
             f'<write path="{path}">\n---\nname: queue\ndescription: where invoices wait\ntype: '
             f'project\nmemorist:\n  quote: "{said}"\n---\n\n'
-            "The invoice queue runs on rabbit.\n</write>"
+            "The invoice queue runs on rabbit, redis is gone.\n</write>"
         )
 
     await world.dream(model(answer)).run("asked for", ("s1", "s2"))
 
     written = world.memory.folder.read_topic("queue.md")
-    assert written.body == "The invoice queue runs on rabbit."
+    assert written.body == "The invoice queue runs on rabbit, redis is gone."
     assert (written.provenance.trust, written.provenance.messages) == (Trust.STATED, ("s1-200",))
 
 

@@ -266,7 +266,7 @@ async def test_a_fork_extracts_at_the_end_of_a_turn(tmp_path: Path, project: Pat
             text=writes(
                 folder,
                 "tests.md",
-                "Run the slow tests too.",
+                "Run the slow tests as well when you touch the parser.",
                 quote="run the slow tests as well when you touch the parser",
             )
             + writes(

@@ -17,7 +17,7 @@ from memorist.auto_memory.statements.prose import (
     mask_quotations,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.messages import DocumentBlock, Message, Origin, TextBlock, UnknownBlock
 from memorist.formats.host_markup import strip_host_markup
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
@@ -30,12 +30,83 @@ term.
 """
 
 
+_TEXT_JOB = re.compile(
+    r"\b(?:translat\w+|proof-?read|paraphrase|rephrase|reword|summari[sz]e|transcribe|pretend|role-?play|"
+    r"imagine (?:you|that)|act as|play the|what (?:does|do|is meant by)\b[^.?!\n]{0,40}\bmeans?|explain what|"
+    r"(?:is|are|was) (?:a )?(?:bad|wrong|terrible|stupid|poor|false) (?:ideas?|advice|examples?|rules?)|"
+    r"for example|examples? of|never do (?:the following|this)|übersetz\w*|fasse\b|traduis\w*|tradui[rs]\w*|"
+    r"traduc\w+|traduz\w*|r[ée]sume\w*)\b|перевед\w*|翻译|翻譯|譯成|译成|润色|总结一下|要約|訳して|번역",
+    re.IGNORECASE,
+)
+"""A job on a text, or a remark on one: what follows in the message is that text."""
+_SHOWN_TEXT = re.compile(
+    r"\b(?:ticket|issue|bug report|mail|e-?mail|message|letter|thread|post|tweet|comment|slack|chat|memo|"
+    r"notes? from|quote|snippet|paste[ds]?|look at|take a look|check|see|consider|here (?:is|are)|"
+    r"here['’]s|this is what|i (?:get|got|see|found|read|received)|(?:prints?|shows?|gives?|returns?|says?|"
+    r"outputs?|reads?|reports?|throws?|complains?)(?: me| us)?(?: this| that)?)\b[^\n]{0,60}[:：]\s*$"
+    r"|\b(?:prints?|shows?|gives?|returns?|says?|outputs?|reports?|throws?)(?: me| us)?"
+    r" (?:this|that|the following)\s*[.!]?\s*$"
+    r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
+    re.IGNORECASE,
+)
+"""A line that shows something: what stands below it in the message was not written by the user."""
+_UNKNOWN_TAG = re.compile(
+    r"^[ \t]*<([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+)(?:\s[^<>]*)?>", re.MULTILINE
+)
+"""A tag with an underscore or hyphen at the start of a line: no HTML, so a program's wrapping."""
+
+
+def find_others_words(text: str) -> int:
+    """Where the words of others begin in a typed text: below a line that shows something, after a
+    job on a text; the text's length where there are none.
+    """
+    at = 0
+    for line in text.splitlines(keepends=True):
+        masked, start = mask_quotations(line.rstrip()), 0
+        for end in find_sentence_ends(masked):
+            if _TEXT_JOB.search(masked[start:end]):
+                return at + end
+            start = end
+        at += len(line)
+        if _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
+            return at
+    return len(text)
+
+
+_SHOWN_CHARS = 400
+"""Characters at the end of a line that are searched for what shows something."""
+
+
+def strip_unknown_tags(text: str) -> str:
+    """The text without what a wrapping tag encloses, whatever its name: a program put it there. An
+    unclosed tag hides nothing.
+    """
+    if "</" not in text:
+        return text
+    kept, done = [], 0
+    for _ in range(_MAX_TAGS):
+        opening = _UNKNOWN_TAG.search(text, done)
+        if opening is None:
+            break
+        mark = f"</{opening[1]}>"
+        end = text.find(mark, opening.end())
+        kept.append(text[done : opening.start() if end >= 0 else opening.end()])
+        done = end + len(mark) if end >= 0 else opening.end()
+    return "".join([*kept, text[done:]])
+
+
+_MAX_TAGS = 200
+"""Wrapping tags looked at in one text; keeps the search linear on hostile text."""
+
+
 def extract_own_words(text: str) -> str:
     """Extract the user's own words from a typed message.
 
-    Whatever follows "the page says" in a line counts as the page's words; pasted text is dropped.
+    Wrapped text, what follows a line that shows something or a job on a text, and pasted text are
+    dropped; whatever follows "the page says" in a line counts as the page's words.
     """
-    text = text.strip()
+    text = strip_unknown_tags(text)
+    text = text[: find_others_words(text)].strip()
     if "\n" not in text:
         return _own_words_of_line(text)
     return "\n".join(filter(None, map(_own_words_of_line, extract_prose_lines(text))))
@@ -115,22 +186,62 @@ class WriteEvidence(Struct, frozen=True, kw_only=True):
 def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEvidence:
     """Sort the messages' texts by who said them.
 
-    Text injected by a client or by memorist's own recall counts for neither side (AM-11).
+    What memorist itself put in counts for neither side (AM-11); everything else that no user typed
+    is outside: tool results, reminders, instruction files, hook output, documents.
     """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
     for message in messages:
         outside += [result.text for result in message.tool_results]
+        outside += _attached_texts(message)
         if message.origin in _OUTSIDE_ORIGINS:
             outside.append(message.text)
         elif message.origin is Origin.USER:
             typed = extract_user_text(message)
-            own = extract_own_words(typed)
+            own = extract_own_words(typed) if message.attended else ""
             if own:
                 user.append((message.id, own))
-            if normalize_for_comparison(own) != normalize_for_comparison(typed):
-                outside.append(typed)
-    return WriteEvidence(session=session, user_messages=tuple(user), outside_texts=tuple(outside))
+            if normalize_for_comparison(own) != normalize_for_comparison(message.text):
+                outside.append(_strip_own_notes(message.text))
+        elif message.origin is Origin.INJECTED:
+            outside.append(_strip_own_notes(message.text))
+    return WriteEvidence(
+        session=session,
+        user_messages=tuple(user),
+        outside_texts=tuple(text for text in outside if text.strip()),
+    )
+
+
+_OWN_NOTE = "[memorist]"
+
+
+def _strip_own_notes(text: str) -> str:
+    """An injected text without memorist's own parts, which repeat what is known already."""
+    if _OWN_NOTE not in text:
+        return text
+    parts = re.split(r"(?=<system-reminder>)|(?<=</system-reminder>)", text)
+    return "".join(part for part in parts if _OWN_NOTE not in part)
+
+
+def _attached_texts(message: Message) -> list[str]:
+    """The texts of documents and of blocks of unknown kinds, such as search results."""
+    found: list[str] = []
+    pending: list[object] = [
+        block.source if isinstance(block, DocumentBlock) else block.raw
+        for block in message.blocks
+        if isinstance(block, DocumentBlock | UnknownBlock)
+    ]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            pending += [
+                each for key, each in value.items() if key not in ("type", "media_type", "id")
+            ]
+        elif isinstance(value, list):
+            pending += value
+    return [text for text in found if " " in text]
 
 
 def extract_user_text(message: Message) -> str:
@@ -146,11 +257,13 @@ def extract_user_text(message: Message) -> str:
 
 
 def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
-    """Collect the evidence for statements found by code in one message.
-
-    All typed text counts: the code that found them has already told quotations apart.
+    """Collect the evidence for statements found by code in one message: what the user typed up to
+    where the words of others begin. The code that found them has told quotations apart.
     """
-    return WriteEvidence(session=session, user_messages=((message.id, extract_user_text(message)),))
+    typed = strip_unknown_tags(extract_user_text(message)) if message.attended else ""
+    return WriteEvidence(
+        session=session, user_messages=((message.id, typed[: find_others_words(typed)]),)
+    )
 
 
 def normalize_for_comparison(text: str) -> str:

@@ -28,6 +28,7 @@ from memorist.auto_memory.index import (
     is_shared,
     render_for_reader,
 )
+from memorist.auto_memory.quotation_proof import find_quoted_sentences, restrict_to_quoted
 from memorist.auto_memory.topic import (
     USER_KINDS,
     Provenance,
@@ -40,12 +41,10 @@ from memorist.auto_memory.topic import (
     with_provenance,
 )
 from memorist.auto_memory.write_evidence import (
-    MIN_QUOTE_WORDS,
     WriteEvidence,
     find_borrowed_sentences,
     find_quoted_messages,
     is_from_outside,
-    is_quote_relevant,
     normalize_for_comparison,
 )
 from memorist.safety.prompt_injection import is_instruction, waives_confirmation
@@ -125,7 +124,8 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     if problem:
         return RefusedChange(change.path, (problem,))
     shown, remarks = _drop_model_pin(shown, change, context, remarks)
-    trust, provenance = _determine_origin(shown, change, context)
+    shown, messages, remarks = _prove_quote(shown, change, context, remarks)
+    trust, provenance = _determine_origin(shown, change, context, messages)
     # From here on only the cleaned text with the proven origin counts; `topic` is still the raw
     # text, in which hidden orders can be seen.
     made = with_provenance(shown, provenance)
@@ -221,8 +221,42 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     return (parse_topic(topic.path, encode_topic_text(text)) if remarks else topic), tuple(remarks)
 
 
+def _prove_quote(
+    topic: Topic, change: MemoryChange, case: GateContext, remarks: tuple[str, ...]
+) -> tuple[Topic, tuple[str, ...], tuple[str, ...]]:
+    """The memory, the messages that prove it, and the remarks. What a model wrote is reduced to
+    what the quoted sentences say; where they do not say it, no message proves it.
+    """
+    quote = topic.provenance.quote
+    before = parse_topic(change.path, change.before) if change.before is not None else None
+    # The previous version's quote is no evidence for what is new in this one.
+    if not quote or (
+        before is not None
+        and normalize_for_comparison(quote) == normalize_for_comparison(before.provenance.quote)
+    ):
+        return topic, (), remarks
+    if case.actor == "said":  # code quotes from the message itself, so any length will do
+        return topic, find_quoted_messages(quote, case.evidence, min_words=1), remarks
+    quoted = find_quoted_sentences(quote, case.evidence)
+    if quoted is None or case.actor in USER_ACTORS:
+        return topic, (), remarks
+    known = before if before is not None and before.provenance.trust in USER_TRUST else None
+    proven = restrict_to_quoted(topic, quoted, case.evidence, known)
+    if proven is None or _has_other_texts(proven[0]):
+        return topic, (), remarks
+    left_out = tuple(f"left out, since the user did not say it: {text}" for text in proven[1])
+    return proven[0], quoted.messages, (*remarks, *left_out)
+
+
+def _has_other_texts(topic: Topic) -> bool:
+    """Whether a reader sees more of it than stands in name, description and body."""
+    plain = f"{topic.name}\n{topic.description}\n{topic.body}"
+    more = render_for_reader(topic)[len(plain) :]
+    return any(line not in plain for line in more.splitlines())
+
+
 def _determine_origin(
-    topic: Topic, change: MemoryChange, case: GateContext
+    topic: Topic, change: MemoryChange, case: GateContext, messages: tuple[str, ...]
 ) -> tuple[Trust, Provenance]:
     """Determine the text's origin as far as the session proves it; the writer's claims are ignored."""
     claimed = topic.provenance
@@ -231,22 +265,6 @@ def _determine_origin(
         if change.before is not None
         else Provenance()
     )
-    # Code quotes from the message itself, so any length will do; a model's quote must be long
-    # enough to prove something.
-    shortest = 1 if case.actor == "said" else MIN_QUOTE_WORDS
-    # The previous version's quote is no evidence for what is new in this one.
-    new_words = bool(claimed.quote) and normalize_for_comparison(
-        claimed.quote
-    ) != normalize_for_comparison(before.quote)
-    messages = (
-        find_quoted_messages(claimed.quote, case.evidence, min_words=shortest) if new_words else ()
-    )
-    if (
-        messages
-        and case.actor != "said"
-        and not is_quote_relevant(claimed.quote, render_for_reader(topic))
-    ):
-        messages = ()
     same = change.before is not None and render_for_reader(
         parse_topic(change.path, change.before)
     ) == render_for_reader(topic)
@@ -335,7 +353,9 @@ def _unbacked_reasons(
     reasons = []
     before = parse_topic(change.path, change.before) if change.before is not None else None
     unchanged = before is not None and _has_same_content(before, topic)
-    if (
+    if case.actor == "said" and trust is not Trust.STATED:
+        reasons.append("nobody is known to have typed these words to the agent")
+    elif (
         topic.kind in USER_KINDS
         and trust in (Trust.DERIVED, Trust.OUTSIDE, Trust.UNKNOWN)
         and not unchanged

@@ -110,7 +110,7 @@ def parse_yaml(text: str) -> object:
         raise ValueError(str(error)) from error
 
 
-def _bounded_yaml_events(loader: Any) -> Iterator[yaml.Event]:
+def _bounded_yaml_events(loader: yaml.BaseLoader) -> Iterator[yaml.Event]:
     """The parser's events, up to the first that breaks a bound."""
     depth = values = documents = 0
     while loader.check_event():
@@ -151,7 +151,7 @@ def _pair_yaml_keys(parts: list[object]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in zip(parts[::2], parts[1::2], strict=True):
         if not isinstance(key, str):
-            raise ValueError("it has a key that is not text")
+            raise ValueError("it has a key that is not text")  # noqa: TRY004 - the text is wrong
         found[key] = value
     return found
 

@@ -157,6 +157,8 @@ class MessageRecord(Struct, rename="camel"):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     origin: RecordOrigin | None = None
+    prompt_source: str | None = None
+    """`typed`, `queued`, `system`, or `sdk` in print mode, where it may have come through a pipe."""
 
 
 class LooseMessageRecord(Struct, rename="camel"):
@@ -270,6 +272,7 @@ def build_message(
         timestamp=epoch_seconds(record.timestamp),
         line=line,
         wire=wire,
+        attended=record.prompt_source in (None, "typed", "queued"),
     )
 
 

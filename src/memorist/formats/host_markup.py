@@ -40,6 +40,8 @@ _PART_TAGS: dict[str, Origin] = {
     "pre-tool-use-hook": Origin.INJECTED,
     "post-tool-use-hook": Origin.INJECTED,
     "stop-hook": Origin.INJECTED,
+    "hook_prompt": Origin.INJECTED,
+    "stdin": Origin.INJECTED,
     "tick": Origin.INJECTED,
     "environment_context": Origin.INJECTED,
     "user_instructions": Origin.INJECTED,
@@ -95,8 +97,8 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
 """First words of texts that are host text to their end."""
 _OPENING_WORDS = tuple(words for words, _ in _OPENINGS)
 
-_REQUEST_MARK = "## my request for codex:"
-_IDE_OPENING = "# context from my ide setup:"
+_REQUEST_MARK = lazy_pattern(r"^## my request(?: for codex)?:[ \t]*", re.IGNORECASE | re.MULTILINE)
+"""Codex's applications put files, findings and the editor's state above this line."""
 _INSTRUCTIONS_OPENING = "# agents.md instructions"
 _INSTRUCTIONS_END = "</instructions>"
 _OPENING_LENGTH = 80
@@ -202,9 +204,9 @@ def _strip_instructions(text: str, lead: str) -> str:
             else folded.find(_INSTRUCTIONS_END) + len(_INSTRUCTIONS_END)
         )
         return text if closing < len(_INSTRUCTIONS_END) else text[closing:].strip()
-    if lead.startswith(_IDE_OPENING):
-        at = text.lower().find(_REQUEST_MARK)
-        return text if at < 0 else text[at + len(_REQUEST_MARK) :].strip()
+    if lead.startswith("# "):
+        marks = list(_REQUEST_MARK.finditer(text))
+        return text[marks[-1].end() :].strip() if marks else text
     return text
 
 

@@ -16,13 +16,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.quotation_proof import QuotedSentences, find_quoted_sentences
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,
-    find_quoted_messages,
     is_quote_relevant,
     normalize_for_comparison,
 )
+from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template as filled
 from memorist.core.messages import JsonObject
 from memorist.rollouts.evidence import utc_day
@@ -282,42 +283,58 @@ class _AnswerJudge:
     def _judge_bullets(
         self, bullets: Sequence[MemoryBullet], *, wish: bool = False
     ) -> tuple[MemoryBullet, ...]:
-        found = [self._judge_bullet(bullet, wish=wish) for bullet in bullets]
-        self.dropped += found.count(None)
+        found = [made for bullet in bullets for made in self._judge_bullet(bullet, wish=wish)]
         # Later facts replace earlier ones by their day, so that one without a day has the
         # session's.
         return tuple(
             bullet if bullet.date else replace(bullet, date=utc_day(self._thread.updated))
             for bullet in found
-            if bullet is not None
         )
 
-    def _judge_bullet(self, bullet: MemoryBullet, *, wish: bool) -> MemoryBullet | None:
-        """Return the entry with its verified proof; None if it is not acceptable."""
-        quote, places = self._quoted_user_words(bullet.text)
-        if places:
-            everywhere = wish and applies_everywhere(quote)
-            return replace(
+    def _judge_bullet(self, bullet: MemoryBullet, *, wish: bool) -> list[MemoryBullet]:
+        """Return the entry with its verified proof: the quoted sentence as the user's words, what
+        the model wrote about it as an inference. Nothing of it where neither is acceptable.
+        """
+        quote, quoted = self._find_user_words(bullet.text)
+        if quoted is None:
+            kept = self._judge_inference(bullet, wish=wish)
+            self.dropped += kept is None
+            return [kept] if kept is not None else []
+        said = " ".join(quoted.sentences)
+        whole = normalize_for_comparison(said) == normalize_for_comparison(bullet.text)
+        found = [
+            replace(
                 bullet,
+                text=bullet.text if whole else f"The user said: “{said}”",
                 proof="said",
-                evidence=places[0] or _parse_pointer(bullet.evidence),
-                scope="global" if everywhere else None,
+                evidence=quoted.messages[0] or _parse_pointer(bullet.evidence),
+                scope="global" if wish and applies_everywhere(said) else None,
             )
+        ]
+        rest = _USER_SAID.sub("", bullet.text.replace(quote, "")).strip(" \t-–—>→:;,.\"'“”„‘’«»")
+        if rest and not whole:
+            more = self._judge_inference(replace(bullet, text=rest), wish=False)
+            orders = more is not None and is_instruction(rest)
+            self.dropped += more is None or orders
+            found += [more] if more is not None and not orders else []
+        return found
+
+    def _judge_inference(self, bullet: MemoryBullet, *, wish: bool) -> MemoryBullet | None:
         if (wish and not self._rests_on_user(bullet)) or not self.is_harmless(bullet.text):
             return None
         return replace(
             bullet, proof="inferred", evidence=_parse_pointer(bullet.evidence), scope=None
         )
 
-    def _quoted_user_words(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Return the first quotation in a text that the user did say, and where; the whole text
-        counts as one.
+    def _find_user_words(self, text: str) -> tuple[str, QuotedSentences | None]:
+        """Return the first quotation in a text that the user did say, with its whole sentences; the
+        text itself counts as one.
         """
         for quote in (*_QUOTED.findall(text), text):
-            places = find_quoted_messages(quote, self._said)
-            if places:
-                return quote, places
-        return "", ()
+            quoted = find_quoted_sentences(quote, self._said)
+            if quoted is not None:
+                return quote, quoted
+        return "", None
 
     def _rests_on_user(self, bullet: MemoryBullet) -> bool:
         """Tell whether it names a related user message as evidence; it then stands as an inference,
@@ -348,12 +365,19 @@ class _AnswerJudge:
         """Return the acceptable lines of a summary."""
         kept = []
         for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
-            if self.is_harmless(line) or self._quoted_user_words(line)[1]:
+            if self.is_harmless(line):
                 kept.append(line.rstrip())
             else:
                 self.dropped += 1
         found = "\n".join(kept).strip()[:MAX_SUMMARY_CHARACTERS]
         return f"{found}\n" if found else ""
+
+
+_USER_SAID = lazy_pattern(
+    r"\b(?:the )?(?:user|person|they|he|she) (?:said|says|asked|asks|wrote|told|wants?|put it right)"
+    r"(?: that| to)?\b",
+    re.IGNORECASE,
+)
 
 
 def _parse_pointer(evidence: str) -> str:
