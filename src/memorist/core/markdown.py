@@ -114,7 +114,7 @@ def _bounded_yaml_events(loader: yaml.BaseLoader) -> Iterator[yaml.Event]:
     """The parser's events, up to the first that breaks a bound."""
     depth = values = documents = 0
     while loader.check_event():
-        event = loader.get_event()
+        event = loader.get_event()  # type: ignore[no-untyped-call]
         if getattr(event, "anchor", None) is not None:  # an alias event names its anchor too
             raise ValueError("it has anchors or aliases")
         values += isinstance(event, yaml.NodeEvent)
