@@ -57,6 +57,7 @@ from memorist.rollouts.handbook import (
 )
 from memorist.rollouts.memory_files import (
     SUMMARY_FILE,
+    MemorySummary,
     compose_summary,
     find_notes,
     find_summary_problem,
@@ -460,6 +461,18 @@ def _find_changed_threads(
     )
 
 
+def _compose_draft_summary(
+    draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
+) -> MemorySummary:
+    """The summary of the new handbook; a lean one fits its bytes."""
+    summary = compose_summary(found.handbook, kept, found.changed_titles)
+    if draft_input.lean:
+        summary = fit_summary(
+            summary, draft_input.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
+        )
+    return summary
+
+
 def build_draft(draft_input: DraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
@@ -505,11 +518,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
     own = present.summary.profile.endswith(USER_PROFILE_MARK)
     gone = before.keys() - {row.thread for row in rows}
     kept = present.summary if own or not gone else replace(present.summary, profile="")
-    summary = compose_summary(found.handbook, kept, found.changed_titles)
-    if draft_input.lean:
-        summary = fit_summary(
-            summary, draft_input.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
-        )
+    summary = _compose_draft_summary(draft_input, found, kept)
     fresh = frozenset(
         row.thread for row in rows if row.thread not in before or row.thread in changed
     )
