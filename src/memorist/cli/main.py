@@ -78,6 +78,7 @@ class MemoristCommands(LazyGroup):
         "rollouts": "memorist.cli.rollouts.group:rollouts_group",
         "sessions": "memorist.cli.sessions:sessions_command",
         "setup": "memorist.cli.setup:setup_command",
+        "search": "memorist.cli.search:search_command",
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",

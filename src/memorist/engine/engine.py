@@ -37,6 +37,7 @@ from memorist.engine.recorded_session import ObservedSession, ReplayedSession
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
+from memorist.engine.session_recall import SessionRecall
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import UsageError
 from memorist.events import EventListener
@@ -201,6 +202,7 @@ class Memorist:
             opened := ObservedSession(
                 journal,
                 *self._open_extensions(journal, HostInfo()),
+                self._open_session_recall(journal),
                 on_close=self._sessions.discard,
             )
         )
@@ -227,6 +229,16 @@ class Memorist:
         return SessionExtensions(
             log, memory, lambda context: self._open_context_extension(log, context), past
         ), past
+
+    def _open_session_recall(self, log: SessionLog) -> SessionRecall | None:
+        """Open the recall of past sessions, and bring its index up to date in a thread."""
+        if not self.settings.uses_rollouts or not self.settings.recall.enabled:
+            return None
+        recall = SessionRecall(
+            log.context, lambda: open_state(self.settings.state, self.layout.database)
+        )
+        recall.begin_sync()
+        return recall
 
     def _open_rollout_memory(self, log: SessionLog) -> RolloutMemoryExtension:
         return RolloutMemoryExtension(log.context, self._open_rollout_state)

@@ -20,6 +20,7 @@ from memorist.engine.extensions import SessionExtensions
 from memorist.engine.memory_extension import RecalledText
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session_log import CLOSE_SECONDS, LogEntry, SessionLog
+from memorist.engine.session_recall import SessionRecall
 from memorist.errors import NothingToDo, StoreError
 from memorist.forks.spec import Receipt
 from memorist.formats.host_markup import strip_host_markup
@@ -55,12 +56,14 @@ class ObservedSession:
         log: SessionLog,
         extensions: SessionExtensions,
         rollout_memory: RolloutMemoryExtension | None,
+        session_recall: SessionRecall | None = None,
         *,
         on_close: Callable[[ObservedSession], object] = lambda _: None,
     ) -> None:
         self._log = log
         self._extensions = extensions
         self._rollout_memory = rollout_memory
+        self._session_recall = session_recall
         self._on_close = on_close
         self._lock = asyncio.Lock()
         self._prompt_count = 0
@@ -160,6 +163,8 @@ class ObservedSession:
     def on_history_replaced(self) -> None:
         """The agent compacted its conversation, or began a new one: what was shown is gone."""
         self._extensions.on_history_replaced()
+        if self._session_recall is not None:
+            self._session_recall.on_history_replaced()
         self._save_shown(ShownTexts())
 
     async def recall_for_prompt(self, prompt: str) -> list[str]:
@@ -169,6 +174,9 @@ class ObservedSession:
         texts = await self._log.memory_extension.recall_texts(
             strip_host_markup(prompt), f"prompt-{self._prompt_count}"
         )
+        if self._session_recall is not None:
+            said = self._session_recall.recall(strip_host_markup(prompt))
+            texts += [said] if said and said not in self._shown.texts else []
         if texts:
             self._save_shown(ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past))
         return texts
@@ -190,6 +198,8 @@ class ObservedSession:
         if self._rollout_memory is not None:
             with contextlib.suppress(StoreError):
                 self._rollout_memory.register_recording(file)
+        if self._session_recall is not None:
+            self._session_recall.begin_sync()
 
     async def wait_for_background(self) -> None:
         """Wait for background work, within its bounds; the session stays open."""
@@ -206,6 +216,8 @@ class ObservedSession:
         async with self._lock:
             await self._extensions.close()
             await self._log.close()
+            if self._session_recall is not None:
+                await asyncio.to_thread(self._session_recall.close)
         self._on_close(self)
 
 

@@ -106,6 +106,11 @@ class Layout:
         return self.home / "memories-state"
 
     @property
+    def session_index(self) -> Path:
+        """The words of past sessions; can be deleted, and is made anew."""
+        return self.home / "session-index.sqlite"
+
+    @property
     def known_conversations(self) -> Path:
         """What the proxy recognizes its conversations by after a restart; without it they count as
         new.

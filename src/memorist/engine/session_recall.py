@@ -1,0 +1,110 @@
+"""Recall of past sessions in a running one: what the user said about a prompt before, quoted and
+dated, or nothing (PS-2); and the search over all of them (PS-1).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing
+
+from memorist.core.markdown import load_prompt
+from memorist.errors import MemoristError, StoreError
+from memorist.recall.passages import PassageMatch, render_passages, select_passages
+from memorist.recall.relevance import MAX_QUERY_CHARS, is_searchable
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.sources import find_repository_root
+from memorist.runtime import SessionContext
+from memorist.store.rollouts import list_rollouts
+from memorist.store.state import StateDatabase
+
+CANDIDATES = 30
+"""Passages that are judged for one prompt."""
+
+
+class SessionRecall:
+    """What one session is shown of the past sessions of its project.
+
+    The index is brought up to date in a thread, so that nobody waits for it; a prompt is answered
+    from what is indexed.
+    """
+
+    def __init__(self, context: SessionContext, open_state: Callable[[], StateDatabase]) -> None:
+        self._context = context
+        self._open_state = open_state
+        self._project = find_repository_root(context.project) if context.project else ""
+        self._index: SessionIndex | None = None
+        self._shown: set[tuple[str, int]] = set()
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def begin_sync(self) -> None:
+        """Bring the index up to date in a thread; nothing where one is at it."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(
+                target=self._sync, name="memorist-session-index", daemon=True
+            )
+            self._thread.start()
+
+    def _sync(self) -> None:
+        """Index, in the thread. A failure leaves the index as it was."""
+        with contextlib.suppress(MemoristError):
+            state = self._open_state()
+            with closing(SessionIndex(self._context.runtime.layout.session_index)) as index:
+                try:
+                    sessions = list_rollouts(state)
+                finally:
+                    state.close()
+                index.sync(sessions, self._stopping.is_set, first=self._project)
+
+    def _open_index(self) -> SessionIndex | None:
+        path = self._context.runtime.layout.session_index
+        if self._index is None and path.exists():
+            self._index = SessionIndex(path)
+        return self._index
+
+    def search(self, query: str, limit: int) -> Sequence[PassageMatch]:
+        """Search the past sessions of this project. Raises StoreError."""
+        index = self._open_index()
+        if index is None or not self._project:
+            return ()
+        return index.search(
+            query[:MAX_QUERY_CHARS], limit, project=self._project, excluding=self._context.id
+        )
+
+    def recall(self, prompt: str) -> str:
+        """The text to show at a prompt, each passage once; empty for most prompts."""
+        with contextlib.suppress(StoreError):
+            index = self._open_index()
+            if index is None or not is_searchable(prompt):
+                return ""
+            found = self.search(prompt, CANDIDATES)
+            count = index.count_passages(self._project)
+            shown = [
+                each
+                for each in select_passages(prompt[:MAX_QUERY_CHARS], found, count)
+                if (each.session, each.passage.line) not in self._shown
+            ]
+            self._shown.update((each.session, each.passage.line) for each in shown)
+            if shown:
+                return render_passages(prompt, shown, load_prompt("recall/sessions"))
+        return ""
+
+    def on_history_replaced(self) -> None:
+        """Forget what was shown: the history was compacted."""
+        self._shown.clear()
+
+    def wait(self) -> None:
+        """Wait for the index."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def close(self) -> None:
+        """Stop indexing after the current session and close the file. May be called twice."""
+        self._stopping.set()
+        self.wait()
+        self._stopping.clear()
+        if self._index is not None:
+            self._index.close()
+            self._index = None

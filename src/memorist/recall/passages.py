@@ -1,0 +1,224 @@
+"""Passages of past sessions: what the user asked and what came of it, turn by turn; which of them
+bear on a prompt, and how they are shown. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from memorist.core.markdown import render_template
+from memorist.core.messages import Message, Origin, ToolResult, ToolUse
+from memorist.core.text import shorten
+from memorist.core.words import extract_search_words
+from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.transcript import TranscriptEntry
+from memorist.recall.chance import measure_evidence
+from memorist.recall.ranking import parse_query
+from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.secrets import redact
+from memorist.safety.unicode import strip_hidden_characters
+from memorist.transcript.tool_calls import (
+    ChangeAction,
+    CommandAction,
+    parse_tool_action,
+)
+
+MAX_SAID_CHARS = 4_000
+"""Characters kept of what the user said in one turn; a longer text is a paste."""
+MAX_ANSWERED_CHARS = 2_400
+"""Characters kept of what the agent answered in one turn: the end, where it says what was done."""
+MAX_WORK_CHARS = 1_200
+"""Characters kept of the commands and files of one turn."""
+MAX_COMMAND_CHARS = 160
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """One turn of a session: the user's words, the agent's, and the work."""
+
+    line: int
+    """Line of the user's message in the session's file, counted from 1."""
+    at: float
+    """Seconds since the epoch; 0 where the file tells no time."""
+    said: str
+    answered: str = ""
+    work: str = ""
+    """Commands with their outcome, and changed files, one a line."""
+
+
+class _OpenTurn:
+    """The turn that is being read."""
+
+    def __init__(self, message: Message, said: str) -> None:
+        self._start = message
+        self._said = said
+        self._answers: list[str] = []
+        self._calls: dict[str, str] = {}
+
+    def on_reply(self, message: Message) -> None:
+        """Take the agent's text and calls."""
+        if text := message.text.strip():
+            self._answers.append(text)
+        for use in message.tool_uses:
+            if line := _work_line(use):
+                self._calls[use.id] = line
+
+    def on_result(self, result: ToolResult) -> None:
+        """Note a call that failed."""
+        if result.is_error and result.tool_use_id in self._calls:
+            self._calls[result.tool_use_id] += " (failed)"
+
+    def close(self) -> Passage:
+        """The turn as a passage."""
+        return Passage(
+            line=self._start.line,
+            at=self._start.timestamp or 0.0,
+            said=self._said[:MAX_SAID_CHARS],
+            answered="\n".join(self._answers)[-MAX_ANSWERED_CHARS:],
+            work="\n".join(dict.fromkeys(self._calls.values()))[:MAX_WORK_CHARS],
+        )
+
+
+def _work_line(use: ToolUse) -> str:
+    match parse_tool_action(use):
+        case CommandAction(short=short):
+            return f"$ {shorten(short, MAX_COMMAND_CHARS)}"
+        case ChangeAction(changes=changes):
+            return "changed " + ", ".join(each.path for each in changes)
+        case _:
+            return ""
+
+
+def split_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
+    """Split a session into its turns. Tool output, reminders and summaries are left out."""
+    turn: _OpenTurn | None = None
+    for entry in entries:
+        if not isinstance(entry, Message):
+            continue
+        if entry.origin is Origin.USER and not entry.tool_results:
+            said = strip_host_markup(entry.text).strip()
+            if said:
+                if turn is not None:
+                    yield turn.close()
+                turn = _OpenTurn(entry, said)
+        elif turn is not None and entry.origin is Origin.MODEL:
+            turn.on_reply(entry)
+        if turn is not None:
+            for result in entry.tool_results:
+                turn.on_result(result)
+    if turn is not None:
+        yield turn.close()
+
+
+def list_search_keys(text: str) -> list[str]:
+    """The search keys of a text, in order."""
+    return [key for key, _ in extract_search_words(text)]
+
+
+class PassageMatch(Struct, frozen=True, kw_only=True):
+    """A passage that a query found, with the session it stands in."""
+
+    session: str
+    """Id of the session."""
+    path: str
+    """Its file."""
+    title: str
+    """The beginning of its first message."""
+    passage: Passage
+    score: float
+    """BM25, higher is better; comparable within one result."""
+    evidence: float
+    """How much the matched words say beyond chance, in nats."""
+
+
+BASE_EVIDENCE = 9.0
+EVIDENCE_PER_WORD = 0.3
+"""Nats of evidence that the best passage needs to be shown at a prompt: the first, for each word of
+the query the second, and the logarithm of the number of passages compared. Nine in ten prompts of
+other projects stay below (docs/ranking.md).
+"""
+MIN_SHARE = 0.6
+"""Share of the best passage's evidence that another session needs to be shown beside it."""
+MAX_SHOWN_SESSIONS = 2
+MAX_SHOWN_PASSAGES = 3
+"""Passages shown of one session."""
+MAX_QUOTE_CHARS = 280
+
+
+def measure_passage(query_words: Collection[str], keys: Sequence[str]) -> float:
+    """Measure how much a query's words say for a passage beyond chance, in nats."""
+    return measure_evidence(query_words, frozenset(keys) & frozenset(query_words), len(keys))
+
+
+def select_passages(
+    query: str, matches: Sequence[PassageMatch], compared: int
+) -> tuple[PassageMatch, ...]:
+    """Select the passages that bear on a prompt, oldest session first, and in a session by line.
+
+    Empty for most prompts: the best passage has to be beyond what chance gives for a message of
+    that length among `compared` passages. What reads like an order planted for an agent is left
+    out.
+    """
+    fit = sorted(matches, key=lambda each: -each.evidence)
+    words = len(parse_query(query).words)
+    needed = BASE_EVIDENCE + EVIDENCE_PER_WORD * words + math.log(max(1, compared))
+    if not fit or fit[0].evidence < needed:
+        return ()
+    by_session: dict[str, list[PassageMatch]] = {}
+    for each in fit:
+        by_session.setdefault(each.session, []).append(each)
+    best = [
+        found
+        for found in by_session.values()
+        if found[0].evidence >= max(needed, MIN_SHARE * fit[0].evidence)
+    ][:MAX_SHOWN_SESSIONS]
+    floor = MIN_SHARE / 2 * fit[0].evidence
+    best.sort(key=lambda found: found[0].passage.at)
+    shown = []
+    for found in best:
+        parts = [each for each in found if each.evidence >= floor][:MAX_SHOWN_PASSAGES]
+        safe = [each for each in parts if not _is_planted(each.passage)]
+        shown += sorted(safe, key=lambda part: part.passage.line)
+    return tuple(shown)
+
+
+def _is_planted(passage: Passage) -> bool:
+    text = f"{passage.said}\n{passage.answered}"
+    return bool(find_injection_rules(text)) or grants_permission(text)
+
+
+def format_day(at: float) -> str:
+    """The day of a time as `2026-11-05`; `unknown day` for 0."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") if at else "unknown day"
+
+
+def make_showable(text: str, limit: int) -> str:
+    """One line of a passage that can be shown to a model: no secrets, no markup, no hidden text."""
+    plain = strip_hidden_characters(text.encode("utf-8", "replace").decode())
+    return shorten(redact(neutralize_markup(plain)).text, limit)
+
+
+def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
+    """The part of a text, at most `limit` characters, that holds most of the words."""
+    if len(text) <= limit:
+        return text
+    ends = (at + 1 for at, letter in enumerate(text[:-1]) if letter in ".!?\n")
+    parts = (text[start : start + limit] for start in (0, *ends))
+    return max(parts, key=lambda part: sum(key in words for key in set(list_search_keys(part))))
+
+
+def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> str:
+    """Render selected passages for a model: what the user said, quoted, with date and session."""
+    words = parse_query(query).words
+    lines = []
+    for each in shown:
+        quote = excerpt_around(each.passage.said, words, MAX_QUOTE_CHARS)
+        lines.append(
+            f"- {format_day(each.passage.at)}, session {make_showable(each.session[:8], 8)}: "
+            f"“{make_showable(quote, MAX_QUOTE_CHARS)}”"
+        )
+    return render_template(prompt, {"passages": "\n".join(lines)}, strict=True).strip()

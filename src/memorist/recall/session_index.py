@@ -1,0 +1,292 @@
+"""The index of past sessions: their passages in SQLite's full text, in one file that can be thrown
+away at any time.
+
+The words are memorist's own (stems, identifiers in parts, pairs of characters in scripts without
+spaces), so that FTS5 finds what recall finds. A session is read again only when its file changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from memorist.core.messages import Message
+from memorist.errors import StoreError, UnreadableSession
+from memorist.formats.detect import read_session
+from memorist.recall.chance import WORD_RATES
+from memorist.recall.passages import (
+    Passage,
+    PassageMatch,
+    list_search_keys,
+    measure_passage,
+    split_passages,
+)
+from memorist.recall.ranking import parse_query
+from memorist.store.database import (
+    BUSY_SECONDS,
+    create_private_file,
+    is_damage,
+    move_aside,
+    transaction,
+)
+from memorist.store.rollouts import Rollout
+from memorist.store.transcript import LineFile
+
+SESSION_INDEX_VERSION = 1
+"""Version of the tables and of the words; a file of another version is made anew."""
+MAX_QUERY_KEYS = 40
+"""Words of a query that are looked up, the rarest."""
+MAX_SESSION_BYTES = 400_000_000
+"""Largest session file that is read."""
+
+_TABLES = """
+create table sessions (
+  number integer primary key, id text not null unique, path text not null, size integer not null,
+  modified_ns integer not null, project text not null, title text not null,
+  updated integer not null);
+create table passages (
+  number integer primary key, session integer not null, line integer not null, at real not null,
+  said text not null, answered text not null, work text not null);
+create index passages_by_session on passages (session, line);
+create virtual table words using fts5(
+  said, answered, work, tokenize='unicode61 remove_diacritics 0');
+"""
+
+_SEARCH = """
+select sessions.id, path, title, line, at, passages.said, passages.answered, passages.work,
+  words.said || ' ' || words.answered || ' ' || words.work as keys,
+  -bm25(words, 2.0, 1.0, 0.7) as score
+from words join passages on passages.number = words.rowid
+join sessions on sessions.number = session
+where words match ? and ? in ('', project) and sessions.id != ?
+order by score desc, at desc limit ?
+"""
+"""The weights are those of what the user said, the agent answered, and the work."""
+
+
+def _rarest_keys(query: str) -> list[str]:
+    return sorted(parse_query(query).words, key=lambda key: (WORD_RATES.get(key, 0), key))[
+        :MAX_QUERY_KEYS
+    ]
+
+
+class SessionIndex:
+    """Several processes may share it. Every method raises StoreError when the disk refuses."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database = self._open()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                return self._connect()
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                move_aside(self._path)
+                return self._connect()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"the index {self._path.name} cannot be opened ({error}); check the folder's "
+                f"space and permissions"
+            ) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        create_private_file(self._path)
+        connection = sqlite3.connect(
+            self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("pragma journal_mode = wal")
+            connection.execute("pragma synchronous = normal")
+            if connection.execute("pragma user_version").fetchone()[0] != SESSION_INDEX_VERSION:
+                with transaction(connection):
+                    for name in ("sessions", "passages", "words"):
+                        connection.execute(f"drop table if exists {name}")
+                    for table in filter(str.strip, _TABLES.split(";")):
+                        connection.execute(table)
+                    connection.execute(f"pragma user_version = {SESSION_INDEX_VERSION:d}")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        self._database.close()
+
+    def sync(
+        self,
+        sessions: Sequence[Rollout],
+        should_stop: Callable[[], bool] = lambda: False,
+        *,
+        first: str = "",
+    ) -> int:
+        """Make the index hold exactly these sessions; returns how many were read.
+
+        Sessions that are excluded from memory are left out. Stops between two sessions where
+        `should_stop` says so; the next sync goes on. Sessions of the project `first` are read
+        first, then the newest.
+        """
+        wanted = {each.id: each for each in sessions if each.mode == "enabled"}
+        with self._translate_errors("update"):
+            known = {
+                row[0]: row[1:]
+                for row in self._database.execute(
+                    "select id, path, size, modified_ns from sessions"
+                )
+            }
+            for id in known.keys() - wanted.keys():
+                with transaction(self._database):
+                    self._remove(id)
+            changed = [
+                each
+                for each in wanted.values()
+                if known.get(each.id) != (each.path, each.size, each.modified_ns)
+            ]
+            read = 0
+            for each in sorted(changed, key=lambda each: (each.repository != first, -each.updated)):
+                if should_stop():
+                    break
+                self._write(each)
+                read += 1
+        return read
+
+    def _remove(self, id: str) -> None:
+        found = self._database.execute("select number from sessions where id = ?", (id,)).fetchone()
+        if found is None:
+            return
+        self._database.execute(
+            "delete from words where rowid in (select number from passages where session = ?)",
+            found,
+        )
+        self._database.execute("delete from passages where session = ?", found)
+        self._database.execute("delete from sessions where number = ?", found)
+
+    def _write(self, session: Rollout) -> None:
+        passages = list(read_passages(Path(session.path)))
+        with transaction(self._database):
+            self._remove(session.id)
+            number = self._database.execute(
+                "insert into sessions (id, path, size, modified_ns, project, title, updated) "
+                "values (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    session.id,
+                    session.path,
+                    session.size,
+                    session.modified_ns,
+                    session.repository,
+                    session.first_words,
+                    session.updated,
+                ),
+            ).lastrowid
+            for each in passages:
+                columns = [
+                    _storable(" ".join(list_search_keys(text)))
+                    for text in (each.said, each.answered, each.work)
+                ]
+                at = self._database.execute(
+                    "insert into passages (session, line, at, said, answered, work) values "
+                    "(?, ?, ?, ?, ?, ?)",
+                    (
+                        number,
+                        each.line,
+                        each.at,
+                        *map(_storable, (each.said, each.answered, each.work)),
+                    ),
+                ).lastrowid
+                self._database.execute(
+                    "insert into words (rowid, said, answered, work) values (?, ?, ?, ?)",
+                    (at, *columns),
+                )
+
+    def count_passages(self, project: str = "") -> int:
+        """Number of passages, of one project or of all."""
+        with self._translate_errors("read"):
+            (count,) = self._database.execute(
+                "select count(*) from passages join sessions on sessions.number = session "
+                "where ? in ('', project)",
+                (project,),
+            ).fetchone()
+            return int(count)
+
+    def search(
+        self, query: str, limit: int = 10, *, project: str = "", excluding: str = ""
+    ) -> tuple[PassageMatch, ...]:
+        """Return the best passages, best first; of one project, or of all with an empty name.
+
+        `excluding` is the id of a session that is left out.
+        """
+        keys = _rarest_keys(query)
+        if not keys:
+            return ()
+        asked = parse_query(query).words
+        with self._translate_errors("read"):
+            rows = self._database.execute(
+                _SEARCH,
+                (" OR ".join(f'"{key}"' for key in keys), project, excluding, limit),
+            ).fetchall()
+        return tuple(
+            PassageMatch(
+                session=row[0],
+                path=row[1],
+                title=row[2],
+                passage=Passage(line=row[3], at=row[4], said=row[5], answered=row[6], work=row[7]),
+                score=row[9],
+                evidence=measure_passage(asked.keys(), row[8].split()),
+            )
+            for row in rows
+        )
+
+    def read_around(
+        self, id_prefix: str, line: int, count: int, *, project: str = ""
+    ) -> tuple[str, tuple[Passage, ...]]:
+        """Return the id of the session that begins with `id_prefix`, and `count` passages from that
+        line on; ("", ()) where there is none.
+        """
+        with self._translate_errors("read"):
+            found = self._database.execute(
+                "select number, id from sessions where substr(id, 1, length(?1)) = ?1 and "
+                "?2 in ('', project) order by updated desc limit 1",
+                (id_prefix, project),
+            ).fetchone()
+            if found is None:
+                return "", ()
+            rows = self._database.execute(
+                "select line, at, said, answered, work from passages where session = ? and "
+                "line >= ? order by line limit ?",
+                (found[0], line, count),
+            ).fetchall()
+        return found[1], tuple(
+            Passage(line=row[0], at=row[1], said=row[2], answered=row[3], work=row[4])
+            for row in rows
+        )
+
+    @contextlib.contextmanager
+    def _translate_errors(self, verb: str) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"cannot {verb} the index {self._path.name} ({error}); it can be deleted, and is "
+                f"made anew"
+            ) from error
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def read_passages(path: Path) -> Iterator[Passage]:
+    """Read the passages of a session's file; none of a file that is gone or no session."""
+    try:
+        if path.stat().st_size <= MAX_SESSION_BYTES:
+            yield from split_passages(
+                entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)
+            )
+    except (OSError, UnreadableSession):
+        return
