@@ -19,7 +19,7 @@ from memorist.store.rollouts import Rollout
 def write_session(folder: Path, id: str, turns: Sequence[tuple[str, str]], day: int = 1) -> Rollout:
     """A Claude Code session of these exchanges, in the project `/p`."""
     path = folder / f"{id}.jsonl"
-    rows = []
+    rows: list[dict[str, object]] = []
     for at, (said, answered) in enumerate(turns):
         for role, text in (("user", said), ("assistant", answered)):
             content = text if role == "user" else [{"type": "text", "text": text}]
