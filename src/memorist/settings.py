@@ -142,6 +142,14 @@ class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 # The settings of compaction.
 
 
+Family = Literal["rollout", "file-native"]
+"""`rollout` is the shape of Codex CLI, `file-native` that of Claude Code."""
+
+
+CompactionSchedule = Literal["threshold", "price"]
+"""When the conversation is edited: at the threshold of the window, or earlier where it pays."""
+
+
 class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When and how the conversation is compacted (claude-code.md sections 5, 6, 15; codex.md part
     2). Sizes are tokens unless a name says otherwise.
@@ -149,7 +157,7 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     enabled: bool = True
     """False never compacts; session memory is off then as well."""
-    family: Literal["file_native", "rollout"] = "file_native"
+    family: Family = "file-native"
     """Which family's full compaction is used: a summary after the boundary, or inline compaction.
     """
     provider: bool = False
@@ -178,13 +186,14 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Idle time after which the provider's cache is surely cold, so that clearing old results costs
     nothing extra.
     """
-    by_price: bool = True
-    """Clear old results as soon as that saves money over the expected rest of the session, from
-    half the auto threshold on; False waits for the window.
+    schedule: CompactionSchedule = "threshold"
+    """`threshold` changes nothing before the window demands it (or the cache is cold); `price`
+    edits from half the auto threshold on, as soon as that saves money over the expected rest of the
+    session: cheaper, but the model sees less of what the window could still hold.
     """
     talk_from: float = 0.5
-    """Share of the auto threshold from which the notes may replace older dialogue because it pays;
-    1 waits until the window demands it.
+    """With the schedule `price`: share of the auto threshold from which the notes may replace older
+    dialogue because it pays; 1 waits until the window demands it.
     """
     micro_keep: int = 5
     """Newest results that microcompact keeps; at least 1."""
@@ -219,10 +228,6 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 # The settings of context assembly.
-
-
-Family = Literal["rollout", "file-native"]
-"""`rollout` is the shape of Codex CLI, `file-native` that of Claude Code."""
 
 
 class ContextSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -704,6 +709,8 @@ class ResolvedSettings(Struct, frozen=True):
     settings: Settings
     sources: dict[str, str]
     ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Old spellings that were read, one sentence each."""
 
 
 def environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
@@ -716,7 +723,7 @@ def environment_layer(environment: Mapping[str, str]) -> SettingsLayer:
         if not name.startswith(ENVIRONMENT_PREFIX) or name in RESERVED_VARIABLES:
             continue
         path = name[len(ENVIRONMENT_PREFIX) :].lower().split("__")
-        if not _is_setting(path):
+        if not _is_setting(path) and path != ["compaction", "by_price"]:
             raise SettingsError(
                 f"the environment variable {name} names no setting; `memorist config show` "
                 f"lists them"
@@ -753,6 +760,7 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
     merged: dict[str, Any] = {}
     sources: dict[str, str] = {}
     ignored: list[str] = []
+    notes: list[str] = []
     for layer in layers:
         values = layer.values
         if layer.project:
@@ -761,11 +769,33 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
                 for key in sorted(set(values) - PROJECT_SECTIONS)
             ]
             values = {key: value for key, value in values.items() if key in PROJECT_SECTIONS}
+        values, told = _modernize(layer.name, values)
+        notes += told
         _validate(layer.name, values)
         _merge_values(merged, values, layer.name, sources, ())
     return ResolvedSettings(
-        msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored)
+        msgspec.convert(merged, Settings, strict=False), sources, tuple(ignored), tuple(notes)
     )
+
+
+_TRUE_TEXTS = frozenset({"1", "true"})
+
+
+def _modernize(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The values with old spellings of `compaction` replaced, and a note on each."""
+    section = values.get("compaction")
+    if not isinstance(section, dict):
+        return values, []
+    now, notes = dict(section), []
+    if now.get("family") == "file_native":
+        now["family"] = "file-native"
+        notes.append(f'{name}: compaction.family = "file_native" is now spelled "file-native"')
+    if "by_price" in now:
+        by_price = str(now.pop("by_price")).lower() in _TRUE_TEXTS
+        schedule = "price" if by_price else "threshold"
+        now.setdefault("schedule", schedule)
+        notes.append(f'{name}: compaction.by_price is now compaction.schedule = "{schedule}"')
+    return {**values, "compaction": now}, notes
 
 
 def _validate(name: str, values: dict[str, Any]) -> None:

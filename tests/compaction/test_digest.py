@@ -107,7 +107,7 @@ def test_the_users_limits_corrections_and_last_request_stay_word_for_word(budget
 
 def test_failed_attempts_stay_with_what_mended_them() -> None:
     """The same mistake need not be made twice."""
-    text = text_of(build_extractive_summary(long_session().messages, 2_000).messages)
+    text = text_of(build_extractive_summary(long_session().says("Done.").messages, 2_000).messages)
 
     assert "ValueError: bad offset 17" in text
     assert re.search(r"`pytest tests/test_lexer\.py` failed.*mended", text)
@@ -126,7 +126,7 @@ def test_what_was_read_and_changed_stays_before_long_listings() -> None:
     """Extracts are chosen by what may be needed again: code that was changed, not what a command
     printed.
     """
-    text = text_of(build_extractive_summary(long_session().messages, 2_000).messages)
+    text = text_of(build_extractive_summary(long_session().says("Done.").messages, 2_000).messages)
 
     assert "[*quick_tokens(text, start_offset=0)]" in text
     assert "def scan(text):" in text
@@ -173,7 +173,7 @@ def test_what_is_gone_is_listed_by_id() -> None:
     made = build_extractive_summary(messages, 4_000)
     left = {message.id for message in made.messages}
 
-    assert {cut.id for cut in made.cut} == {message.id for message in messages} - left
+    assert {cut.id for cut in made.cut} >= {message.id for message in messages} - left
     assert all(cut.tokens >= 0 for cut in made.cut)
 
 
@@ -189,9 +189,9 @@ def test_a_history_of_pictures_alone_gives_a_valid_digest() -> None:
     assert made.messages[-1] is messages[-1]
 
 
-def test_a_request_larger_than_the_budget_is_not_cut() -> None:
-    """The user's message is never lost, whatever it costs."""
-    request = "please read this: " + "word " * 9_000
+def test_a_request_larger_than_the_budget_is_cut_in_the_middle() -> None:
+    """It stays a message with its beginning, its end and the way back, and the result fits."""
+    request = "please read this: " + "word " * 9_000 + "and say what is wrong"
     in_front = build_extractive_summary(
         Session().user("hello").listing(2).user(request).messages, 3_000
     )
@@ -199,9 +199,13 @@ def test_a_request_larger_than_the_budget_is_not_cut() -> None:
         Session().user(request).listing(2).messages, 3_000, transcript="t.jsonl"
     )
 
-    assert request in in_front.messages[-1].text
-    assert request.strip() in text_of(before.messages)
-    assert "t.jsonl" in text_of(before.messages)
+    for made, id in ((in_front, "m5"), (before, "m0")):
+        (kept,) = (message for message in made.messages if message.id == id)
+        assert kept.text.startswith("please read this: ")
+        assert "and say what is wrong" in kept.text
+        assert f"[whole text: {id}]" in kept.text
+        assert made.tokens_after <= 3_000
+    assert "t.jsonl" in before.messages[0].text
 
 
 def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() -> None:
@@ -268,7 +272,7 @@ OURS = frozenset(
         are as they stood there marks what is left out and steps count its messages The full transcript for exact details the user said times
         last Tasks pending failed Files changed read in step Extracts order Names also came up Seen Named calls outputs or ran looked at called
         output of after change answer assistant reasoning put harness tokens cut lines patched edit exit refusing interrupting same command passed
-        mended changing user bash
+        mended changing user bash whole text pasted by
         """.lower(),
     )
 )

@@ -17,7 +17,6 @@ from memorist.compaction.full import (
     RewriteOptions,
     build_summary_request,
     compact_with_summary,
-    find_kept_start,
 )
 from memorist.compaction.history import (
     CompactedHistory,
@@ -27,6 +26,7 @@ from memorist.compaction.history import (
     measure_conversation,
     user_text,
 )
+from memorist.compaction.newest_messages import find_unanswered_start
 from memorist.compaction.restore import RestorableContent, RestorableFile
 from memorist.core.messages import DocumentBlock, ImageBlock, Message, Origin, TextBlock, ToolResult
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
@@ -103,7 +103,9 @@ def test_the_request_begins_at_the_last_summary_and_leaves_out_what_will_be_made
     """An earlier compaction's files are not summed up."""
     facts = RestorableContent(files=(RestorableFile("/a.py", "x = 1", 1.0),))
     first = compact_with_summary(
-        measure_conversation(work().messages), "1. Request and intent: a parser", terms(facts=facts)
+        measure_conversation(work().says("done").messages),
+        "1. Request and intent: a parser",
+        terms(facts=facts),
     )
     assert isinstance(first, CompactedHistory)
     history = [*work().user("old").messages, *first.messages, *History().says("on").messages]
@@ -117,7 +119,7 @@ def test_the_request_begins_at_the_last_summary_and_leaves_out_what_will_be_made
 def test_the_summary_stands_with_the_user_s_own_words_and_remarks() -> None:
     """Transcript path, user messages word by word, and for an automatic run the order to go on."""
     held = measure_conversation(
-        work().messages,
+        work().says("done").messages,
         user_texts=["never touch the vault", "build a parser"],
         transcript="/t.jsonl",
     )
@@ -153,12 +155,14 @@ def test_what_the_user_has_just_said_stays_as_it_was() -> None:
     assert found.messages[-1] is messages[-1]
     assert "and now the tests" not in found.messages[0].text
     assert TEXTS.kept in found.messages[0].text
-    assert find_kept_start(work().messages) == len(work().messages)
+    assert find_unanswered_start(work().says("done").messages) == len(work().messages) + 1
 
 
 @pytest.mark.covers("CP-10")
 def test_a_reply_that_waits_for_a_result_stays_and_is_last() -> None:
-    """What comes back stands before it, so that the result can follow its call."""
+    """What comes back stands before it, and so does the request that it works on, so that the result
+    can follow its call.
+    """
     messages = work().calls(("open", "Bash")).messages
 
     found = compact_with_summary(
@@ -171,6 +175,7 @@ def test_a_reply_that_waits_for_a_result_stays_and_is_last() -> None:
     assert [message.id for message in found.messages] == [
         MODEL_SUMMARY_ID,
         "memorist-restored-/p.md",
+        messages[0].id,
         messages[-1].id,
     ]
 
@@ -238,7 +243,7 @@ def test_what_comes_back_gives_way_to_the_limit() -> None:
     )
 
     found = compact_with_summary(
-        measure_conversation(work().messages),
+        measure_conversation(work().says("done").messages),
         "1. Request and intent: x",
         terms(limit=8_000, facts=RestorableContent(files=files)),
     )
@@ -254,12 +259,13 @@ def test_what_comes_back_gives_way_to_the_limit() -> None:
 @pytest.mark.covers("CP-7")
 def test_the_boundary_records_what_was_before() -> None:
     """Trigger, size, how many messages stayed, and what was put in for the rest."""
+    messages = work().user("next").messages
     found = compact_with_summary(
-        measure_conversation(work().user("next").messages), "1. Request and intent: x", terms()
+        measure_conversation(messages), "1. Request and intent: x", terms()
     )
     assert isinstance(found, CompactedHistory)
 
-    record = CompactionOutcome(found).to_boundary(manual=False)
+    record = CompactionOutcome(found).to_boundary(messages, manual=False)
 
     assert (record.trigger, record.tokens_before, record.kept) == ("auto", found.tokens_before, 1)
     assert (*record.replacement, *found.messages[len(record.replacement) :]) == found.messages
@@ -303,7 +309,10 @@ def test_full_compaction_parts_nothing_and_passes_no_limit(
         return
 
     kept = [message for message in found.messages if message.id != MODEL_SUMMARY_ID]
-    assert kept == messages[len(messages) - len(kept) :]
+    tail = find_unanswered_start(messages)
+    ids = [message.id for message in messages]
+    assert [message.id for message in kept][-(len(messages) - tail) or len(kept) :] == ids[tail:]
+    assert len(kept) <= len(messages) - tail + 1
     assert not parted(messages, kept)
     assert (
         found.tokens_after

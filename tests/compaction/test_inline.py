@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compaction.histories import STEPS, WORD, History, told
+from compaction.histories import STEPS, WORD, History, parted, told
 from memorist.compaction.full import RewriteOptions
 from memorist.compaction.history import (
     CompactedHistory,
@@ -15,7 +15,7 @@ from memorist.compaction.history import (
     measure_conversation,
     user_text,
 )
-from memorist.compaction.inline import HAND_OVER_ID, HandOver, compact_inline, retain_user_messages
+from memorist.compaction.inline import HAND_OVER_ID, compact_inline, retain_user_messages
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin
@@ -77,13 +77,18 @@ def test_only_the_user_s_text_is_kept() -> None:
 
 
 @pytest.mark.covers("CP-11")
-def test_the_hand_over_is_a_user_message_behind_its_prefix_and_last() -> None:
+def test_the_hand_over_is_a_user_message_behind_its_prefix() -> None:
     """Nothing else of the old history remains."""
-    history = History().user("build it").runs("a", WORD * 3_000).says("done").user("test it")
-
-    found = compact_inline(
-        measure_conversation(history.messages), HandOver(summary="- built"), terms()
+    history = (
+        History()
+        .user("build it")
+        .runs("a", WORD * 3_000)
+        .says("done")
+        .user("test it")
+        .says("tested")
     )
+
+    found = compact_inline(measure_conversation(history.messages), "- built", terms())
 
     assert isinstance(found, CompactedHistory)
     assert [message.text for message in found.messages] == [
@@ -97,31 +102,25 @@ def test_the_hand_over_is_a_user_message_behind_its_prefix_and_last() -> None:
         HAND_OVER_ID,
     )
     assert detect_origin(found.messages[-1].text) is Origin.SUMMARY
-    assert [cut.id for cut in found.cut] == ["m1", "m2", "m3"]
+    assert [cut.id for cut in found.cut] == ["m1", "m2", "m3", "m5"]
 
 
 @pytest.mark.covers("CP-12")
-def test_in_the_middle_of_a_turn_the_initial_context_stands_before_the_last_user_message() -> None:
-    """Without a user message it stands before the hand-over; outside a turn it is not there."""
-    initial = [
-        Message(id="i", role="developer", blocks=(TextBlock("rules"),), origin=Origin.INJECTED)
-    ]
-    long = (
-        History().user("one").runs("a", WORD * 3_000).user("two").runs("b", WORD * 3_000).messages
-    )
-    silent = History().injected("x").runs("a", WORD * 3_000).messages
+def test_what_nobody_has_answered_stands_behind_the_hand_over() -> None:
+    """Before a turn the new request is the last thing that the model reads; in a turn, the result
+    of its newest call, with the request that it works on.
+    """
+    history = History().user("one").runs("a", WORD * 3_000).says("done").user("two")
 
-    found = compact_inline(
-        measure_conversation(long), HandOver(summary="s", initial=initial), terms()
-    )
-    alone = compact_inline(
-        measure_conversation(silent), HandOver(summary="s", initial=initial), terms()
+    before = compact_inline(measure_conversation(history.messages), "s", terms())
+    during = compact_inline(
+        measure_conversation(history.runs("b", WORD * 3_000).runs("c", WORD).messages), "s", terms()
     )
 
-    assert isinstance(found, CompactedHistory)
-    assert isinstance(alone, CompactedHistory)
-    assert [message.id for message in found.messages] == ["m0", "i", "m3", HAND_OVER_ID]
-    assert [message.id for message in alone.messages] == ["i", HAND_OVER_ID]
+    assert isinstance(before, CompactedHistory)
+    assert isinstance(during, CompactedHistory)
+    assert [message.id for message in before.messages] == ["m0", HAND_OVER_ID, "m4"]
+    assert [message.id for message in during.messages] == ["m0", "m4", HAND_OVER_ID, "m7", "m8"]
 
 
 @pytest.mark.covers("CP-11", "CP-15")
@@ -135,7 +134,7 @@ def test_without_a_usable_hand_over_nothing_changes() -> None:
         ("fine", [*history.messages, *History().calls(("open", "Bash")).messages]),
     ):
         assert isinstance(
-            compact_inline(measure_conversation(messages), HandOver(summary=summary), terms()),
+            compact_inline(measure_conversation(messages), summary, terms()),
             UnchangedHistory,
         )
 
@@ -143,27 +142,26 @@ def test_without_a_usable_hand_over_nothing_changes() -> None:
 @pytest.mark.covers("CP-10", "CP-11")
 @settings(max_examples=60, deadline=None)
 @given(STEPS, st.sampled_from([1_500, 30_000, 200_000]), st.sampled_from([1.0, 1.05]))
-def test_inline_compaction_keeps_only_users_and_passes_no_limit(
+def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(
     steps: list[tuple[str, int]], limit: int, factor: float
 ) -> None:
-    """Over all shapes: no call, no result, order kept, smaller, under the limit and under the
-    budget for users.
+    """Over all shapes: users before the hand-over, order and pairs kept, smaller, and under the
+    limit.
     """
     messages = told(steps)
     held = measure_conversation(messages, factor=factor)
-    found = compact_inline(held, HandOver(summary="- what was done"), terms(limit))
+    found = compact_inline(held, "- what was done", terms(limit))
     if isinstance(found, UnchangedHistory):
         return
 
-    users = found.messages[:-1]
-    assert found.messages[-1].origin is Origin.SUMMARY
-    assert all(user_text(message) and len(message.blocks) == 1 for message in users)
-    ids = [message.id for message in messages if user_text(message)]
-    assert [message.id for message in users] == ids[len(ids) - len(users) :]
-    assert (
-        sum(estimate_message_tokens(message, factor) for message in users)
-        <= SETTINGS.inline_user_tokens
-    )
+    place = next(at for at, each in enumerate(found.messages) if each.id == HAND_OVER_ID)
+    users = found.messages[:place]
+    assert found.messages[place].origin is Origin.SUMMARY
+    assert all(user_text(message) for message in users)
+    ids = [message.id for message in messages]
+    order = [ids.index(message.id) for message in found.messages if message.id in ids]
+    assert order == sorted(order)
+    assert not parted(messages, found.messages)
     assert (
         found.tokens_after
         == sum(estimate_message_tokens(message, factor) for message in found.messages)

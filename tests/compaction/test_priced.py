@@ -145,7 +145,8 @@ async def test_a_live_session_clears_for_money_only_where_a_price_is_known(tmp_p
     for name, price in (("priced", known), ("unpriced", ModelPrice(window=60_000, max_output=500))):
         table = {"m": price}
         settings = Settings(
-            models=ModelSettings(prices=table), compaction=CompactionSettings(talk_from=1.0)
+            models=ModelSettings(prices=table),
+            compaction=CompactionSettings(schedule="price", talk_from=1.0),
         )
         clock = FrozenClock()
         async with Memorist(

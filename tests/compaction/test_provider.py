@@ -9,18 +9,13 @@ import pytest
 from memorist.compaction.provider import (
     AppliedEdit,
     ProviderSummary,
-    build_openai_compact_request,
-    cut_to_newest_compaction,
     read_anthropic_compaction,
     read_applied_edits,
-    read_compacted_input,
     read_openai_compaction,
     request_anthropic_compaction,
     request_openai_compaction,
-    sum_iterations_usage,
 )
 from memorist.compaction.summary import UnusableSummary
-from memorist.core.messages import Usage
 
 pytestmark = pytest.mark.covers("CP-13")
 
@@ -64,28 +59,6 @@ def test_the_compaction_block_of_a_reply_is_read() -> None:
     ) == ProviderSummary(item=block, summary="so far", paused=True)
 
 
-def test_usage_of_all_passes_is_counted() -> None:
-    """The usage at the top leaves out the compaction's own."""
-    compaction = {
-        "type": "compaction",
-        "input_tokens": 180_000,
-        "output_tokens": 3_500,
-        "cache_read_input_tokens": 5,
-        "cache_creation_input_tokens": 0,
-    }
-    message = {
-        "type": "message",
-        "input_tokens": 23_000,
-        "output_tokens": 1_000,
-        "cache_creation_input_tokens": 7,
-    }
-
-    assert sum_iterations_usage({"usage": {"iterations": [compaction, message]}}) == Usage(
-        input=203_000, cache_read=5, cache_write=7, output=4_500
-    )
-    assert sum_iterations_usage({"usage": {"input_tokens": 1}}) is None
-
-
 def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:
     """Whatever a reply holds there, reading does not fail."""
     edit = {"type": "clear_tool_uses_20250919", "cleared_input_tokens": 50, "cleared_tool_uses": 2}
@@ -117,47 +90,14 @@ def test_openai_is_told_its_threshold() -> None:
     assert body["context_management"] == [{"type": "other"}]
 
 
-def test_the_compact_endpoint_gets_only_the_keys_it_takes() -> None:
-    """Tools and streaming are not among them."""
-    body = {
-        "model": "m",
-        "input": [1],
-        "instructions": "i",
-        "tools": [2],
-        "stream": True,
-        "prompt_cache_key": "k",
-    }
-
-    change = build_openai_compact_request(body)
-
-    assert change.path == "/responses/compact"
-    assert change.body == {"model": "m", "input": [1], "instructions": "i", "prompt_cache_key": "k"}
-
-
 def test_exactly_one_compaction_item_is_taken() -> None:
-    """None in an ordinary reply; none, two, or an empty one after asking for it is unusable."""
+    """None in an ordinary reply; two, or an empty one, is unusable."""
     assert read_openai_compaction({"object": "response", "output": []}) is None
     assert read_openai_compaction({"output": [{"type": "message"}, ITEM]}) == ProviderSummary(
         item=ITEM, summary=""
     )
     for odd in (
-        {"object": "response.compaction", "output": []},
         {"output": [ITEM, ITEM]},
         {"output": [{"type": "compaction", "encrypted_content": ""}]},
     ):
         assert isinstance(read_openai_compaction(odd), UnusableSummary)
-
-
-def test_the_next_input_is_talk_and_the_item() -> None:
-    """Instructions, calls, outputs and reasoning of the old history are dropped; what stands before
-    the newest item need not be sent.
-    """
-    user = {"type": "message", "role": "user", "content": "hi"}
-    developer = {"type": "message", "role": "developer", "content": "rules"}
-    call = {"type": "function_call", "call_id": "c"}
-
-    assert read_compacted_input(
-        {"output": [developer, user, call, {"type": "reasoning"}, ITEM]}
-    ) == [user, ITEM]
-    assert cut_to_newest_compaction([user, ITEM, user, ITEM, call]) == [ITEM, call]
-    assert cut_to_newest_compaction([user]) == [user]

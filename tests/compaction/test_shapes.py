@@ -4,7 +4,6 @@ taken by every provider.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,6 @@ from memorist.compaction.history import (
     CompactionResult,
     load_compaction_prompts,
     measure_conversation,
-)
-from memorist.compaction.inline import HandOver
-from memorist.compaction.policy import (
-    BeforeTurnCheck,
-    InlineCheck,
-    ManualRequest,
-    MidTurnCheck,
-    ModelSwitchCheck,
-    SwitchedModel,
-    compute_inline_limit,
-    find_inline_trigger,
 )
 from memorist.compaction.restore import InvokedSkill, RestorableContent, RestorableFile
 from memorist.compaction.tool_results import OffloadDecisions, apply_result_budget, clear_when_idle
@@ -53,21 +41,6 @@ FACTS = RestorableContent(
     tasks="- [x] parse\n- [ ] test",
 )
 TERMS = RewriteOptions(texts=TEXTS, settings=SETTINGS, limit=100_000, facts=FACTS)
-INITIAL = (
-    Message(
-        id="i1",
-        role="developer",
-        blocks=(TextBlock("The permissions and skills of this session."),),
-        origin=Origin.INJECTED,
-    ),
-    Message(
-        id="i2",
-        role="user",
-        blocks=(TextBlock("<environment_context>cwd</environment_context>"),),
-        origin=Origin.INJECTED,
-    ),
-)
-EDGE = compute_inline_limit(272_000)
 
 
 def session() -> History:
@@ -86,13 +59,6 @@ def session() -> History:
 def made(outcome: CompactionResult) -> tuple[Message, ...]:
     assert isinstance(outcome, CompactedHistory), outcome
     return outcome.messages
-
-
-def phase(moment: InlineCheck, used: int) -> Sequence[Message]:
-    """The initial context that a trigger brings along."""
-    trigger = find_inline_trigger(moment, used, EDGE)
-    assert trigger is not None
-    return INITIAL if trigger.initial_context == "before_last_user" else ()
 
 
 def full_compact() -> tuple[Message, ...]:
@@ -129,40 +95,17 @@ def session_memory() -> tuple[Message, ...]:
 
 
 def inline_manual() -> tuple[Message, ...]:
-    return made(
-        inline.compact_inline(
-            measure_conversation(session().messages),
-            HandOver(summary="- parsed", initial=phase(ManualRequest(), 9)),
-            TERMS,
-        )
-    )
+    history = session().says("Done.")
+    return made(inline.compact_inline(measure_conversation(history.messages), "- parsed", TERMS))
 
 
 def inline_pre_turn() -> tuple[Message, ...]:
-    over = HandOver(summary="- parsed", initial=phase(BeforeTurnCheck(50), 244_790))
-    incoming = Message(
-        id="new", role="user", blocks=(TextBlock("And write the manual."),), origin=Origin.USER
-    )
-    return (
-        *made(inline.compact_inline(measure_conversation(session().messages), over, TERMS)),
-        *INITIAL,
-        incoming,
-    )
+    history = session().says("Done.").user("And write the manual.")
+    return made(inline.compact_inline(measure_conversation(history.messages), "- parsed", TERMS))
 
 
 def inline_mid_turn() -> tuple[Message, ...]:
-    over = HandOver(summary="- parsed", initial=phase(MidTurnCheck(goes_on=True), 244_800))
-    return made(inline.compact_inline(measure_conversation(session().messages), over, TERMS))
-
-
-def inline_model_switch() -> tuple[Message, ...]:
-    switch = ModelSwitchCheck(
-        SwitchedModel("large", 400_000, compute_inline_limit(400_000)),
-        SwitchedModel("small", 272_000, EDGE),
-    )
-    over = HandOver(summary="- parsed", initial=phase(switch, 250_000))
-    long = session().user("Old and long. " + WORD * 19_990).user("Use the small model from now on.")
-    return made(inline.compact_inline(measure_conversation(long.messages), over, TERMS))
+    return made(inline.compact_inline(measure_conversation(session().messages), "- parsed", TERMS))
 
 
 def micro() -> tuple[Message, ...]:
@@ -202,18 +145,13 @@ SCENARIOS: dict[str, tuple[str, Any]] = {
         inline_manual,
     ),
     "inline_pre_turn": (
-        "Inline compaction before a turn: the initial context comes fresh with the new message.",
+        "Inline compaction before a turn: the new request is the last thing that the model reads.",
         inline_pre_turn,
     ),
     "inline_mid_turn": (
-        "Inline compaction in a turn: the initial context before the last user message, the "
-        "hand-over last.",
+        "Inline compaction in a turn: the hand-over, and after it the request, the newest call and "
+        "its result as they were.",
         inline_mid_turn,
-    ),
-    "inline_model_switch": (
-        "Inline compaction on a switch to a smaller model: the long message is cut, older ones "
-        "are left out.",
-        inline_model_switch,
     ),
     "micro": (
         "Microcompact after an hour: all but the two newest results hold one fixed text.",

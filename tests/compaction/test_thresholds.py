@@ -9,18 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.compaction.policy import (
-    BeforeTurnCheck,
-    InlineCheck,
     InlineLimit,
-    InlineTrigger,
-    ManualRequest,
-    MidTurnCheck,
-    ModelSwitchCheck,
-    SwitchedModel,
     compute_inline_limit,
-    compute_percent_left,
     compute_thresholds,
-    find_inline_trigger,
 )
 from memorist.settings import CompactionSettings
 
@@ -78,25 +69,6 @@ def test_thresholds_stand_in_order_in_every_window(
     assert found.blocking <= plain.blocking
 
 
-@pytest.mark.covers("CP-1")
-def test_percent_left_counts_down_to_where_something_happens() -> None:
-    """Rounded half up, never below zero, and against the effective window when auto compaction is
-    off.
-    """
-    on = compute_thresholds(200_000, 32_000, CompactionSettings())
-    off = compute_thresholds(200_000, 32_000, CompactionSettings(enabled=False))
-
-    assert [compute_percent_left(on, used) for used in (0, 83_500, 166_165, 167_000, 190_000)] == [
-        100,
-        50,
-        1,
-        0,
-        0,
-    ]
-    assert compute_percent_left(off, 90_000) == 50
-
-
-@pytest.mark.covers("CP-12")
 @pytest.mark.parametrize(
     ("given", "auto", "usable"),
     [
@@ -111,48 +83,3 @@ def test_the_inline_limit_is_nine_tenths_of_the_window_or_less(
 ) -> None:
     """A configured limit only lowers; the usable share holds beside it."""
     assert compute_inline_limit(*given) == InlineLimit(auto, usable)
-
-
-LIMIT = compute_inline_limit(272_000)
-LARGE = SwitchedModel("large", 400_000, compute_inline_limit(400_000))
-SMALL = SwitchedModel("small", 272_000, LIMIT)
-TAGGED = SwitchedModel("other", 400_000, compute_inline_limit(400_000), "b")
-
-MOMENTS: list[tuple[InlineCheck, int, InlineTrigger | None]] = [
-    (ManualRequest(), 5, InlineTrigger(phase="standalone", reason="user_requested")),
-    (BeforeTurnCheck(0), 244_799, None),
-    (BeforeTurnCheck(1), 244_799, InlineTrigger(phase="pre_turn", reason="context_limit")),
-    (
-        MidTurnCheck(goes_on=True),
-        244_800,
-        InlineTrigger(phase="mid_turn", reason="context_limit", initial_context="before_last_user"),
-    ),
-    (MidTurnCheck(goes_on=False), 900_000, None),
-    (MidTurnCheck(goes_on=True), 244_799, None),
-    (
-        ModelSwitchCheck(LARGE, SMALL),
-        244_801,
-        InlineTrigger(phase="pre_turn", reason="model_downshift", model="previous"),
-    ),
-    (ModelSwitchCheck(LARGE, SMALL), 244_800, None),
-    (ModelSwitchCheck(SMALL, LARGE), 260_000, None),
-    (ModelSwitchCheck(LARGE, SwitchedModel("large", 272_000, LIMIT)), 260_000, None),
-    (
-        ModelSwitchCheck(SwitchedModel("x", 400_000, LIMIT, "a"), TAGGED),
-        10,
-        InlineTrigger(phase="pre_turn", reason="comp_hash_changed", model="previous"),
-    ),
-    (ModelSwitchCheck(SwitchedModel("x", 400_000, LIMIT, "b"), TAGGED), 10, None),
-    (ModelSwitchCheck(LARGE, TAGGED), 10, None),
-]
-
-
-@pytest.mark.covers("CP-12")
-@pytest.mark.parametrize(("moment", "used", "due"), MOMENTS)
-def test_inline_compaction_is_due_at_the_moments_of_the_table(
-    moment: InlineCheck, used: int, due: InlineTrigger | None
-) -> None:
-    """Asked for; before a turn with the incoming message counted; in a turn only if it goes on; on
-    a switch, with the previous model.
-    """
-    assert find_inline_trigger(moment, used, LIMIT) == due

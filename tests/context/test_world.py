@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.context.rollback import build_rollback_marker, drop_rolled_back
+from memorist.context.rollback import drop_rolled_back
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     UNKNOWN_WORLD_STATE,
@@ -353,14 +353,10 @@ def test_taking_back_turns_is_a_marker(turns: int, said: list[str], cwd: str) ->
     """What is read after the marker is as it was before those turns, the surroundings included;
     beyond the start is the start.
     """
-    marker = build_rollback_marker(STORY, turns)
-    assert marker is not None
-
-    entries = [*STORY, marker]
+    entries = [*STORY, TurnRollback(turns, 6 - len(said), 0, kept=True)]
 
     assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == said
     assert restore_state(entries).state == state_from_values({"cwd": cwd})
-    assert marker == TurnRollback(min(turns, 3), 6 - len(said), 0, kept=True)
 
 
 @pytest.mark.covers("CX-7")
@@ -370,9 +366,7 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
     """
     entries = list(STORY)
     for _ in range(2):
-        marker = build_rollback_marker(entries, 1)
-        assert marker is not None
-        entries.append(marker)
+        entries.append(TurnRollback(1, 0, 0, kept=True))
     entries += [user("four"), reply("4")]
 
     assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [
@@ -382,14 +376,6 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
         "4",
     ]
     assert len(entries) == len(STORY) + 4
-
-
-@pytest.mark.covers("CX-7")
-@pytest.mark.parametrize("turns", [0, -1])
-def test_nothing_is_taken_back_for_no_turns(turns: int) -> None:
-    """No turn, and no turn to take, give no marker."""
-    assert build_rollback_marker(STORY, turns) is None
-    assert build_rollback_marker([full(cwd="/a")], 1) is None
 
 
 @pytest.mark.covers("CX-7")
@@ -416,9 +402,7 @@ def test_a_rolled_back_transcript_reads_as_one_that_never_went_there(steps: list
         elif step == "world":
             entries.append(full(n=number))
         else:
-            marker = build_rollback_marker(entries, int(step[-1]))
-            if marker is not None:
-                entries.append(marker)
+            entries.append(TurnRollback(int(step[-1]), 0, 0, kept=True))
             turns = turns[: max(1, len(turns) - int(step[-1]))]
 
     assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [

@@ -491,7 +491,7 @@ async def test_a_compaction_brings_the_context_and_the_called_skills_back(
     """The first context is looked up anew and stands first; the skill comes back with the remark
     that it is context; nothing stands there twice.
     """
-    host = Host(tmp_path / "home", compaction=CompactionSettings(by_price=False))
+    host = Host(tmp_path / "home", compaction=CompactionSettings(schedule="threshold"))
     async with host.engine() as engine:
         session = await host.open(engine, project, HostContext(folder=str(project), family=family))
         await host.turn(

@@ -43,7 +43,7 @@ PAGE = (
 PRICES = ModelSettings(
     prices={MODEL: ModelPrice(window=WINDOW, max_output=1_000, input=3.0, output=15.0)}
 )
-SETTINGS = Settings(models=PRICES, compaction=CompactionSettings(by_price=False))
+SETTINGS = Settings(models=PRICES, compaction=CompactionSettings(schedule="threshold"))
 LONG = f"Done. {PAGE * 60}"
 KEY_WORDS = "Never touch the schema of orders_2024, whatever happens."
 
@@ -109,7 +109,9 @@ async def test_a_conversation_goes_on_past_its_window_again_and_again(
     are in each, and the host changes nothing.
     """
     host = Host()
-    chosen = Settings(models=PRICES, compaction=CompactionSettings(by_price=by_price))
+    chosen = Settings(
+        models=PRICES, compaction=CompactionSettings(schedule="price" if by_price else "threshold")
+    )
     async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
         session = await engine.open("s", listener=host.events.append)
         await host.turn(session, KEY_WORDS)

@@ -70,7 +70,7 @@ def settings(*, reaches: frozenset[str] = EVERYTHING) -> Settings:
             )
         }
     )
-    return Settings(models=known, compaction=CompactionSettings(by_price=False))
+    return Settings(models=known, compaction=CompactionSettings(schedule="threshold"))
 
 
 def read_page(number: int) -> str:

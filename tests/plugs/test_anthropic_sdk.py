@@ -178,7 +178,7 @@ def small(*, provider: bool = False) -> Settings:
     known = ModelSettings(
         prices={MODEL: ModelPrice(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
     )
-    return Settings(models=known, compaction=CompactionSettings(by_price=False, provider=provider))
+    return Settings(models=known, compaction=CompactionSettings(schedule="threshold", provider=provider))
 
 
 def client_of(server: ScriptedServer, *middleware: Any, retries: int = 0) -> Any:

@@ -161,7 +161,7 @@ def plug(tmp_path: Path) -> Iterator[MemoristLogger]:
     )
     with MemoristLogger(
         home=tmp_path / "home",
-        settings=Settings(models=known, compaction=CompactionSettings(by_price=False)),
+        settings=Settings(models=known, compaction=CompactionSettings(schedule="threshold")),
     ) as made:
         litellm.callbacks = [made]
         yield made

@@ -172,7 +172,7 @@ def plug(tmp_path: Path) -> Iterator[MemoristOpenAI]:
     )
     with MemoristOpenAI(
         home=tmp_path / "home",
-        settings=Settings(models=known, compaction=CompactionSettings(by_price=False)),
+        settings=Settings(models=known, compaction=CompactionSettings(schedule="threshold")),
     ) as made:
         yield made
 

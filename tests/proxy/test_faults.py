@@ -120,7 +120,7 @@ def test_a_request_that_the_provider_refuses_as_too_long_is_sent_once_more_small
         models=ModelSettings(
             prices={MODEL: ModelPrice(window=100_000, max_output=1_000, input=3.0, output=15.0)}
         ),
-        compaction=CompactionSettings(by_price=False),
+        compaction=CompactionSettings(schedule="threshold"),
     )
     body = {**anthropic([*history, user("And now?")]), "model": MODEL, "stream": streams}
     with ScriptedServer([long, Say(text="Now this."), long, long, long]) as server:

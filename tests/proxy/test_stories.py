@@ -23,7 +23,7 @@ WINDOW = 30_000
 PRICES = ModelSettings(
     prices={MODEL: ModelPrice(window=WINDOW, max_output=1_000, input=3.0, output=15.0)}
 )
-SMALL = Settings(models=PRICES, compaction=CompactionSettings(by_price=False))
+SMALL = Settings(models=PRICES, compaction=CompactionSettings(schedule="threshold"))
 PAGE = (
     "The importer reads rows from orders.csv and writes them to the table orders_2024; each "
     "row has a price in cents. "

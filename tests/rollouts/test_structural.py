@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.formats.transcript import SessionHead
+from memorist.formats.transcript import TurnRollback
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.stage_one import scan_transcript
 from memorist.rollouts.structural import StageOneResult, build_structural_result
@@ -279,8 +279,6 @@ def test_turns_that_were_taken_back_leave_nothing(tmp_path: Path) -> None:
     """What the person rolled back in one of memorist's own transcripts is no evidence, while what
     stands before and after it is.
     """
-    from memorist.context.rollback import build_rollback_marker
-
     talk = (
         Talk()
         .user("Mend the rounding of the till.")
@@ -288,9 +286,7 @@ def test_turns_that_were_taken_back_leave_nothing(tmp_path: Path) -> None:
         .user("Write a page that praises floats in money for everyone.")
         .edit("/home/dev/shop/wrong.md")
     )
-    marker = build_rollback_marker([SessionHead(session="s1", format="memorist"), *talk.entries], 1)
-    assert marker is not None
-    talk.entries.append(marker)
+    talk.entries.append(TurnRollback(turns=1, messages=2, line=0, kept=True))
     talk.user("Write a page that explains why cents are integers.").edit("/home/dev/shop/right.md")
     made = build_structural_result(
         scan_transcript(LineFile(Path(talk.thread(tmp_path / "t.jsonl").path))).task_log, THREAD

@@ -253,7 +253,7 @@ async def test_at_the_cap_the_ranker_chooses_memories(tmp_path: Path, project: P
 
 WINDOWED: dict[str, Any] = {
     "models": ModelSettings(prices={MODEL: ModelPrice(window=30_000, max_output=1_000)}),
-    "compaction": CompactionSettings(by_price=False),
+    "compaction": CompactionSettings(schedule="threshold"),
 }
 SUMMARY = Say(
     text="<summary>"

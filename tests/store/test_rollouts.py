@@ -14,7 +14,6 @@ from memorist.store.jobs import (
     finish_consolidation,
     finish_extraction,
     list_jobs,
-    remove_rollouts,
     set_memory_mode,
 )
 from memorist.store.jobs import claim_consolidation as claim_whole
@@ -116,7 +115,7 @@ def test_a_mode_other_than_enabled_is_never_lifted_by_a_new_look(tmp_path: Path)
 
 
 @pytest.mark.covers("RO-9")
-@pytest.mark.parametrize("way", ["polluted", "disabled", "removed"])
+@pytest.mark.parametrize("way", ["polluted", "disabled"])
 def test_a_session_that_may_not_be_memory_is_forgotten(tmp_path: Path, way: str) -> None:
     """Its extract goes, and stage two is asked when it had been consolidated, and only then."""
     state, _ = opened(tmp_path)
@@ -125,8 +124,6 @@ def test_a_session_that_may_not_be_memory_is_forgotten(tmp_path: Path, way: str)
     finish_extraction(state, claim(state, "b"), extract("b"), TERMS)
 
     def forget(id: str) -> bool:
-        if way == "removed":
-            return remove_rollouts(state, [id], TERMS)
         return set_memory_mode(state, id, "polluted" if way == "polluted" else "disabled", TERMS)
 
     asked_before = {job.key: job.watermark for job in list_jobs(state)}["global"]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from memorist.cli import output
 from memorist.cli.sessions import find_newest_notes
 from memorist.compaction.compactor import request_summary
+from memorist.compaction.full import build_summary_request
 from memorist.compaction.history import (
     CompactedHistory,
     CompactionStrategy,
@@ -241,15 +242,27 @@ def _compact(
         raise UsageError("--instructions tell a model what to hold; name one with --model")
     if strategy in {"full", "inline"} and name != "structural":
         summary = asyncio.run(
-            _summarize_with_model(recorded, name, settings, options["instructions"], how)
+            _summarize_with_model(
+                recorded,
+                (name, settings),
+                options["instructions"],
+                how,
+                hand_over=strategy == "inline",
+            )
         )
         how = replace(how, summary=summary)
     return compact_offline(recorded, strategy, how)
 
 
 async def _summarize_with_model(
-    recorded: RecordedWindow, name: str, settings: Settings, instructions: str, how: OfflineOptions
+    recorded: RecordedWindow,
+    asked: tuple[str, Settings],
+    instructions: str,
+    how: OfflineOptions,
+    *,
+    hand_over: bool,
 ) -> str:
+    name, settings = asked
     model = open_model(name, settings.models)
     if model is None:
         raise UsageError(f"{name!r} is no model that can be asked")
@@ -258,13 +271,14 @@ async def _summarize_with_model(
         user_texts=[words for words in map(user_text, recorded.all_messages) if words],
         factor=how.factor,
     )
+    request = build_summary_request(held, how.texts, instructions, hand_over=hand_over)
     try:
         summary = await request_summary(
-            held,
+            request,
+            held.sizes[-len(request.messages) :],
             None,
             Runtime(settings=settings, model=model),
-            texts=how.texts,
-            instructions=instructions,
+            marker=how.texts.cut_marker,
         )
     finally:
         await model.close()

@@ -25,6 +25,7 @@ from memorist.compaction.full import (
     CompactionOutcome,
     CompactionRequest,
     RewriteOptions,
+    SummaryRequest,
     build_summary_request,
     restore_missing_skills,
 )
@@ -40,6 +41,11 @@ from memorist.compaction.history import (
     measure_conversation,
     opening_message,
     user_text,
+)
+from memorist.compaction.newest_messages import (
+    MIN_PAST_TOKENS,
+    find_unanswered_start,
+    keep_unanswered,
 )
 from memorist.compaction.policy import (
     CircuitBreaker,
@@ -58,9 +64,14 @@ from memorist.compaction.restore import RestorableContent, RestorableFile
 from memorist.compaction.session_memory import SessionNotes
 from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
 from memorist.compaction.summary import UnusableSummary, parse_summary
-from memorist.compaction.tool_results import OffloadDecisions, apply_result_budget, keep_all_shown
-from memorist.core.messages import JsonObject, Message, Usage
-from memorist.core.tokens import estimate_text_tokens
+from memorist.compaction.tool_results import (
+    OffloadDecisions,
+    apply_result_budget,
+    is_cache_cold,
+    keep_all_shown,
+)
+from memorist.core.messages import JsonObject, Message, Usage, starts_reply
+from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.forks.fork import run_with_budget, shares_prefix
@@ -94,15 +105,16 @@ retried, shortened.
 
 
 async def request_summary(
-    conversation: MeasuredConversation,
+    request: SummaryRequest,
+    sizes: tuple[int, ...],
     parent: ParentCall | None,
     runtime: Runtime,
     *,
-    texts: CompactionPrompts,
-    instructions: str = "",
+    marker: str,
     asked: bool = False,
 ) -> str | UnusableSummary:
-    """The summary, or why there is none.
+    """The summary, or the hand-over of an inline compaction, or why there is none. `sizes` are the
+    estimated tokens of the request's messages, `marker` the text put before a cut history.
 
     First the parent's request with one more message, so that the provider's cache serves it. Where
     that does not fit, or there is no parent of the same model, the history is sent in a new
@@ -112,18 +124,17 @@ async def request_summary(
     if model is None:
         return UnusableSummary("No model is set up.", asked=False)
     fork = partial(_run_fork, model, runtime, asked=asked)
-    request = build_summary_request(conversation, texts, instructions)
     why: UnusableSummary | None = None
     if parent is not None and shares_prefix(model.name, model.format, parent):
         found = await fork(request.text, parent)
         if not _is_too_long(found):
             return found
         why = found if isinstance(found, UnusableSummary) else None
-    messages, sizes = request.messages, conversation.sizes[-len(request.messages) :]
+    messages = request.messages
     for attempt in range(settings.too_long_retries + 1):
         if attempt or why is not None:
             shorter = drop_oldest_rounds(
-                messages, sizes, excess=None, marker=texts.cut_marker, share=settings.too_long_share
+                messages, sizes, excess=None, marker=marker, share=settings.too_long_share
             )
             if isinstance(shorter, UnchangedHistory):
                 return UnusableSummary(shorter.why)
@@ -232,6 +243,11 @@ def _read_content(path: Path, files: FileSystem, settings: CompactionSettings) -
 
 NO_USAGE = Usage()
 
+MAX_ROUND_SHARE = 0.8
+"""Share of the limit up to which the newest round stays whole beside a digest: more would fill the
+window again at once.
+"""
+
 MIN_SUMMARIZABLE_TOKENS = 4_000
 """A smaller conversation gets no extractive summary: the user's words and the newest messages would
 hardly fit.
@@ -262,6 +278,7 @@ class Compactor:
         self._decisions = OffloadDecisions()
         self._breaker = CircuitBreaker()
         self._user_texts: list[str] = []
+        self._last_message: Message | None = None
         self._last_reply: float | None = None
         self._calls = 0
         self._cached_tokens = 0
@@ -276,12 +293,16 @@ class Compactor:
         words = user_text(message)
         if words:
             self._user_texts.append(words)
+        if starts_reply(message, self._last_message):
+            # Counted here and not in `on_reply`, so that a reply that is only seen in the history
+            # of the next request counts too.
+            self._breaker = record_reply(self._breaker)
+        self._last_message = message
 
     def on_reply(self, now: float, usage: Usage = NO_USAGE) -> None:
         """The model answered at this time; its usage tells how much of the conversation is in the
         provider's cache.
         """
-        self._breaker = record_reply(self._breaker)
         self._last_reply = now
         self._calls += 1
         self._cached_tokens = usage.cache_read + usage.cache_write
@@ -331,13 +352,10 @@ class Compactor:
         length of the conversation.
         """
         settings = self._settings
-        idle = (
-            self._last_reply is not None
-            and now - self._last_reply >= settings.micro_gap_minutes * 60
-        )
+        idle = is_cache_cold(now, self._last_reply, settings)
         tokens = self._tracker.tokens
         grown = (
-            settings.by_price
+            settings.schedule == "price"
             and tokens >= limits.auto * MIN_THRESHOLD_SHARE
             and tokens - self._priced_at_tokens >= PRICE_CHECK_GROWTH
         )
@@ -349,7 +367,10 @@ class Compactor:
         now = self._runtime.clock.now() if call.now is None else call.now
         self._began = self._runtime.clock.monotonic()
         self._priced_at_tokens = self._tracker.tokens
-        transcript, factor = str(self._layout.transcript), self._tracker.meter.factor
+        transcript, factor = (
+            str(self._layout.transcript),
+            self._tracker.meter.calibrated_factor,
+        )
         self._conversation = held = measure_conversation(
             call.messages,
             user_texts=self._user_texts,
@@ -360,7 +381,7 @@ class Compactor:
         saved = await self._clear_for_cost(call, held, now)
         result = saved if isinstance(saved, CompactedHistory) else None
         steps = plan_compaction(
-            self._window_state(call, held, result, now), self._breaker, self._settings
+            self._window_state(call, held, result), self._breaker, self._settings
         )
         if (
             not call.forced
@@ -384,12 +405,13 @@ class Compactor:
                         model_failed = model_failed or (
                             made.asked and strategy in {"full", "inline"}
                         )
+                case CompactionAttempt():
+                    pass  # an earlier attempt succeeded
                 case SkipCompaction(why=why):
                     pass
-                case RejectRequest(limit=limit):
+                case RejectRequest(limit=limit, why=guard):
                     blocked = (result.tokens_after if result else self._tracker.tokens) >= limit
-                case _:
-                    pass
+                    why = f"{why} {guard}".strip() if blocked else why
         return self._report_outcome(
             call, CompactionOutcome(result, why, blocked), tried=tried, model_failed=model_failed
         )
@@ -399,8 +421,15 @@ class Compactor:
     ) -> CompactionOutcome:
         succeeded = done.result is not None and done.result.strategy != "micro"
         if tried:
-            move = record_success if succeeded else record_failure
-            self._breaker = move(self._breaker, model_failed=model_failed)
+            self._breaker = (
+                record_success(self._breaker, model_failed=model_failed)
+                if succeeded
+                else record_failure(
+                    self._breaker, used=self._tracker.tokens, model_failed=model_failed
+                )
+            )
+        if done.blocked:
+            self._runtime.emit(CompactionFailed("guard", done.why))
         if (result := done.result) is not None:
             trigger = "manual" if call.manual else "too_long" if call.forced else "auto"
             sizes = (
@@ -411,7 +440,7 @@ class Compactor:
             )
             seconds = self._runtime.clock.monotonic() - self._began
             self._runtime.emit(ConversationCompacted(result.strategy, trigger, *sizes, seconds))
-        elif done.why:
+        elif done.why and not done.blocked:
             self._runtime.emit(CompactionFailed(call.manual or "auto", done.why))
         return done
 
@@ -420,7 +449,6 @@ class Compactor:
         call: CompactionRequest,
         held: MeasuredConversation,
         cleared: CompactedHistory | None,
-        now: float,
     ) -> WindowState:
         used = self._tracker.tokens
         freed = cleared.tokens_before - cleared.tokens_after if cleared else 0
@@ -431,7 +459,6 @@ class Compactor:
             limits=call.limits,
             manual=call.manual,
             instructions=bool(call.instructions),
-            idle_minutes=None if self._last_reply is None else (now - self._last_reply) / 60,
             has_notes=self._has_model_notes(),
             has_model=self._runtime.model is not None,
             provider_compacts=call.provider_compacts,
@@ -454,7 +481,7 @@ class Compactor:
         if (
             isinstance(made, CompactedHistory)
             or call.price is None
-            or not settings.by_price
+            or settings.schedule != "price"
             or call.provider_compacts
         ):
             return made
@@ -571,7 +598,12 @@ class Compactor:
             case "tail":
                 return ensure_user_first(
                     keep_tail(
-                        held.messages, min(terms.limit, held.tokens) // 2, factor=held.factor
+                        held.messages,
+                        max(
+                            min(terms.limit, held.tokens) // 2,
+                            self._round_budget(held, terms.limit),
+                        ),
+                        factor=held.factor,
                     ),
                     self._prompts.cut_marker,
                     held.factor,
@@ -608,22 +640,36 @@ class Compactor:
     ) -> CompactionResult:
         # The model is asked about the whole conversation; its summary replaces only a part.
         held, whole = both
+        request = build_summary_request(
+            whole, self._prompts, call.instructions, hand_over=strategy == "inline"
+        )
         summary = await request_summary(
-            whole,
+            request,
+            whole.sizes[-len(request.messages) :],
             call.parent,
             self._runtime,
-            texts=self._prompts,
-            instructions=call.instructions,
+            marker=self._prompts.cut_marker,
             asked=call.manual is not None,
         )
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         if strategy == "inline":
-            return inline.compact_inline(held, inline.HandOver(summary=summary), terms)
+            return inline.compact_inline(held, summary, terms)
         return full.compact_with_summary(held, summary, terms)
 
+    def _round_budget(self, held: MeasuredConversation, limit: int) -> int:
+        """Tokens with which what the model has not answered yet stays whole, beside the digest; at
+        most what the limit allows.
+        """
+        kept = keep_unanswered(
+            held.messages, find_unanswered_start(held.messages), held.tokens, held.factor
+        )
+        size = sum(estimate_message_tokens(message, held.factor) for message in kept)
+        return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
+
     def _compact_structurally(self, held: MeasuredConversation, limit: int) -> CompactionResult:
-        budget = min(limit // 2, held.tokens // 2, self._settings.keep_maximum_tokens)
+        usual = min(limit // 2, held.tokens // 2, self._settings.keep_maximum_tokens)
+        budget = max(usual, self._round_budget(held, limit))
         if held.tokens < MIN_SUMMARIZABLE_TOKENS:
             return UnchangedHistory(
                 f"The conversation has {held.tokens:,} tokens; there is nothing to be gained."

@@ -1,112 +1,66 @@
 """The extractive summary: fits a history into a budget without a model (CP-15, CP-16). Pure.
 
-It produces one message that replaces the removed part, followed by the newest messages unchanged.
-The message holds the user's words, the task list, failures, files, extracts chosen by how likely
-they are to be needed again, and names with their files; all of it is taken from the history.
+It produces one message that replaces the removed part, followed by the newest messages. The message
+holds the user's words, the task list, failures, the changed files, identifiers, and extracts chosen
+by how likely they are to be needed again; all of it is taken from the history. What a host sends
+again with every request (`is_scaffold`) takes no room.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
 
-import msgspec
 from msgspec import Struct
 
+from memorist.compaction.extract_scores import (
+    CLEARED_RESULT_TOKENS,
+    EXPLORED_ROOMS,
+    ExtractHistory,
+    MessageAge,
+    build_extract_history,
+    choose_promising_blocks,
+    score_extracts,
+)
 from memorist.compaction.extracts import (
     Extract,
     ExtractSource,
-    NameOccurrences,
-    NameUsage,
     SourceBlock,
     WordRun,
-    build_extract_history,
-    collect_names,
     collect_source_blocks,
     find_names,
     find_word_runs,
+)
+from memorist.compaction.history import CompactedHistory, measure_conversation
+from memorist.compaction.identifiers import (
+    NameOccurrences,
+    NameUsage,
+    collect_names,
     rank_names,
     render_names,
-    score_extract,
-    split_into_extracts,
 )
-from memorist.compaction.history import CompactedHistory, RemovedItem, find_tail_start
-from memorist.core.messages import Message, Origin, TextBlock, ToolResult, find_cut_points
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_middle
-from memorist.formats.host_markup import strip_host_markup
+from memorist.compaction.newest_messages import (
+    NewestMessages,
+    choose_newest_messages,
+    find_removed_items,
+    is_user_request,
+)
+from memorist.compaction.standing import STATE_TAG
+from memorist.compaction.user_words import (
+    LABEL_TOKENS,
+    MIN_UTTERANCE_TOKENS,
+    SummaryUtterance,
+    collect_utterances,
+    find_earlier_utterances,
+    fit_utterances,
+    render_utterances,
+)
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.tokens import BYTES_PER_TOKEN, estimate_message_tokens, estimate_text_tokens
 from memorist.session_memory.structural import NotesBudget, render_structural_notes
 from memorist.session_memory.structural_work import ERRORS_SECTION
 from memorist.transcript.ledger import TranscriptLedger
 from memorist.transcript.tool_calls import find_display_root
-
-# Choose the newest messages that stay unchanged beside an extractive summary. Pure.
-
-
-KEPT_TAIL_SHARE = 0.15
-"""Share of the budget for the newest messages. Between 0.1 and 0.3 it makes no difference to what
-is kept of the earlier conversation; the assistant's next step relies on them.
-"""
-
-_CUT_MARK_TOKENS = 12
-"""Tokens of the mark that `cut_middle` inserts."""
-
-
-class KeptTail(Struct, frozen=True):
-    """The messages from index `first` on, as they are kept."""
-
-    first: int
-    messages: tuple[Message, ...]
-    tokens: int
-
-
-def choose_kept_tail(
-    messages: Sequence[Message], sizes: Sequence[int], budget: int, *, needed: int, factor: float
-) -> KeptTail:
-    """The newest messages that fit and can be cut off without splitting pairs or replies. Two
-    things stay whatever they cost: a new request of the user, and calls that wait for a result.
-
-    `needed` tokens are reserved for the last request where it is not kept as a message. Results
-    beside a waiting call are shortened where they would not fit.
-    """
-    starts = find_cut_points(messages)
-    end = len(messages)
-    first = find_tail_start(
-        sizes, starts, max(0, min(int(budget * KEPT_TAIL_SHARE), budget - needed))
-    )
-    newest = max((start for start in starts if start < end), default=0)
-    if first <= newest or (end in starts and messages[-1].origin is not Origin.USER):
-        return KeptTail(first, tuple(messages[first:]), sum(sizes[first:]))
-    kept = tuple(messages[newest:])
-    if sum(sizes[newest:]) > budget - needed:
-        kept = _shorten_results(kept, int((budget - needed) / factor))
-    return KeptTail(newest, kept, sum(estimate_message_tokens(message, factor) for message in kept))
-
-
-def _shorten_results(kept: tuple[Message, ...], room: int) -> tuple[Message, ...]:
-    """The messages with their results cut to the same length, so that all fit where possible."""
-    results = [result for message in kept for result in message.tool_results]
-    if not results:
-        return kept
-    fixed = sum(estimate_message_tokens(message) for message in kept) - sum(
-        estimate_text_tokens(result.text) for result in results
-    )
-    most = max(1, (room - fixed) // len(results) - _CUT_MARK_TOKENS)
-    return tuple(
-        _cut_results(message, most) if message.tool_results else message for message in kept
-    )
-
-
-def _cut_results(message: Message, most: int) -> Message:
-    blocks = tuple(
-        msgspec.structs.replace(block, content=(TextBlock(truncate_middle(block.text, most)),))
-        if isinstance(block, ToolResult)
-        else block
-        for block in message.blocks
-    )
-    return msgspec.structs.replace(message, blocks=blocks)
-
 
 # Render an extractive summary as text. Pure.
 
@@ -278,160 +232,28 @@ def render_failures(ledger: TranscriptLedger, room: int) -> str:
     return "\n".join(fit_lines(reversed(text.split("\n")), room)[::-1]) if text else ""
 
 
-def render_files(found: Sequence[SourceBlock], room: int) -> str:
-    """Render the files with their full paths and last step: changed ones first, each group by
-    recency.
-    """
-    changed: dict[str, int] = {}
-    read: dict[str, int] = {}
-    for piece in found:
-        source = piece.source
-        if source.path and len(source.path) <= _MAX_PATH_LENGTH and "\n" not in source.path:
-            (changed if source.kind == "change" else read)[source.path] = source.step
-    lines = [f"- changed {path} (last in step {step})" for path, step in _newest_first(changed)]
-    lines += [
-        f"- read {path} (last in step {step})"
-        for path, step in _newest_first(read)
-        if path not in changed
-    ]
-    return "\n".join(fit_lines(lines, room))
-
-
-_MAX_PATH_LENGTH = 300
-
-
-def _newest_first(steps: dict[str, int]) -> list[tuple[str, int]]:
-    return sorted(steps.items(), key=lambda pair: -pair[1])
-
-
-# The user's own words in an extractive summary: verbatim, in order; corrections and newest first
-# where room is short (CP-16). Pure.
-
-
-MIN_UTTERANCE_CUT_TOKENS = 60
-"""A message is dropped rather than cut to fewer tokens than this."""
-
-_LIMITING_WORDS = re.compile(
-    r"\b(?:don['’]?t|do not|never|always|only|must|must not|no longer|stop|instead|not|without|"
-    r"avoid|keep|unless|wrong|revert|undo|actually)\b",
-    re.IGNORECASE,
-)
-_SHORT_UTTERANCE = 400
-"""Characters up to which words like `never` mark a message as a limit or correction; in a longer
-one they prove nothing.
-"""
-
-
-class SummaryUtterance(Struct):
-    """Words of the user: the step of their last occurrence, and how often they occurred in the same
-    form.
-    """
-
-    step: int
-    text: str
-    times: int = 1
-
-
-def collect_utterances(messages: Sequence[Message]) -> list[SummaryUtterance]:
-    """What the user typed, in order; repetitions are counted with the first occurrence."""
-    found: dict[str, SummaryUtterance] = {}
-    for step, message in enumerate(messages, 1):
-        for block in message.blocks:
-            if (
-                not isinstance(block, TextBlock)
-                or (block.origin or message.origin) is not Origin.USER
-            ):
-                continue
-            text = strip_host_markup(block.text).strip()
-            if not text:
-                continue
-            known = found.get(text)
-            if known is None:
-                found[text] = SummaryUtterance(step, text)
-            else:
-                known.times += 1
-                known.step = step
-    return sorted(found.values(), key=lambda each: each.step)
-
-
-def find_earlier_utterances(
-    user_texts: Sequence[str], messages: Sequence[Message]
-) -> list[SummaryUtterance]:
-    """What the user typed before these messages: the texts that none of the messages holds. Their
-    step is 0.
-    """
-    present = {each.text for each in collect_utterances(messages)}
-    texts = dict.fromkeys(strip_host_markup(text).strip() for text in user_texts)
-    return [SummaryUtterance(0, text) for text in texts if text and text not in present]
-
-
-def is_limit_or_correction(text: str) -> bool:
-    """Whether these words appear to set a limit or correct something."""
-    return len(text) <= _SHORT_UTTERANCE and _LIMITING_WORDS.search(text) is not None
-
-
-def choose_utterances(
-    utterances: Sequence[SummaryUtterance], room: int, *, last: str = ""
-) -> list[SummaryUtterance]:
-    """The utterances that fit `room` tokens, in order.
-
-    Priority: the last request (whole, whatever it costs), limits and corrections, the first
-    request, then the others newest first. The first of each kind that does not fit is cut in its
-    middle.
-    """
-    chosen: list[SummaryUtterance] = []
-    for each in _rank_utterances(utterances, last):
-        cost = estimate_text_tokens(each.text) + 6
-        if each.text == last or cost <= room:
-            chosen.append(each)
-        elif room >= MIN_UTTERANCE_CUT_TOKENS:
-            cut = truncate_middle(each.text, room - 20)
-            chosen.append(SummaryUtterance(each.step, cut, each.times))
-            cost = estimate_text_tokens(cut) + 6
-        else:
-            continue
-        room -= cost
-    return sorted(chosen, key=lambda each: each.step)
-
-
-def _rank_utterances(utterances: Sequence[SummaryUtterance], last: str) -> list[SummaryUtterance]:
-    newest = list(reversed(utterances))
-    first = utterances[:1]
-    ranked = [each for each in newest if each.text == last]
-    ranked += [each for each in newest if is_limit_or_correction(each.text)]
-    ranked += [each for each in first if estimate_text_tokens(each.text) < _SHORT_UTTERANCE]
-    ranked += newest
-    return list({id(each): each for each in ranked}.values())
-
-
-def render_utterances(utterances: Sequence[SummaryUtterance]) -> str:
-    """Render the utterances as a list."""
-    lines = []
-    for each in utterances:
-        times = f", {each.times} times, last" if each.times > 1 else ""
-        lines.append(f"[{f'step {each.step}' if each.step else 'earlier'}{times}] {each.text}")
-    return "\n".join(lines)
+# The summary itself.
 
 
 EXTRACTIVE_SUMMARY_ID = "memorist-digest"
 
-USER_WORDS_SHARE = 0.3
-"""Largest share of the budget for the user's words; the last request is kept whole in any case."""
+USER_WORDS_SHARE = 0.25
+"""Share of the room for the user's words."""
 
-TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.08
-"""The largest share of the budget for each list; in recorded sessions they stay far below it."""
+MAX_USER_WORDS_SHARE = 0.5
+"""Their share where they are so many that even a line of each takes more."""
 
-NAMES_SHARE = 0.22
-MAX_NAMES_TOKENS = 1_800
-"""Names take this share of the budget, and at most so many tokens: almost every name that is used
-again is among those.
-"""
+TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.05
+"""Largest share of the room for each list; in recorded sessions they stay far below it."""
 
-_HEADING_TOKENS = 20
-"""Tokens of the last two headings."""
+NAMES_SHARE = 0.3
+"""Share of the room for identifiers."""
 
-_ROUNDING_TOKENS = 2
-"""Reserve in tokens for rounding."""
+MAX_NAMES_TOKENS = 3_000
+"""Upper bound of the tokens of identifiers: almost every one that is used again is among those."""
+
+_HEADING_TOKENS = 24
+"""Tokens of the last two headings, and of roundings."""
 
 
 class _SummaryMaterial(Struct, frozen=True, kw_only=True):
@@ -439,17 +261,12 @@ class _SummaryMaterial(Struct, frozen=True, kw_only=True):
 
     utterances: list[SummaryUtterance]
     blocks: list[SourceBlock]
-    block_names: list[set[str]]
-    """The names in each block."""
-    extracts: list[Extract]
-    extract_names: list[set[str]]
-    """The names in each extract."""
-    ages: list[int]
+    """Blocks of the messages that are removed."""
+    names: list[NameUsage]
+    history: ExtractHistory
     ledger: TranscriptLedger
-    root: str
-    """Folder that paths are shown relative to."""
     shown_text: str
-    """Text of the messages that are kept unchanged."""
+    """Text of the messages that stay."""
 
 
 def build_extractive_summary(
@@ -463,13 +280,13 @@ def build_extractive_summary(
 ) -> CompactedHistory:
     """Compress a history into `budget` estimated tokens of the model family with this `factor`.
 
-    A history that fits is returned unchanged. The budget is exceeded only where the last request,
-    or calls still waiting for results, exceed it alone. `user_texts` is everything the user typed
-    in the session, including what an earlier compaction removed. `transcript` is the path of the
-    full transcript; `cwd` is the session's folder, relative to which paths are shown.
+    A history that fits is returned unchanged. The budget is exceeded only where calls that wait for
+    their results exceed it alone. `user_texts` is everything the user typed in the session,
+    including what an earlier compaction removed. `transcript` is the path of the full transcript;
+    `cwd` is the session's folder, relative to which paths are shown.
     """
-    sizes = [estimate_message_tokens(message, factor) for message in messages]
-    before = sum(sizes)
+    held = measure_conversation(messages, user_texts=user_texts, factor=factor)
+    before = held.tokens
     if before <= budget:
         return CompactedHistory(
             strategy="structural",
@@ -477,137 +294,222 @@ def build_extractive_summary(
             tokens_before=before,
             tokens_after=before,
         )
-    now = collect_utterances(messages)
-    needed = (
-        estimate_text_tokens(now[-1].text, factor)
-        + estimate_text_tokens(SUMMARY_OPENING + transcript, factor)
-        if now
-        else 0
-    )
-    kept = choose_kept_tail(messages, sizes, budget, needed=needed, factor=factor)
-    room = int((budget - kept.tokens) / factor) - _ROUNDING_TOKENS
-    past = _gather_material(messages, sizes, kept, cwd)
-    past.utterances[:0] = find_earlier_utterances(user_texts, messages)
-    text = _render_summary(past, room, transcript)
-    summary = Message(
-        id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
-    )
-    made = (summary, *kept.messages)
-    after = sum(estimate_message_tokens(message, factor) for message in made)
-    gone = zip(messages[: kept.first], sizes, strict=False)
-    cut = tuple(
-        RemovedItem(message.id, size, "only extracts of it are in the digest")
-        for message, size in gone
+    kept = choose_newest_messages(messages, held.sizes, budget, factor)
+    material = _gather_material(messages, kept, user_texts, cwd)
+    text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, transcript)
+    made = (
+        Message(
+            id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
+        ),
+        *kept.messages,
     )
     return CompactedHistory(
-        strategy="structural", messages=made, tokens_before=before, tokens_after=after, cut=cut
+        strategy="structural",
+        messages=made,
+        tokens_before=before,
+        tokens_after=sum(estimate_message_tokens(message, factor) for message in made),
+        cut=find_removed_items(held, kept.messages, "only extracts of it are in the digest"),
     )
 
 
-def _gather_material(
-    messages: Sequence[Message], sizes: Sequence[int], kept: KeptTail, cwd: str
-) -> _SummaryMaterial:
+def is_scaffold(message: Message) -> bool:
+    """Whether this message instructs the model from outside the conversation. The host sends it
+    again with every request, so it is rebuilt and not carried.
+    """
+    return message.role in {"system", "developer"}
+
+
+def _describes_state(block: SourceBlock) -> bool:
+    """Whether a host shows instruction files or the environment in this block, which it will show
+    again. Names in it may be of use, extracts are not.
+    """
+    return block.source.kind == "injected" and STATE_TAG.match(block.text) is not None
+
+
+def _read_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
     ledger = TranscriptLedger(cwd)
     for message in messages:
         ledger.add(message)
+    return ledger
+
+
+def measure_ages(messages: Sequence[Message]) -> list[MessageAge]:
+    """The age of each message: tokens from it on."""
+    found: list[MessageAge] = []
+    age = cleared_age = 0
+    newest_turn = True
+    for message in reversed(messages):
+        size = estimate_message_tokens(message)
+        age += size
+        cleared_age += size - sum(
+            max(0, estimate_text_tokens(result.text) - CLEARED_RESULT_TOKENS)
+            for result in message.tool_results
+        )
+        found.append(MessageAge(age, cleared_age, newest_turn))
+        newest_turn = newest_turn and not is_user_request(message)
+    return found[::-1]
+
+
+def _gather_material(
+    messages: Sequence[Message], kept: NewestMessages, user_texts: Sequence[str], cwd: str
+) -> _SummaryMaterial:
+    ledger = _read_ledger(messages, cwd)
     root = find_display_root(ledger.cwd, ledger.work_record.files.files)
-    ages = list(accumulate(reversed(sizes)))[::-1]
-    found = collect_source_blocks(messages[: kept.first], root)
-    shown = "\n".join(piece.text for piece in collect_source_blocks(kept.messages, root))
-    apart = [split_into_extracts(piece) for piece in found]
-    own = [[find_names(unit.text) for unit in each.extracts] for each in apart]
+    utterances = collect_utterances(messages)
+    scan = scan_history(messages, utterances, root)
+    unchanged = {id(message) for message in kept.messages}
+    shown = {message.id for message in kept.messages}
+    removed = {step for step, each in enumerate(messages, 1) if id(each) not in unchanged}
     return _SummaryMaterial(
-        utterances=collect_utterances(messages[: kept.first]),
-        blocks=found,
-        block_names=[
-            set().union(*each) if parts.is_whole else find_names(parts.block.text)
-            for parts, each in zip(apart, own, strict=True)
+        utterances=[
+            *find_earlier_utterances(user_texts, utterances),
+            *(each for each in utterances if messages[each.step - 1].id not in shown),
         ],
-        extracts=[unit for each in apart for unit in each.extracts],
-        extract_names=[each for several in own for each in several],
-        ages=ages,
+        blocks=[
+            block
+            for block in scan.blocks
+            if block.source.step in removed and not _describes_state(block)
+        ],
+        names=collect_names(scan.blocks, scan.names),
+        history=scan.history,
         ledger=ledger,
-        root=root,
-        shown_text=shown,
+        shown_text="\n".join(
+            [
+                *(block.text for block in collect_source_blocks(kept.messages, root)),
+                *(message.text for message in kept.messages),
+            ]
+        ),
     )
 
 
-def _render_summary(past: _SummaryMaterial, room: int, transcript: str) -> str:
-    """The text of the summary, within `room` tokens unless the last request alone is larger."""
+class HistoryScan(Struct, frozen=True):
+    """The blocks of a history without scaffolds, the names in each, and what scoring needs to know
+    of the whole.
+    """
+
+    blocks: list[SourceBlock]
+    names: list[set[str]]
+    history: ExtractHistory
+
+
+def scan_history(
+    messages: Sequence[Message],
+    utterances: Sequence[SummaryUtterance] | None = None,
+    root: str = "",
+) -> HistoryScan:
+    """Scan a history once. `utterances` are those of the messages, collected here where absent;
+    titles show paths relative to `root`.
+    """
+    spoken = collect_utterances(messages) if utterances is None else utterances
+    blocks = [
+        block
+        for block in collect_source_blocks(messages, root)
+        if not is_scaffold(messages[block.source.step - 1])
+    ]
+    blocks.extend(_build_pasted_blocks(spoken))
+    blocks.sort(key=lambda block: block.source.step)
+    names = [find_names(block.text) for block in blocks]
+    asked = find_names(spoken[-1].text) if spoken else set()
+    return HistoryScan(
+        blocks, names, build_extract_history(blocks, names, measure_ages(messages), asked)
+    )
+
+
+def _build_pasted_blocks(utterances: Sequence[SummaryUtterance]) -> list[SourceBlock]:
+    """Long messages of the user as documents."""
+    return [
+        SourceBlock(
+            ExtractSource(f"user-{each.step}", each.step, "injected", "pasted by the user"),
+            each.text,
+        )
+        for each in utterances
+        if each.is_long
+    ]
+
+
+def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> str:
+    """The text of the summary, within `room` tokens."""
     pointer = f"{TRANSCRIPT_POINTER}{transcript}\n" if transcript else ""
     head = f"{SUMMARY_OPENING}\n{pointer}"
-    words = render_utterances(
-        choose_utterances(
-            past.utterances,
-            int((room - estimate_text_tokens(head)) * USER_WORDS_SHARE),
-            last=past.utterances[-1].text if past.utterances else "",
-        )
-    )
-    parts = [
-        head,
-        render_summary_section("What the user said", words),
-        render_summary_section("Tasks", render_tasks(past.ledger, int(room * TASKS_SHARE))),
-        render_summary_section(
-            "What failed", render_failures(past.ledger, int(room * FAILURES_SHARE))
-        ),
-        render_summary_section("Files", render_files(past.blocks, int(room * FILES_SHARE))),
-    ]
-    lists = "".join(parts)
-    if estimate_text_tokens(lists) > room:
-        return _render_short_summary(head, pointer, words, room)
+    lists = _render_lists(material, head, room)
     left = room - estimate_text_tokens(lists) - _HEADING_TOKENS
-    choice = _build_selection(past, lists)
+    if left <= 0:
+        words = render_utterances(fit_utterances(material.utterances, room - _HEADING_TOKENS))
+        section = render_summary_section("What the user said", words)
+        return _render_short_summary(head, pointer, section, room)
     names_room = min(int(room * NAMES_SHARE), MAX_NAMES_TOKENS)
-    choice.fill(left - names_room)
-    found = rank_names(collect_names(past.blocks, past.block_names), past.ages)
-    here = NameOccurrences(past.shown_text + lists)
-    extracts = render_extracts(choice.chosen)
-    named = _render_remaining_names(past, found, (here, NameOccurrences(extracts)), names_room)
-    choice.fill(left - estimate_text_tokens(extracts) - estimate_text_tokens(named))
-    extracts = render_extracts(choice.chosen)
-    named = _render_remaining_names(
-        past,
-        found,
-        (here, NameOccurrences(extracts)),
-        min(left - estimate_text_tokens(extracts), names_room),
+    selection = _build_selection(material, lists, room)
+    ranked = rank_names(material.names, material.history)
+    present = NameOccurrences(material.shown_text + lists)
+    selection.fill(left - names_room)
+    extracts = render_extracts(selection.chosen)
+    named = _render_missing_names(ranked, present, extracts, names_room)
+    selection.fill(left - estimate_text_tokens(extracts) - estimate_text_tokens(named))
+    while estimate_text_tokens(extracts := render_extracts(selection.chosen)) > left:
+        selection.chosen.pop()
+    named = _render_missing_names(ranked, present, extracts, left - estimate_text_tokens(extracts))
+    parts = [
+        lists,
+        render_summary_section("Extracts, in order", extracts),
+        render_summary_section("Names that also came up", named),
+    ]
+    return "".join(parts).strip()
+
+
+def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> ExtractSelection:
+    characters = room * BYTES_PER_TOKEN * EXPLORED_ROOMS
+    scored = score_extracts(
+        choose_promising_blocks(material.blocks, material.history, characters), material.history
     )
-    return f"{lists}{render_summary_section('Extracts, in order', extracts)}{render_summary_section('Names that also came up', named)}".strip()
+    return ExtractSelection(
+        [each for each, _ in scored], [score for _, score in scored], (material.shown_text, lists)
+    )
 
 
-def _render_remaining_names(
-    past: _SummaryMaterial,
-    found: list[NameUsage],
-    texts: tuple[NameOccurrences, NameOccurrences],
-    room: int,
+def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
+    """What precedes the extracts."""
+    least = sum(
+        min(MIN_UTTERANCE_TOKENS, estimate_text_tokens(each.text)) + LABEL_TOKENS
+        for each in material.utterances
+    )
+    words_room = max(int(room * USER_WORDS_SHARE), min(int(room * MAX_USER_WORDS_SHARE), least))
+    words = render_utterances(fit_utterances(material.utterances, words_room))
+    failures = render_failures(material.ledger, int(room * FAILURES_SHARE))
+    return "".join(
+        [
+            head,
+            render_summary_section("What the user said", words),
+            render_summary_section("Tasks", render_tasks(material.ledger, int(room * TASKS_SHARE))),
+            render_summary_section("What failed", failures),
+            render_summary_section(
+                "Files changed", _render_changed_files(material.history, int(room * FILES_SHARE))
+            ),
+        ]
+    )
+
+
+def _render_missing_names(
+    names: Sequence[NameUsage], present: NameOccurrences, extracts: str, room: int
 ) -> str:
-    one, other = texts
-    return render_names(found, lambda name: one[name] or other[name], room, past.root)
+    """The names that stand neither in `present` nor in the extracts."""
+    extracted = NameOccurrences(extracts)
+    return render_names(names, lambda name: present[name] or extracted[name], room)
 
 
-def _build_selection(past: _SummaryMaterial, lists: str) -> ExtractSelection:
-    seen = build_extract_history(past.blocks, past.block_names, past.ages)
-    found = zip(past.extracts, past.extract_names, strict=True)
-    rates = [score_extract(unit, own, seen, past.ages[unit.source.step - 1]) for unit, own in found]
-    return ExtractSelection(past.extracts, rates, (past.shown_text, lists))
+def _render_changed_files(history: ExtractHistory, room: int) -> str:
+    """The changed files as full paths, the last changed first."""
+    newest_first = sorted(history.changed, key=lambda path: -history.changed[path])
+    return "\n".join(fit_lines((path for path in newest_first if "\n" not in path), room))
 
 
 def _render_short_summary(head: str, pointer: str, words: str, room: int) -> str:
-    """The text where there is room for little more than the user's words; includes the path of the
-    transcript where it fits, or where nothing else would.
-    """
-    text = render_summary_section("What the user said", words)
-    if not text:
-        return next(
-            (
-                each
-                for each in (head, BRIEF_OPENING + "\n" + pointer, BRIEF_OPENING)
-                if estimate_text_tokens(each) <= room
-            ),
-            "…",
-        ).strip()
-    size = estimate_text_tokens(text)
-    if size + estimate_text_tokens(head) <= room:
-        return f"{head}{text}".strip()
-    return (
-        pointer + text if size > room or size + estimate_text_tokens(pointer) <= room else text
-    ).strip()
+    """The text where there is no room for more than the user's words."""
+    candidates = (head + words, pointer + words, words, head, BRIEF_OPENING)
+    return next(
+        (
+            each.strip()
+            for each in candidates
+            if each.strip() and estimate_text_tokens(each) <= room
+        ),
+        "…",
+    )

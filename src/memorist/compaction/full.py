@@ -25,6 +25,11 @@ from memorist.compaction.history import (
     fit_newest_texts,
     user_text,
 )
+from memorist.compaction.newest_messages import (
+    find_removed_items,
+    find_unanswered_start,
+    keep_unanswered,
+)
 from memorist.compaction.policy import CompactionThresholds
 from memorist.compaction.restore import (
     RESTORED_PREFIX,
@@ -45,7 +50,6 @@ from memorist.core.messages import (
     Origin,
     TextBlock,
     ToolResult,
-    align_to_cut_point,
 )
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
 from memorist.errors import NothingToDo
@@ -66,6 +70,9 @@ window: 20,000 of 167,000 is such a part.
 """
 
 
+REMARKS_TOKENS = 200
+"""Upper bound of the tokens of the remarks after a summary."""
+
 SHOWN_DROPPED_CHARACTERS = 80
 """Characters of a dropped line that its record shows."""
 
@@ -80,10 +87,14 @@ class SummaryRequest(Struct, frozen=True):
 
 
 def build_summary_request(
-    conversation: MeasuredConversation, texts: CompactionPrompts, instructions: str = ""
+    conversation: MeasuredConversation,
+    texts: CompactionPrompts,
+    instructions: str = "",
+    *,
+    hand_over: bool = False,
 ) -> SummaryRequest:
     """The history from the last summary on, with placeholders for images and documents, and without
-    items that an earlier compaction restored.
+    items that an earlier compaction restored; and the request for a summary or a hand-over.
     """
     start = max(0, find_last_summary(conversation.messages))
     kept = tuple(
@@ -98,6 +109,8 @@ def build_summary_request(
         if instructions.strip()
         else ""
     )
+    if hand_over:
+        return SummaryRequest(kept, f"{texts.inline}\n\n{added}".strip())
     return SummaryRequest(
         kept,
         render_template(texts.full, {"instructions": f"\n{added}\n" if added else ""}, strict=True),
@@ -144,36 +157,13 @@ def _replace_media_block(block: Block) -> Block:
             return block
 
 
-def find_kept_start(messages: Sequence[Message]) -> int:
-    """Index of the first message that a full compaction keeps: unanswered user messages at the end,
-    and a reply that waits for a tool result; the number of messages when there is neither.
-    """
-    start = len(messages)
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if (
-            message.role in {"assistant", "tool"}
-            or message.tool_results
-            or message.origin is Origin.SUMMARY
-        ):
-            break
-        if user_text(message):
-            start = index
-    return align_to_cut_point(messages, start)
-
-
 def render_user_texts(
-    conversation: MeasuredConversation, start: int, tokens: int, texts: CompactionPrompts
+    conversation: MeasuredConversation, shown: int, tokens: int, texts: CompactionPrompts
 ) -> str:
-    """Render the user's messages of the whole session except those kept from `start` on, newest
-    first within `tokens`; empty when there are none.
+    """Render the user's messages of the whole session except the newest `shown`, newest first
+    within `tokens`; empty when there are none.
     """
-    kept = sum(1 for message in conversation.messages[start:] if user_text(message))
-    older = (
-        conversation.user_texts[: len(conversation.user_texts) - kept]
-        if kept
-        else conversation.user_texts
-    )
+    older = conversation.user_texts[: max(0, len(conversation.user_texts) - shown)]
     chosen = fit_newest_texts(older, tokens, conversation.factor)
     if not chosen:
         return ""
@@ -216,13 +206,27 @@ def assemble_history(
     """Build the new history: the summary, the kept messages, the restored items. The boundary is a
     transcript record, not a message.
 
-    Restored items are dropped, last first, where the limit would be exceeded. `UnchangedHistory`
-    when even then the result is not below the limit, or not smaller than what it replaces (CP-14).
+    What the model has not answered yet is kept whatever the strategy, and cut in the middle only
+    where it does not fit. Restored items are dropped, last first, where the limit would be
+    exceeded. `UnchangedHistory` when even then the result is not below the limit, or not smaller
+    than what it replaces (CP-14).
     """
-    kept, texts = conversation.messages[replaced.start :], options.texts
+    texts = options.texts
+    unanswered = find_unanswered_start(conversation.messages)
+    start = min(replaced.start, unanswered)
+    if not start:
+        return UnchangedHistory("There is nothing before what still waits for an answer.")
+    taken = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
+    room = options.limit - options.limit // USER_TEXTS_PART - taken
+    kept = keep_unanswered(
+        conversation.messages,
+        start,
+        room if start == unanswered else conversation.tokens,
+        conversation.factor,
+    )
     words = render_user_texts(
         conversation,
-        replaced.start,
+        sum(1 for message in kept if user_text(message)),
         min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART),
         texts,
     )
@@ -232,8 +236,8 @@ def assemble_history(
     summary = _build_summary_message(
         "\n\n".join(piece for piece in (replaced.text, words, "\n".join(remarks)) if piece)
     )
-    fixed = estimate_message_tokens(summary, conversation.factor) + sum(
-        conversation.sizes[replaced.start :]
+    fixed = sum(
+        estimate_message_tokens(message, conversation.factor) for message in (summary, *kept)
     )
     if fixed >= conversation.tokens:
         return UnchangedHistory("The result would not be smaller than what it replaces.")
@@ -244,8 +248,9 @@ def assemble_history(
         min(options.limit, conversation.tokens) - fixed,
     )
     again = tuple(each.message for each in back)
-    # A result must directly follow its call, so nothing may be added after a waiting call.
-    waits = align_to_cut_point(kept, len(kept)) < len(kept)
+    # What the model has not answered yet comes last: it goes on from there, and a result must
+    # directly follow its call.
+    is_working = unanswered < len(conversation.messages)
     restored = [each.restored for each in back]
     if words:
         restored.append(
@@ -253,16 +258,12 @@ def assemble_history(
                 "user", "the user's messages", estimate_text_tokens(words, conversation.factor)
             )
         )
-    gone = zip(conversation.messages[: replaced.start], conversation.sizes, strict=False)
     return CompactedHistory(
         strategy=replaced.strategy,
-        messages=(summary, *again, *kept) if waits else (summary, *kept, *again),
+        messages=(summary, *again, *kept) if is_working else (summary, *kept, *again),
         tokens_before=conversation.tokens,
         tokens_after=fixed + sum(each.restored.tokens for each in back),
-        cut=tuple(
-            RemovedItem(message.id, size, f"replaced by the {replaced.stand_in}")
-            for message, size in gone
-        ),
+        cut=find_removed_items(conversation, kept, f"replaced by the {replaced.stand_in}"),
         restored=tuple(restored),
     )
 
@@ -295,7 +296,7 @@ def compact_with_summary(
     return record_dropped_lines(
         assemble_history(
             conversation,
-            SummaryReplacement("full", text, find_kept_start(conversation.messages)),
+            SummaryReplacement("full", text, len(conversation.messages)),
             options,
         ),
         clean.dropped,
@@ -416,22 +417,34 @@ class CompactionOutcome(Struct, frozen=True):
     blocked: bool = False
     """The request would not leave the model room to answer, and nothing could be done."""
 
-    def to_boundary(self, *, manual: bool) -> CompactionBoundary:
-        """The transcript record of this compaction: the messages put in front or inserted, and how
-        many messages were kept.
+    def to_boundary(self, before: Sequence[Message], *, manual: bool) -> CompactionBoundary:
+        """The transcript record of this compaction of the messages `before`: what was put in front
+        or inserted, and how many of the newest messages were kept as they were.
         """
         if self.result is None:
             raise NothingToDo("no compaction was made, so there is no boundary")
-        standing, made = (
-            self.result.messages[: self.result.lead],
-            self.result.messages[self.result.lead :],
-        )
-        ours = tuple(message for message in made if message.id.startswith("memorist"))
+        replacement, kept = split_kept(before, self.result.messages)
         return CompactionBoundary(
             id=self.result.strategy,
             line=0,
             trigger="manual" if manual else "auto",
             tokens_before=self.result.tokens_before,
-            kept=len(made) - len(ours),
-            replacement=(*standing, *ours),
+            kept=kept,
+            replacement=replacement,
         )
+
+
+def split_kept(
+    before: Sequence[Message], after: Sequence[Message]
+) -> tuple[tuple[Message, ...], int]:
+    """Split a new history into what replaces the old one, and the number of messages at the end of
+    the old one that were kept as they were.
+    """
+    theirs = [message for message in after if not message.id.startswith(OWN_ID_PREFIX)]
+    kept = 0
+    for old, new in zip(reversed(before), reversed(theirs), strict=False):
+        if old is not new:
+            break
+        kept += 1
+    same = {id(message) for message in theirs[len(theirs) - kept :]}
+    return tuple(message for message in after if id(message) not in same), kept

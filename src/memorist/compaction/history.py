@@ -171,8 +171,6 @@ class CompactedHistory(Struct, frozen=True, kw_only=True):
     tokens_after: int
     cut: tuple[RemovedItem, ...] = ()
     restored: tuple[RestoredRecord, ...] = ()
-    lead: int = 0
-    """Number of messages at the front that belong to the preamble and are unchanged."""
 
 
 class UnchangedHistory(Struct, frozen=True):

@@ -1,5 +1,5 @@
-"""Inline compaction: the user's newest messages, followed by a hand-over as the last user message
-(CP-11, CP-12). Pure.
+"""Inline compaction: the user's newest messages, followed by a hand-over as a user message and by
+what the model has not answered yet (CP-11, CP-12). Pure.
 
 Source: codex.md section 2.4. Deliberate differences: an empty hand-over is rejected (there an older
 reply would be used), and nothing is done while a tool call waits for its result.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.compaction.full import RewriteOptions, record_dropped_lines
@@ -17,12 +16,16 @@ from memorist.compaction.history import (
     CompactedHistory,
     CompactionResult,
     MeasuredConversation,
-    RemovedItem,
     RestoredRecord,
     UnchangedHistory,
     fit_newest_texts,
     is_user_block,
     user_text,
+)
+from memorist.compaction.newest_messages import (
+    find_removed_items,
+    find_unanswered_start,
+    keep_unanswered,
 )
 from memorist.compaction.summary import check_summary
 from memorist.core.messages import Message, Origin, TextBlock, align_to_cut_point
@@ -63,72 +66,58 @@ def _replace_message_text(message: Message, text: str) -> Message:
     return replace(message, blocks=(TextBlock(text),), origin=Origin.USER, wire=wire)
 
 
-class HandOver(Struct, frozen=True, kw_only=True):
-    """What the previous model wrote, and the context to insert where the turn goes on."""
-
-    summary: str
-    """As returned by `parse_summary`."""
-    initial: Sequence[Message] = ()
-    """The full initial context, in the middle of a turn only; otherwise it comes with the next
-    turn.
-    """
-
-
 def compact_inline(
-    conversation: MeasuredConversation, hand_over: HandOver, options: RewriteOptions
+    conversation: MeasuredConversation, summary: str, options: RewriteOptions
 ) -> CompactionResult:
-    """Rewrite the conversation with a hand-over. The user's messages are shortened where the limit
-    would be exceeded.
+    """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
+    user's messages are shortened where the limit would be exceeded.
 
-    In the middle of a turn the initial context is inserted before the last user message, else
-    before the hand-over.
+    What the model has not answered yet follows the hand-over: a new request is the last thing that
+    it reads, and so are the results of its calls.
     """
-    texts, limit = options.texts, options.limit
-    if align_to_cut_point(conversation.messages, len(conversation.messages)) < len(
-        conversation.messages
-    ):
+    texts, limit, messages = options.texts, options.limit, conversation.messages
+    if align_to_cut_point(messages, len(messages)) < len(messages):
         return UnchangedHistory("A tool call still waits for its result.")
-    clean = check_summary(hand_over.summary, conversation.user_texts, (texts.inline,))
+    clean = check_summary(summary, conversation.user_texts, (texts.inline,))
     if not clean.text:
         return UnchangedHistory("Nothing of the hand-over could be believed.")
-    last = Message(
+    hand_over = Message(
         id=HAND_OVER_ID,
         role="user",
         blocks=(TextBlock(f"{texts.inline_prefix}\n{clean.text}"),),
         origin=Origin.SUMMARY,
     )
-    initial = tuple(hand_over.initial)
-    fixed = sum(
-        estimate_message_tokens(message, conversation.factor) for message in (*initial, last)
-    )
+    factor = conversation.factor
+    start = find_unanswered_start(messages)
+    room = limit - estimate_message_tokens(hand_over, factor) - 1
+    kept = keep_unanswered(messages, start, room, factor)
+    fixed = sum(estimate_message_tokens(message, factor) for message in (hand_over, *kept))
+    last = next((message.id for message in kept if user_text(message)), "")
     users = retain_user_messages(
-        conversation.messages,
+        [message for message in messages[:start] if message.id != last],
         min(options.settings.inline_user_tokens, max(0, limit - fixed - 1)),
         prefix=texts.inline_prefix,
-        factor=conversation.factor,
+        factor=factor,
     )
-    made = (*users[:-1], *initial, *users[-1:], last)
-    after = fixed + sum(estimate_message_tokens(message, conversation.factor) for message in users)
+    working = (
+        kept[:1] if kept and kept[0].id == last and start and messages[start].id != last else ()
+    )
+    after = fixed + sum(estimate_message_tokens(message, factor) for message in users)
     if after >= conversation.tokens:
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     if after >= limit:
         return UnchangedHistory("The result would fill the window again at once.")
-    ids = {message.id for message in users}
-    made_so = CompactedHistory(
-        strategy="inline",
-        messages=made,
-        tokens_before=conversation.tokens,
-        tokens_after=after,
-        cut=tuple(
-            RemovedItem(message.id, size, "replaced by the hand-over")
-            for message, size in zip(conversation.messages, conversation.sizes, strict=True)
-            if message.id not in ids
+    return record_dropped_lines(
+        CompactedHistory(
+            strategy="inline",
+            messages=(*users, *working, hand_over, *kept[len(working) :]),
+            tokens_before=conversation.tokens,
+            tokens_after=after,
+            cut=find_removed_items(conversation, (*users, *kept), "replaced by the hand-over"),
+            restored=tuple(
+                RestoredRecord("user", message.id, estimate_message_tokens(message, factor))
+                for message in users
+            ),
         ),
-        restored=tuple(
-            RestoredRecord(
-                "user", message.id, estimate_message_tokens(message, conversation.factor)
-            )
-            for message in users
-        ),
+        clean.dropped,
     )
-    return record_dropped_lines(made_so, clean.dropped)

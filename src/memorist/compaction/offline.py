@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.compaction import full, inline, session_memory, tool_results
-from memorist.compaction.extractive import build_extractive_summary
+from memorist.compaction.extractive import build_extractive_summary, is_scaffold
 from memorist.compaction.full import RewriteOptions
 from memorist.compaction.history import (
     CompactedHistory,
@@ -24,7 +25,6 @@ from memorist.compaction.history import (
     user_text,
 )
 from memorist.compaction.session_memory import SessionNotes
-from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
 from memorist.core.messages import Message
 from memorist.core.tokens import token_factor
 from memorist.errors import InputError
@@ -161,21 +161,39 @@ def _compact_by(
             tool_results.find_old_results(conversation.messages, options.settings.micro_keep),
             factor=options.factor,
         )
-    apart = split_preamble(conversation, options.budget + 1)
-    return reattach_preamble(_compact_rest(strategy, recorded, apart, options), apart)
+    result = _rewrite_spoken(strategy, recorded, _drop_scaffolds(conversation), options)
+    if isinstance(result, UnchangedHistory):
+        return result
+    return replace(result, tokens_before=conversation.tokens)
 
 
-def _compact_rest(
+def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
+    """The conversation without the instructions that its client sends again with every request:
+    they are rebuilt there, and spend no room here.
+    """
+    spoken = [
+        (message, size)
+        for message, size in zip(conversation.messages, conversation.sizes, strict=True)
+        if not is_scaffold(message)
+    ]
+    return replace(
+        conversation,
+        messages=tuple(message for message, _ in spoken),
+        sizes=tuple(size for _, size in spoken),
+    )
+
+
+def _rewrite_spoken(
     strategy: CompactionStrategy,
     recorded: RecordedWindow,
-    split: SplitHistory,
+    held: MeasuredConversation,
     options: OfflineOptions,
 ) -> CompactionResult:
-    """Rewrite the part behind the preamble with the strategy."""
+    """Rewrite what was said and done with the strategy."""
     cwd = recorded.head.cwd if recorded.head else ""
-    held, budget = split.rest, split.limit - 1
+    budget = options.budget
     terms = RewriteOptions(
-        texts=options.texts, settings=options.settings, limit=split.limit, automatic=False
+        texts=options.texts, settings=options.settings, limit=budget + 1, automatic=False
     )
     match strategy:
         case "session-memory":
@@ -192,11 +210,7 @@ def _compact_rest(
             )
         case "inline":
             return inline.compact_inline(
-                held,
-                inline.HandOver(
-                    summary=options.summary or build_structural_notes(recorded, options)
-                ),
-                terms,
+                held, options.summary or build_structural_notes(recorded, options), terms
             )
         case "structural":
             return build_extractive_summary(

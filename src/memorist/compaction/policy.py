@@ -69,20 +69,11 @@ def compute_thresholds(
     )
 
 
-def compute_percent_left(limits: CompactionThresholds, used: int) -> int:
-    """The remaining share of the room before something happens, 0 to 100, rounded half up."""
-    return max(0, math.floor((limits.base - used) / limits.base * 100 + 0.5))
-
-
 class InlineLimit(Struct, frozen=True):
     """The rollout family's limits, in tokens: where compaction begins, and the usable window."""
 
     auto: int
     usable: int
-
-    def is_reached(self, used: int) -> bool:
-        """Whether `used` tokens call for compaction."""
-        return used >= self.auto or used >= self.usable
 
 
 def compute_inline_limit(
@@ -96,100 +87,8 @@ def compute_inline_limit(
     return InlineLimit(auto=auto, usable=window * effective_percent // 100)
 
 
-class ManualRequest(Struct, frozen=True):
-    """The user asks for it."""
-
-
-class BeforeTurnCheck(Struct, frozen=True):
-    """A user message of `incoming` tokens is about to be added. It counts here; the original client
-    leaves it out and calls that a gap.
-    """
-
-    incoming: int
-
-
-class MidTurnCheck(Struct, frozen=True):
-    """A reply has arrived. `goes_on` is whether the turn continues: calls that were answered, or
-    queued input.
-    """
-
-    goes_on: bool
-
-
-class SwitchedModel(Struct, frozen=True):
-    """A model on one side of a switch. `compatible` is its tag of compatible compactions, where it
-    has one.
-    """
-
-    name: str
-    window: int
-    limit: InlineLimit
-    compatible: str | None = None
-
-
-class ModelSwitchCheck(Struct, frozen=True):
-    """The next turn is to run on another model."""
-
-    previous: SwitchedModel
-    current: SwitchedModel
-
-
-InlineCheck = ManualRequest | BeforeTurnCheck | MidTurnCheck | ModelSwitchCheck
-"""The point in time of the check."""
-
-
-class InlineTrigger(Struct, frozen=True, kw_only=True):
-    """Compaction is due: its phase, reason, model, and where the initial context is inserted."""
-
-    phase: Literal["standalone", "pre_turn", "mid_turn"]
-    reason: Literal["user_requested", "context_limit", "comp_hash_changed", "model_downshift"]
-    model: Literal["current", "previous"] = "current"
-    initial_context: Literal["next_turn", "before_last_user"] = "next_turn"
-
-
-def find_inline_trigger(moment: InlineCheck, used: int, limit: InlineLimit) -> InlineTrigger | None:
-    """The trigger when inline compaction is due with `used` tokens of context; None when it is not
-    (codex.md section 2.1, CP-12).
-    """
-    match moment:
-        case ManualRequest():
-            return InlineTrigger(phase="standalone", reason="user_requested")
-        case BeforeTurnCheck(incoming=incoming):
-            return (
-                InlineTrigger(phase="pre_turn", reason="context_limit")
-                if limit.is_reached(used + incoming)
-                else None
-            )
-        case MidTurnCheck(goes_on=goes_on):
-            # A finished turn over the limit waits for the check before the next one.
-            due = goes_on and limit.is_reached(used)
-            return (
-                InlineTrigger(
-                    phase="mid_turn", reason="context_limit", initial_context="before_last_user"
-                )
-                if due
-                else None
-            )
-        case ModelSwitchCheck(previous=previous, current=current):
-            return _find_switch_trigger(previous, current, used)
-
-
-def _find_switch_trigger(
-    previous: SwitchedModel, current: SwitchedModel, used: int
-) -> InlineTrigger | None:
-    tags = (previous.compatible, current.compatible)
-    if None not in tags and previous.compatible != current.compatible:
-        return InlineTrigger(phase="pre_turn", reason="comp_hash_changed", model="previous")
-    smaller = previous.name != current.name and previous.window > current.window
-    if smaller and (used > current.limit.auto or used >= current.limit.usable):
-        return InlineTrigger(phase="pre_turn", reason="model_downshift", model="previous")
-    return None
-
-
-UNCOMPACTED_LABELS = frozenset({"session_memory", "compact"})
-"""Requests that never trigger compaction: notes and compaction itself (claude-code.md section 6.2).
-Their labels begin with one of these words.
-"""
+RETRY_GROWTH_PERCENT = 110
+"""A conversation that could not be compacted is tried again once it has grown to this size."""
 
 REFILL_REPLIES = 3
 """The window counts as refilled at once when it is full within so many replies of a compaction."""
@@ -213,6 +112,20 @@ class CircuitBreaker(Struct, frozen=True, kw_only=True):
     """Consecutive compactions after which the window was full again at once."""
     replies_since: int | None = None
     """Replies since the last compaction; None before the first."""
+
+    failed_tokens: int = 0
+    """Size of the conversation at the last failure, in tokens."""
+
+    @property
+    def retry_tokens(self) -> int:
+        """Size in tokens from which another attempt is made after repeated failures."""
+        return self.failed_tokens * RETRY_GROWTH_PERCENT // 100
+
+    def has_grown(self, used: int) -> bool:
+        """Whether a conversation of `used` tokens has grown enough since the last failure to try
+        again.
+        """
+        return used >= self.retry_tokens
 
     @property
     def is_refilled(self) -> bool:
@@ -238,26 +151,18 @@ def record_success(breaker: CircuitBreaker, *, model_failed: bool = False) -> Ci
     )
 
 
-def record_failure(breaker: CircuitBreaker, *, model_failed: bool = False) -> CircuitBreaker:
-    """Record a failed compaction. An interruption by the user is not a failure and is not recorded."""
+def record_failure(
+    breaker: CircuitBreaker, *, used: int, model_failed: bool = False
+) -> CircuitBreaker:
+    """Record a failed compaction of a conversation of `used` tokens. An interruption by the user is
+    not a failure and is not recorded.
+    """
     return replace(
         breaker,
         failures=breaker.failures + 1,
+        failed_tokens=used,
         model_failures=breaker.model_failures + 1 if model_failed else breaker.model_failures,
     )
-
-
-class OffloadResults(Struct, frozen=True):
-    """Apply the tool result budget."""
-
-    why: str
-
-
-class ClearOldResults(Struct, frozen=True):
-    """Clear old tool results: in the messages, or by telling the provider."""
-
-    way: Literal["time", "cached"]
-    why: str
 
 
 class CompactionAttempt(Struct, frozen=True):
@@ -280,20 +185,7 @@ class RejectRequest(Struct, frozen=True):
     why: str
 
 
-class LeaveUntouched(Struct, frozen=True):
-    """This request is left untouched."""
-
-    why: str
-
-
-PlanStep = (
-    OffloadResults
-    | ClearOldResults
-    | CompactionAttempt
-    | SkipCompaction
-    | RejectRequest
-    | LeaveUntouched
-)
+PlanStep = CompactionAttempt | SkipCompaction | RejectRequest
 
 
 class WindowState(Struct, frozen=True, kw_only=True):
@@ -306,46 +198,26 @@ class WindowState(Struct, frozen=True, kw_only=True):
     prefix: int = 0
     """Tokens of system prompt and tools, which no compaction can shrink."""
     limits: CompactionThresholds
-    label: str = "request"
-    """Purpose of the request; `Request.label`."""
     manual: CompactionStrategy | None = None
     """The strategy the user asked for, `auto` for the ordered plan; None when the user did not ask.
     """
     instructions: bool = False
     """The user said what the summary should hold; notes cannot honor that."""
-    idle_minutes: float | None = None
-    """Minutes since the last reply; None when there is none."""
     has_notes: bool = False
     has_model: bool = False
     provider_compacts: bool = False
     """The provider of this request can compact on its own."""
-    provider_clears: bool = False
-    """The provider of this request can clear old results on its own."""
 
 
 def plan_compaction(
     state: WindowState, breaker: CircuitBreaker, settings: CompactionSettings
 ) -> tuple[PlanStep, ...]:
-    """The steps for this request, in order: tool result budget, microcompact, compaction attempts,
-    the guard (CP-3).
+    """The steps for this request, in order: the strategies to try, the guard (CP-3). Results are
+    offloaded and cleared before, by `tool_results`.
     """
-    if _is_own_request(state.label):
-        return (
-            LeaveUntouched(f"A request for {state.label} is part of compaction or of the notes."),
-        )
     if state.manual is not None:
         return _plan_manual(state, state.manual, settings)
-    first: tuple[PlanStep, ...] = ()
-    if settings.enabled:
-        first = (
-            OffloadResults("Large results go first: nothing is lost by it."),
-            *_plan_clearing(state, settings),
-        )
-    return (*first, *_plan_automatic(state, breaker, settings), *_plan_guard(state))
-
-
-def _is_own_request(label: str) -> bool:
-    return label.split(":", 1)[0].split(".", 1)[0] in UNCOMPACTED_LABELS
+    return (*_plan_automatic(state, breaker, settings), *_plan_guard(state))
 
 
 def _plan_manual(
@@ -361,26 +233,6 @@ def _plan_manual(
     return _plan_attempts(state, settings, with_model=state.has_model)
 
 
-def _plan_clearing(state: WindowState, settings: CompactionSettings) -> tuple[PlanStep, ...]:
-    if state.idle_minutes is not None and state.idle_minutes >= settings.micro_gap_minutes:
-        return (
-            ClearOldResults(
-                "time",
-                f"The last reply is {state.idle_minutes:.0f} minutes old, so the provider's "
-                f"cache is cold.",
-            ),
-        )
-    if settings.provider and state.provider_clears and state.used >= state.limits.warning:
-        return (
-            ClearOldResults(
-                "cached",
-                "The window is getting full, and the provider can clear old results without a "
-                "new prefix.",
-            ),
-        )
-    return ()
-
-
 def _plan_automatic(
     state: WindowState, breaker: CircuitBreaker, settings: CompactionSettings
 ) -> tuple[PlanStep, ...]:
@@ -388,19 +240,19 @@ def _plan_automatic(
         return ()
     if _is_prefix_too_large(state):
         return (_skip_large_prefix(state),)
-    if breaker.failures >= settings.failures:
+    if breaker.failures >= settings.failures and not breaker.has_grown(state.used):
         return (
             SkipCompaction(
-                f"Compaction failed {breaker.failures} times in a row and is not tried again "
-                f"in this session."
+                f"Compaction failed {breaker.failures} times in a row. It is tried again when the "
+                f"conversation has grown to {breaker.retry_tokens:,} tokens."
             ),
         )
-    if breaker.refills + breaker.is_refilled >= settings.refills:
+    if breaker.is_refilled and breaker.refills + 1 >= settings.refills:
         return (
             SkipCompaction(
-                f"The window was full again at once {settings.refills} times in a row. "
-                f"Something that is read again each time, such as a large file or "
-                "a tool's output, fills it; read it in smaller parts."
+                f"The window was full again within {REFILL_REPLIES} replies, {settings.refills} "
+                "times in a row: what comes in between two compactions is larger than the room "
+                "they make. It is tried again after further replies."
             ),
         )
     return _plan_attempts(
@@ -417,7 +269,7 @@ def _plan_attempts(
             CompactionAttempt("provider", "The settings prefer the provider's own compaction.")
         )
     match settings.family:
-        case "file_native":
+        case "file-native":
             if state.has_notes and not state.instructions:
                 steps.append(
                     CompactionAttempt("session-memory", "The session's notes cost no further call.")

@@ -10,12 +10,11 @@ anthropic 2 (`BetaCompact20260112EditParam`, `BetaClearToolUses20250919EditParam
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from memorist.compaction.summary import UnusableSummary
-from memorist.core.messages import JsonObject, Usage
+from memorist.core.messages import JsonObject
 
 COMPACT_EDIT = "compact_20260112"
 COMPACT_BETA = "compact-2026-01-12"
@@ -26,21 +25,12 @@ _THINKING_EDIT = "clear_thinking_20251015"
 MIN_TRIGGER_TOKENS = 50_000
 """Anthropic accepts no smaller trigger for its compaction (claude-code.md section 13.2)."""
 
-_COMPACT_ENDPOINT_KEYS = (
-    "model", "input", "instructions", "previous_response_id", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-    "service_tier", "image",
-)  # fmt: skip
-
 
 class ProviderRequest(Struct, frozen=True):
-    """A request as it is to be sent: its body, the beta names for its header, and another endpoint
-    where the provider has one for this.
-    """
+    """A request as it is to be sent: its body, and the beta names for its header."""
 
     body: JsonObject
     betas: tuple[str, ...] = ()
-    path: str = ""
-    """Path below the API's base URL; empty where the endpoint is unchanged."""
 
 
 class AppliedEdit(Struct, frozen=True):
@@ -119,23 +109,6 @@ def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSu
     )
 
 
-def sum_iterations_usage(reply: JsonObject) -> Usage | None:
-    """Total usage of all passes of an Anthropic reply: the top-level usage omits the cost of
-    compaction. None when the reply lists no passes.
-    """
-    usage = reply.get("usage")
-    passes = _list_objects(usage.get("iterations") if isinstance(usage, dict) else None)
-    total = Usage()
-    for each in passes:
-        total += Usage(
-            input=_read_count(each, "input_tokens"),
-            cache_read=_read_count(each, "cache_read_input_tokens"),
-            cache_write=_read_count(each, "cache_creation_input_tokens"),
-            output=_read_count(each, "output_tokens"),
-        )
-    return total if passes else None
-
-
 def read_applied_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:
     """The context edits that an Anthropic reply confirms."""
     management = reply.get("context_management")
@@ -165,64 +138,22 @@ def request_openai_compaction(body: JsonObject, *, threshold: int) -> ProviderRe
     )
 
 
-def build_openai_compact_request(body: JsonObject) -> ProviderRequest:
-    """Turn a Responses request into one for `/responses/compact`, with only the keys that this
-    endpoint accepts.
-    """
-    return ProviderRequest(
-        {key: body[key] for key in _COMPACT_ENDPOINT_KEYS if key in body}, path="/responses/compact"
-    )
-
-
 def read_openai_compaction(reply: JsonObject) -> ProviderSummary | UnusableSummary | None:
-    """The compaction item in a Responses reply or in that of `/responses/compact`; None when an
-    ordinary reply has none.
+    """The compaction item in a Responses reply; None when it has none.
 
-    `UnusableSummary` when there is not exactly one, or it is empty: a history built on it would be
+    `UnusableSummary` when there is more than one, or it is empty: a history built on it would be
     empty.
     """
     items = [
         each for each in _list_objects(reply.get("output")) if each.get("type") == "compaction"
     ]
     if not items:
-        compacted = reply.get("object") == "response.compaction"
-        return (
-            UnusableSummary("The provider's compaction holds no compaction item.")
-            if compacted
-            else None
-        )
+        return None
     if len(items) > 1:
         return UnusableSummary("The provider's compaction holds more than one compaction item.")
     if not isinstance(items[0].get("encrypted_content"), str) or not items[0]["encrypted_content"]:
         return UnusableSummary("The provider's compaction item is empty.")
     return ProviderSummary(item=items[0], summary="")
-
-
-def read_compacted_input(reply: JsonObject) -> list[JsonObject]:
-    """The next input after `/responses/compact`: the reply's items without instructions, calls,
-    their outputs, and reasoning (codex.md section 2.5).
-    """
-    return [
-        each
-        for each in _list_objects(reply.get("output"))
-        if each.get("type") == "compaction" or _is_dialogue_item(each)
-    ]
-
-
-def _is_dialogue_item(item: JsonObject) -> bool:
-    return item.get("type", "message") == "message" and item.get("role") in {"user", "assistant"}
-
-
-def cut_to_newest_compaction(items: Sequence[Any]) -> list[Any]:
-    """The entries of a Responses history from its newest compaction item on: earlier ones need not
-    be sent again.
-    """
-    found = (
-        index
-        for index in range(len(items) - 1, -1, -1)
-        if isinstance(items[index], dict) and items[index].get("type") == "compaction"
-    )
-    return list(items[next(found, 0) :])
 
 
 def _find_newest_block(value: object, kind: str) -> JsonObject | None:

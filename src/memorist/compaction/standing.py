@@ -37,7 +37,7 @@ there does not fill every later window.
 
 _INSTRUCTION_ROLES = ("system", "developer")
 
-_STATE_TAG = lazy_pattern(
+STATE_TAG = lazy_pattern(
     r"\s*(?:<(model_switch|context_window|personality_spec|skills_instructions|permissions "
     r"instructions|collaboration_mode|environments_instructions|"
     r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# "
@@ -142,7 +142,7 @@ def _find_newest_states(messages: Sequence[Message], room: int, factor: float) -
     seen: set[tuple[str, ...]] = set()
     for message in reversed(messages):
         states = [
-            _STATE_TAG.match(block.text) for block in message.blocks if isinstance(block, TextBlock)
+            STATE_TAG.match(block.text) for block in message.blocks if isinstance(block, TextBlock)
         ]
         tags = tuple((match[1] or match[2]).lower() for match in states if match)
         if (
@@ -176,7 +176,6 @@ def reattach_preamble(result: CompactionResult, split: SplitHistory) -> Compacti
     return replace(
         result,
         messages=(*front, *result.messages),
-        lead=len(front),
         tokens_before=split.tokens,
         tokens_after=after,
         cut=tuple(cut for cut in result.cut if cut.id not in back),

@@ -324,11 +324,21 @@ def clear_when_idle(
     without a reply, or when nothing would be saved.
     """
     found = last_reply if last_reply is not None else _last_reply_time(messages)
-    if found is None or not math.isfinite(found) or not math.isfinite(now):
-        return UnchangedHistory("There is no reply whose age is known.")
-    if now - found < settings.micro_gap_minutes * 60:
+    if not is_cache_cold(now, found, settings):
         return UnchangedHistory("The provider's cache may still be warm.")
     return clear_results(messages, find_old_results(messages, settings.micro_keep), factor=factor)
+
+
+def is_cache_cold(now: float, last_reply: float | None, settings: CompactionSettings) -> bool:
+    """Whether the last reply is so old that the provider's cache is surely cold; times are seconds
+    since the epoch. False where its age is not known.
+    """
+    return (
+        last_reply is not None
+        and math.isfinite(last_reply)
+        and math.isfinite(now)
+        and now - last_reply >= settings.micro_gap_minutes * 60
+    )
 
 
 def _last_reply_time(messages: Sequence[Message]) -> float | None:

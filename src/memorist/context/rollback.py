@@ -19,20 +19,6 @@ from memorist.formats.transcript import (
 )
 
 
-def build_rollback_marker(entries: Iterable[TranscriptEntry], turns: int) -> TurnRollback | None:
-    """Build the marker that rolls back the last turns, to be appended to the transcript.
-
-    None if there is no turn to roll back, or `turns` is not positive.
-    """
-    kept, following = _read_turns(entries)
-    before = _count_messages(_outside_spans(kept, following.rolled_back_lines))
-    dropped, _ = following.roll_back(turns, len(kept))
-    if not dropped:
-        return None
-    gone = before - _count_messages(_outside_spans(kept, following.rolled_back_lines))
-    return TurnRollback(turns=dropped, messages=gone, line=0, kept=True)
-
-
 def drop_rolled_back(entries: Iterable[TranscriptEntry]) -> list[TranscriptEntry]:
     """Return the entries without those of rolled-back turns; the markers stay. Linear."""
     kept, following = _read_turns(entries)
@@ -82,10 +68,6 @@ def _track_turns(entries: Iterable[TranscriptEntry]) -> TurnTracker:
             case _:
                 pass
     return turns
-
-
-def _count_messages(entries: list[TranscriptEntry]) -> int:
-    return sum(isinstance(entry, Message) for entry in entries)
 
 
 def _outside_spans(

@@ -30,6 +30,7 @@ from memorist.core.messages import (
     TextBlock,
 )
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry, WorldStateRecord
+from memorist.settings import Family
 
 # JSON merge patches (RFC 7386) and the canonical form of values that they can carry. Pure.
 
@@ -97,12 +98,6 @@ def apply_merge_patch(before: JsonObject, patch: JsonObject) -> JsonObject:
         else:
             now[key] = value
     return now
-
-
-Family = Literal["rollout", "file-native"]
-"""The style of a text: tagged developer and user messages, or reminders at the tail (codex.md
-section 3.2, claude-code.md section 1.4).
-"""
 
 
 class PriorValue(Struct, frozen=True):

@@ -92,6 +92,13 @@ def estimate_message_tokens(message: Message, factor: float = 1.0) -> int:
     return math.ceil(sum(map(_block_bytes, message.blocks)) / BYTES_PER_TOKEN * factor)
 
 
+MIN_CALIBRATION_TOKENS = 4_000
+"""Estimated growth between two measurements from which their ratio says something."""
+
+CALIBRATION_RANGE = (0.5, 2.5)
+"""Credible ratios of measured to estimated tokens: recorded sessions lie between 0.7 and 1.8."""
+
+
 class ContextMeter:
     """The size of the context in tokens as messages are added: the newest reported usage plus an
     estimate of what follows it (CP-2).
@@ -109,6 +116,9 @@ class ContextMeter:
         self._reply: str | None = None
         self._prefix: int | None = None
         self._estimated = 0
+        self._first_measured: tuple[int, int] | None = None
+        """The first measured context since the history was replaced, and the estimate for it."""
+        self._ratio = 1.0
         self.subtracted = 0
         """Tokens that later usage still includes although they were removed (a replay that compacts
         where the recorded agent did not).
@@ -118,6 +128,25 @@ class ContextMeter:
     def tokens(self) -> int:
         """Current size in tokens."""
         return self._base + self._since
+
+    @property
+    def calibrated_factor(self) -> float:
+        """Tokens for one estimated token as the provider counts them: the model family's factor,
+        corrected by how the measured context grew.
+        """
+        return self.factor * self._ratio
+
+    def _calibrate(self, measured: int, estimated: int) -> None:
+        if self._first_measured is None:
+            self._first_measured = (measured, estimated)
+            return
+        grown = estimated - self._first_measured[1]
+        if grown < MIN_CALIBRATION_TOKENS:
+            return
+        ratio = (measured - self._first_measured[0]) / grown
+        low, high = CALIBRATION_RANGE
+        if low <= ratio <= high:
+            self._ratio = ratio
 
     def add(self, message: Message, *, measure: bool = True) -> None:
         """Count one more message. With `measure=False` its usage is ignored, because it was
@@ -148,6 +177,7 @@ class ContextMeter:
         uncounted = self._after_model if uncounted is None else uncounted
         if self._prefix is None:
             self._prefix = max(0, context - self._estimated)
+        self._calibrate(context, self._estimated - uncounted)
         self._base = max(self._prefix, context - self.subtracted)
         self._since = uncounted
 
@@ -164,6 +194,7 @@ class ContextMeter:
         self._base = self._prefix or 0
         self._since = 0
         self._between = 0
+        self._first_measured = None
         self._reply = None
 
 

@@ -61,7 +61,7 @@ def thresholds_for(request: JsonObject, settings: Settings) -> CompactionThresho
     output = asked if isinstance(asked, int) and asked > 0 else known.max_output or DEFAULT_OUTPUT
     window = known.window or DEFAULT_WINDOW
     limits = compute_thresholds(window, output, settings.compaction)
-    if settings.compaction.family == "file_native":
+    if settings.compaction.family == "file-native":
         return limits
     # The rollout family counts from the whole window: 90 % of it, at most 95 % in use (codex.md
     # section 2.1).

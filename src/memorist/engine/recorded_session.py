@@ -291,7 +291,9 @@ class ReplayedSession:
             self.tracker.on_results_cleared(done.result.tokens_before - done.result.tokens_after)
         else:
             self._log.record_compaction(
-                done.to_boundary(manual=False), done.result.messages, measured_before=True
+                done.to_boundary(self._log.window_messages, manual=False),
+                done.result.messages,
+                measured_before=True,
             )
             self._log.memory_extension.on_history_replaced()
 

@@ -481,12 +481,13 @@ class Session:
             provider_compacts=self._provider_edits.is_active,
             skills=self._log.invoked_skills.list_invoked(),
         )
+        before = self._view.messages()
         done = await self._view.compact_if_due(self._log.runtime.clock.now(), call)
         if done is not None and done.result is not None:
             self._cache_watcher.expect_break()
         if done is not None and done.result is not None and done.result.strategy != "micro":
             self._log.record_compaction(
-                done.to_boundary(manual=manual is not None), done.result.messages
+                done.to_boundary(before, manual=manual is not None), done.result.messages
             )
             self._extensions.on_history_replaced()
         return done

@@ -600,8 +600,8 @@ def release_dead_leases(state: StateDatabase, is_dead: Callable[[str], bool]) ->
     return gone
 
 
-# Exclude sessions from memory, or remove them: what was extracted from them is deleted, and
-# stage two is asked to forget it.
+# Exclude sessions from memory: what was extracted from them is deleted, and stage two is asked
+# to forget it.
 
 
 def set_memory_mode(
@@ -623,18 +623,6 @@ def set_memory_mode(
             {"id": thread},
         )
         return _forget_extracts(state, [thread], terms)
-
-
-def remove_rollouts(state: StateDatabase, ids: Sequence[str], terms: LeasePolicy) -> bool:
-    """Remove sessions with everything extracted from them. True when the consolidated memory
-    includes one of them: stage two is then requested. Raises StoreError.
-    """
-    with state.transaction():
-        for id in ids:
-            state.execute("delete from threads where id = :id", {"id": id})
-            state.execute("delete from jobs where kind = 'extract' and key = :id", {"id": id})
-            state.execute("delete from failures where kind = 'extract' and key = :id", {"id": id})
-        return _forget_extracts(state, ids, terms)
 
 
 def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: LeasePolicy) -> bool:

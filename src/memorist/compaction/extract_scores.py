@@ -1,0 +1,258 @@
+"""How likely each extract of a history is to be needed again: features of blocks and extracts,
+weighted by fitted numbers. Pure.
+
+The score of an extract is the expected share of its words that the assistant uses again before
+anybody shows them. It is the exponential of a weighted sum: features of the block, with weights of
+their own for each kind of block, and features of the extract. `extract_weights` holds the weights
+and says how they were fitted.
+
+Few extracts of a long history are worth their room. So blocks are scored whole first, and only the
+most promising are split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import exp, log, log1p
+from operator import mul
+
+from msgspec import Struct
+
+from memorist.compaction.extract_weights import BLOCK_WEIGHTS, EXTRACT_WEIGHTS, TYPICAL_SCORES
+from memorist.compaction.extracts import Extract, SourceBlock, find_names, split_into_extracts
+
+AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
+"""Tokens; an age enters as log(1 + tokens since / unit)."""
+
+CLEARED_RESULT_TOKENS = 8
+"""Tokens that a tool result counts for in the cleared age: what is left once it is cleared."""
+
+HEAT_HALF_LIFE = 8_000
+"""Tokens after which the heat of a name that the assistant used has halved."""
+
+RECENT_TOKENS = 3_000
+"""Tokens within which a name that the assistant used belongs to its present work."""
+
+EXPLORED_ROOMS = 6
+"""Blocks are split, the most promising first, until they hold so many times the room."""
+
+ASSISTANT_KINDS = frozenset({"said", "call", "change", "thought"})
+"""Kinds of blocks that the assistant wrote: names it used itself are likely to be used again."""
+
+_MAX_LOG_SCORE = 0.0
+"""At most every word of an extract is used again."""
+
+_MIN_REPEATED_LENGTH = 12
+"""Characters; shorter lines repeat by chance."""
+
+
+class MessageAge(Struct, frozen=True):
+    """Age of a message: the tokens from it on, the same with all results cleared, and whether it
+    belongs to the newest turn.
+    """
+
+    age: int
+    cleared: int
+    in_newest_turn: bool
+
+
+class ExtractHistory(Struct, frozen=True):
+    """What the scoring needs to know of the whole history."""
+
+    ages: Sequence[MessageAge]
+    """The age of each message: `ages[step - 1]`."""
+    changed: dict[str, int]
+    """Step in which a file was last changed."""
+    changes: dict[str, int]
+    reads: dict[str, int]
+    """Step in which a file was last read."""
+    touched: dict[str, int]
+    """Step in which a file was last read or changed."""
+    heat: dict[str, float]
+    asked: set[str]
+    """Names in the user's newest text."""
+    recent: set[str]
+    """Names that the assistant used within `RECENT_TOKENS`."""
+    repeats: dict[str, float]
+    """Logarithm of how often a line was shown; only lines of more than one block."""
+    families: dict[str, float]
+    """Heat of the names of each family together, 0 to 1."""
+    written: set[str]
+    """Lines that the assistant wrote."""
+
+
+def build_extract_history(
+    found: Sequence[SourceBlock],
+    named: Sequence[set[str]],
+    ages: Sequence[MessageAge],
+    asked: set[str],
+) -> ExtractHistory:
+    """Scan all blocks once; `named` holds the names of each, `asked` those in the user's newest
+    text.
+    """
+    changed: dict[str, int] = {}
+    changes: dict[str, int] = {}
+    reads: dict[str, int] = {}
+    touched: dict[str, int] = {}
+    hot: dict[str, float] = {}
+    spread: dict[str, int] = {}
+    recent: set[str] = set()
+    for block, own in zip(found, named, strict=True):
+        source = block.source
+        if source.path:
+            touched[source.path] = source.step
+            if source.kind == "change":
+                changed[source.path] = source.step
+                changes[source.path] = changes.get(source.path, 0) + 1
+            elif source.kind == "file":
+                reads[source.path] = source.step
+        warmth = (
+            2 ** (-ages[source.step - 1].age / HEAT_HALF_LIFE)
+            if source.kind in ASSISTANT_KINDS
+            else 0.0
+        )
+        if warmth and ages[source.step - 1].age <= RECENT_TOKENS:
+            recent |= own
+        for name in own:
+            spread[name] = spread.get(name, 0) + 1
+            if warmth:
+                hot[name] = hot.get(name, 0.0) + warmth
+    heat = {name: min(1.0, warmth) / (spread[name] + 1) ** 0.5 for name, warmth in hot.items()}
+    return ExtractHistory(
+        ages,
+        changed,
+        changes,
+        reads,
+        touched,
+        heat,
+        asked,
+        recent,
+        _measure_family_heat(hot),
+        *_count_lines(found),
+    )
+
+
+def find_name_family(name: str) -> str:
+    """The name without its last part: its folder, class or module; empty for a name of one part."""
+    at = max(name.rfind("/"), name.rfind("."), name.rfind(":"))
+    return name[:at] if at > 0 else ""
+
+
+def _measure_family_heat(hot: dict[str, float]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, warmth in hot.items():
+        if head := find_name_family(name):
+            found[head] = min(1.0, found.get(head, 0.0) + warmth)
+    return found
+
+
+def _count_lines(found: Iterable[SourceBlock]) -> tuple[dict[str, float], set[str]]:
+    """How often each line was shown (logarithm), and the lines that the assistant wrote."""
+    seen: dict[str, int] = {}
+    written: set[str] = set()
+    for block in found:
+        lines = set(map(str.strip, block.text.split("\n")))
+        if block.source.kind in ASSISTANT_KINDS:
+            written |= lines
+        for line in lines:
+            seen[line] = seen.get(line, 0) + 1
+    return {line: log(count) for line, count in seen.items() if count > 1}, written
+
+
+def block_features(block: SourceBlock, history: ExtractHistory) -> list[float]:
+    """Features of a whole block, in the order of `extract_weights.BLOCK_WEIGHTS`."""
+    source = block.source
+    when = history.ages[source.step - 1]
+    age, cleared = log1p(when.age / AGE_UNIT), log1p(when.cleared / CLEARED_AGE_UNIT)
+    path = source.path
+    last = history.touched.get(path, 0)
+    return [
+        1.0,
+        age,
+        cleared,
+        age * age,
+        float(when.in_newest_turn),
+        float(path in history.changed),
+        float(history.changed.get(path, 0) > source.step),
+        float(history.reads.get(path, 0) > source.step),
+        log1p(history.changes.get(path, 0)),
+        log1p(history.ages[last - 1].age / AGE_UNIT) - age if last else 0.0,
+        log1p(len(block.text) / 400),
+    ]
+
+
+def extract_features(
+    extract: Extract, own: set[str], history: ExtractHistory, parts: int
+) -> list[float]:
+    """Features of an extract, one of `parts` of its block, with the names `own`; in the order of
+    `extract_weights.EXTRACT_WEIGHTS`.
+    """
+    text = extract.text
+    heats = [history.heat.get(name, 0.0) for name in own]
+    lines = [line for each in extract.lines if (line := each.strip())]
+    several = max(1, len(lines))
+    raw = text.encode("utf-8", "surrogatepass")
+    return [
+        sum(heats) / (len(own) + 1),
+        max(heats, default=0.0),
+        len(own & history.asked) / (len(own) + 1),
+        len(own) / several,
+        (len(raw) - len(raw.translate(None, b"0123456789"))) / max(1, len(raw)),
+        sum([" " not in line for line in lines]) / several,
+        sum([history.repeats.get(line, 0.0) for line in lines if len(line) >= _MIN_REPEATED_LENGTH])
+        / several,
+        len(
+            [
+                line
+                for line in lines
+                if len(line) >= _MIN_REPEATED_LENGTH and line in history.written
+            ]
+        )
+        / several,
+        len(own & history.recent) / (len(own) + 1),
+        log1p(len(text) / 100),
+        float(extract.part == 0),
+        float(extract.part == parts - 1),
+        log1p(extract.part),
+    ]
+
+
+def choose_promising_blocks(
+    found: Sequence[SourceBlock], history: ExtractHistory, characters: int
+) -> list[SourceBlock]:
+    """The blocks with the highest scores before they are split, in order, until they hold so many
+    characters.
+    """
+    scores = [
+        sum(map(mul, BLOCK_WEIGHTS[each.source.kind], block_features(each, history)))
+        + TYPICAL_SCORES[each.source.kind]
+        for each in found
+    ]
+    chosen: list[int] = []
+    for at in sorted(range(len(found)), key=lambda at: -scores[at]):
+        if characters <= 0:
+            break
+        characters -= len(found[at].text)
+        chosen.append(at)
+    return [found[at] for at in sorted(chosen)]
+
+
+def score_extracts(
+    found: Iterable[SourceBlock], history: ExtractHistory
+) -> list[tuple[Extract, float]]:
+    """The extracts of these blocks, each with its score."""
+    made: list[tuple[Extract, float]] = []
+    for block in found:
+        weights = EXTRACT_WEIGHTS[block.source.kind]
+        base = sum(map(mul, BLOCK_WEIGHTS[block.source.kind], block_features(block, history)))
+        extracts = split_into_extracts(block).extracts
+        for extract in extracts:
+            value = base + sum(
+                map(
+                    mul,
+                    weights,
+                    extract_features(extract, find_names(extract.text), history, len(extracts)),
+                )
+            )
+            made.append((extract, exp(min(value, _MAX_LOG_SCORE))))
+    return made

@@ -1,0 +1,187 @@
+"""Identifiers of a history as a compact list, those most likely to be used again for their length
+first. Pure.
+
+An identifier is a path, address, hash, long number or name in code (`extracts.find_names`). How
+likely it is to be used again is a logistic sum of its features with the fitted weights of
+`extract_weights`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from math import exp, log1p
+from operator import mul
+
+from msgspec import Struct
+
+from memorist.compaction.extract_scores import (
+    AGE_UNIT,
+    ASSISTANT_KINDS,
+    CLEARED_AGE_UNIT,
+    ExtractHistory,
+    find_name_family,
+)
+from memorist.compaction.extract_weights import NAME_WEIGHTS
+from memorist.compaction.extracts import SourceBlock
+from memorist.core.tokens import BYTES_PER_TOKEN
+
+_NAME_CHARACTERS = re.compile(r"[^\s\"'`()\[\]{},;]+")
+"""Text between signs that cannot be part of a name."""
+
+_ONE_WORD_NAME = re.compile(r"[A-Za-z0-9_@$-]+")
+"""A name that is a single word."""
+
+_HASH = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
+_MIN_HASH_LENGTH = 7
+
+_MIN_NAME_BYTES = 6
+"""Bytes below which no name is tried."""
+
+
+class NameUsage(Struct):
+    """A name: in how many blocks it occurred, in how many that the assistant wrote, in which steps
+    last, in which kind of block last, and in which file last.
+    """
+
+    text: str
+    file: str = ""
+    blocks: int = 0
+    own: int = 0
+    changes: int = 0
+    step: int = 0
+    own_step: int = 0
+    kind: str = ""
+    companions: int = 0
+    """Names in the block in which it occurred last."""
+
+
+class NameOccurrences(dict[str, bool]):
+    """Tells for each name whether it occurs anywhere in a text, alone or within a longer word.
+    Caches its answers.
+
+    Only the distinct words of the text are searched, which is far less than the text.
+    """
+
+    __slots__ = ("_parts", "_plain")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._parts = "\n".join(set(_NAME_CHARACTERS.findall(text)))
+        words = set(_ONE_WORD_NAME.findall(self._parts))
+        self._plain = "\n".join(words)
+        self.update(dict.fromkeys(words, True))
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name in (
+            self._plain if _ONE_WORD_NAME.fullmatch(name) else self._parts
+        )
+        return found
+
+
+def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> list[NameUsage]:
+    """Collect the names of a history; `named` holds the names of each block."""
+    known: dict[str, NameUsage] = {}
+    for block, texts in zip(found, named, strict=True):
+        source = block.source
+        own = source.kind in ASSISTANT_KINDS
+        change = source.kind == "change"
+        for text in texts:
+            name = known.get(text)
+            if name is None:
+                name = known[text] = NameUsage(text)
+            name.blocks += 1
+            name.step = source.step
+            name.kind = source.kind
+            name.companions = len(texts)
+            if own:
+                name.own += 1
+                name.changes += change
+                name.own_step = source.step
+            if source.path and source.path != text:
+                name.file = source.path
+    return list(known.values())
+
+
+def name_features(name: NameUsage, history: ExtractHistory) -> list[float]:
+    """Features of a name, in the order of `extract_weights.NAME_WEIGHTS`."""
+    text = name.text
+    last = history.ages[name.step - 1]
+    age, cleared = log1p(last.age / AGE_UNIT), log1p(last.cleared / CLEARED_AGE_UNIT)
+    own_age = log1p(history.ages[name.own_step - 1].age / AGE_UNIT) if name.own_step else 0.0
+    return [
+        1.0,
+        log1p(name.own),
+        log1p(name.blocks),
+        age,
+        cleared,
+        own_age,
+        float(not name.own_step),
+        log1p(name.changes),
+        float(last.in_newest_turn),
+        float(text in history.asked),
+        float(text in history.touched),
+        float("/" in text),
+        float("." in text),
+        float(any(map(str.isdigit, text))),
+        float(len(text) >= _MIN_HASH_LENGTH and _HASH.fullmatch(text) is not None),
+        float("_" in text),
+        float(name.kind == "error"),
+        float(name.kind == "change"),
+        float(name.kind == "injected"),
+        log1p(history.ages[file - 1].age / AGE_UNIT)
+        if (file := history.touched.get(name.file, 0))
+        else 0.0,
+        log1p(history.changes.get(name.file, 0)),
+        history.families.get(find_name_family(text), 0.0),
+        log1p(name.companions / 10),
+    ]
+
+
+def rank_names(names: Iterable[NameUsage], history: ExtractHistory) -> list[NameUsage]:
+    """The names, those most likely to be used again for what they cost first."""
+    return [
+        name
+        for _, _, name in sorted(
+            [(-_value(name, history), name.text, name) for name in names], key=lambda each: each[:2]
+        )
+    ]
+
+
+def _value(name: NameUsage, history: ExtractHistory) -> float:
+    return (
+        1
+        / (1 + exp(-sum(map(mul, NAME_WEIGHTS, name_features(name, history)))))
+        / (len(name.text) + 2)
+    )
+
+
+def render_names(names: Iterable[NameUsage], is_known: Callable[[str], bool], room: int) -> str:
+    """Render the names that are not known, in the given order, in `room` tokens: those seen in a
+    listed file after its path, the others on one line.
+    """
+    left = room * BYTES_PER_TOKEN
+    chosen: dict[str, NameUsage] = {}
+    for name in names:
+        size = len(name.text.encode("utf-8", "surrogatepass")) + 2
+        if left < _MIN_NAME_BYTES:
+            break
+        if size <= left and not is_known(name.text):
+            left -= size
+            chosen[name.text] = name
+    return _render_groups(chosen)
+
+
+def _render_groups(chosen: dict[str, NameUsage]) -> str:
+    """The chosen names, each once: a file precedes what was seen in it, or stands with the others
+    where nothing was.
+    """
+    files = {name.file for name in chosen.values() if name.file in chosen}
+    by_file: dict[str, list[str]] = {file: [] for file in files}
+    loose: list[str] = []
+    for text, name in chosen.items():
+        if text not in files:
+            by_file.get(name.file, loose).append(text)
+    loose += [file for file, found in by_file.items() if not found]
+    lines = [f"{file}: {', '.join(found)}" for file, found in sorted(by_file.items()) if found]
+    return "\n".join([*lines, ", ".join(sorted(loose))] if loose else lines)

@@ -1,0 +1,321 @@
+"""The messages that stay as they are when a conversation is compacted: the newest round whatever
+else is removed, the user's last request, and older messages while they fit a share. Pure.
+
+The newest round is what the model has not answered yet: a request of the user, or the newest reply
+with the results of its calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.history import MeasuredConversation, RemovedItem, find_tail_start
+from memorist.core.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+    ToolUse,
+    align_to_cut_point,
+    find_cut_points,
+)
+from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_middle
+from memorist.formats.host_markup import strip_host_markup
+
+ROUND_SHARE = 0.6
+"""Share of the budget up to which the newest round is kept whole; the rest of the budget is for
+what came before it.
+"""
+
+MIN_PAST_TOKENS = 4_000
+"""Where the rest of the budget is larger than this, the newest round may take all beyond it."""
+
+TAIL_SHARE = 0.2
+"""Share of the budget up to which messages before the newest round are kept as they are."""
+
+REQUEST_SHARE = 0.15
+"""Share of the budget for the last request where the messages between it and the newest round are
+removed; a longer one is cut in the middle, unless the newest round leaves room for it.
+"""
+
+_CUT_MARK_TOKENS = 12
+"""Tokens of the mark that `truncate_middle` inserts."""
+
+_MIN_TEXT_TOKENS = 40
+"""Tokens below which no text is cut."""
+
+
+class NewestMessages(Struct, frozen=True):
+    """The messages that stay: the last request, and the messages from some index on."""
+
+    messages: tuple[Message, ...]
+    tokens: int
+
+
+def choose_newest_messages(
+    messages: Sequence[Message], sizes: Sequence[int], budget: int, factor: float
+) -> NewestMessages:
+    """The messages that stay within the budget. Only calls that wait for their results can be
+    larger than it.
+    """
+    starts = find_cut_points(messages)
+    end = len(messages)
+    first = find_newest_round(messages)
+    room = max(int(budget * ROUND_SHARE), budget - MIN_PAST_TOKENS)
+    kept = tuple(messages[first:])
+    if sum(sizes[first:]) > room:
+        kept = shorten_messages(kept, int(room / factor))
+        if _estimate_messages(kept, factor) > room and end in starts:
+            first, kept = end, ()
+    elif (older := find_tail_start(sizes, starts, int(budget * TAIL_SHARE))) < first:
+        first, kept = older, tuple(messages[older:])
+    request: tuple[Message, ...] = ()
+    if not any(map(is_user_request, kept)):
+        left = max(int(budget * REQUEST_SHARE), room - _estimate_messages(kept, factor))
+        request = _fit_last_request(messages[:first], left, factor)
+    whole = pair_tool_calls((*request, *kept))
+    return NewestMessages(whole, _estimate_messages(whole, factor))
+
+
+def find_newest_round(messages: Sequence[Message]) -> int:
+    """Index of the first message of the newest round."""
+    end = len(messages)
+    return max((start for start in find_cut_points(messages) if start < end), default=0)
+
+
+def find_unanswered_start(messages: Sequence[Message]) -> int:
+    """Index of the first message that the model has not answered yet: user messages at the end, or
+    a reply with the results of its calls; the number of messages where the last reply is final.
+    """
+    end = len(messages)
+    if not end or (messages[-1].role == "assistant" and not messages[-1].tool_uses):
+        return align_to_cut_point(messages, end)
+    start = find_newest_round(messages)
+    typed = end
+    while typed and is_user_request(messages[typed - 1]):
+        typed -= 1
+    return align_to_cut_point(messages, min(start, typed))
+
+
+def keep_unanswered(
+    messages: Sequence[Message], start: int, room: int, factor: float
+) -> tuple[Message, ...]:
+    """What a compaction keeps from index `start` on, with the user's last request in front where
+    the model is still at work on it. What does not fit `room` tokens is cut in the middle.
+    """
+    kept = tuple(messages[start:])
+    working = kept and find_unanswered_start(messages) < len(messages)
+    if working and not any(map(is_user_request, kept)):
+        request = _find_last_request(messages[:start])
+        kept = kept if request is None else (request, *kept)
+    if _estimate_messages(kept, factor) > room:
+        kept = shorten_messages(kept, int(max(0, room) / factor))
+    return pair_tool_calls(kept)
+
+
+def find_removed_items(
+    conversation: MeasuredConversation, kept: Sequence[Message], why: str
+) -> tuple[RemovedItem, ...]:
+    """What of the conversation is no longer shown in full beside the `kept` messages, with the
+    tokens that frees; `why` is the reason given for those that are gone.
+    """
+    shown = {message.id: message for message in kept}
+    removed: list[RemovedItem] = []
+    for message, size in zip(conversation.messages, conversation.sizes, strict=True):
+        now = shown.get(message.id)
+        if now is None:
+            removed.append(RemovedItem(message.id, size, why))
+        elif now is not message:
+            freed = size - estimate_message_tokens(now, conversation.factor)
+            removed.append(RemovedItem(message.id, freed, "shortened in the middle"))
+    return tuple(removed)
+
+
+def _fit_last_request(messages: Sequence[Message], room: int, factor: float) -> tuple[Message, ...]:
+    """The last request within `room` tokens, cut in the middle where it is longer; empty where
+    there is none, or where even that does not fit.
+    """
+    request = _find_last_request(messages)
+    if request is None:
+        return ()
+    if estimate_message_tokens(request, factor) <= room:
+        return (request,)
+    made = shorten_messages((request,), int(room / factor))
+    return made if _estimate_messages(made, factor) <= room else ()
+
+
+def is_user_request(message: Message) -> bool:
+    """Whether the user typed text in this message."""
+    return message.role == "user" and any(
+        isinstance(block, TextBlock)
+        and (block.origin or message.origin) is Origin.USER
+        and bool(strip_host_markup(block.text).strip())
+        for block in message.blocks
+    )
+
+
+def _find_last_request(messages: Sequence[Message]) -> Message | None:
+    return next((message for message in reversed(messages) if is_user_request(message)), None)
+
+
+def _estimate_messages(messages: Iterable[Message], factor: float) -> int:
+    return sum(estimate_message_tokens(message, factor) for message in messages)
+
+
+def find_common_limit(sizes: Sequence[int], room: int) -> int:
+    """The largest limit at which all sizes, each cut to it, fit the room together: small ones stay
+    whole, and the large ones share the rest.
+    """
+    left = room
+    for done, size in enumerate(sorted(sizes)):
+        limit = left // (len(sizes) - done)
+        if size > limit:
+            return max(0, limit)
+        left -= size
+    return max(sizes, default=0)
+
+
+def shorten_messages(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
+    """The messages with their longest texts, of results and of requests, cut in the middle, so that
+    all fit where possible.
+
+    Pictures are removed first where they alone are too large; each leaves a mark.
+    """
+    fixed = _estimate_fixed(kept)
+    if fixed > room:
+        kept = tuple(map(mark_media, kept))
+        fixed = _estimate_fixed(kept)
+    sizes = [estimate_text_tokens(text) for message in kept for text in _list_texts(message)]
+    most = max(_MIN_TEXT_TOKENS, find_common_limit(sizes, room - fixed - len(sizes)))
+    return tuple(_cut_message(message, most) for message in kept)
+
+
+def _estimate_fixed(kept: Sequence[Message]) -> int:
+    """Tokens of what cannot be cut."""
+    return sum(map(estimate_message_tokens, kept)) - sum(
+        estimate_text_tokens(text) for message in kept for text in _list_texts(message)
+    )
+
+
+def _list_texts(message: Message) -> list[str]:
+    """The texts of a message that may be cut."""
+    found = [
+        block.text
+        for block in message.blocks
+        if isinstance(block, TextBlock) and message.role == "user"
+    ]
+    return found + [
+        part.text
+        for result in message.tool_results
+        for part in result.content
+        if isinstance(part, TextBlock)
+    ]
+
+
+def _cut_message(message: Message, most: int) -> Message:
+    if all(estimate_text_tokens(text) <= most for text in _list_texts(message)):
+        return message
+    return replace(
+        message,
+        blocks=tuple(_cut_block(block, message.role, most, message.id) for block in message.blocks),
+    )
+
+
+def _cut_block(block: Block, role: str, most: int, id: str) -> Block:
+    match block:
+        case TextBlock(text=text) if role == "user":
+            return replace(block, text=_cut_text(text, most, id))
+        case ToolResult(content=content):
+            parts = tuple(
+                replace(part, text=_cut_text(part.text, most, block.tool_use_id))
+                if isinstance(part, TextBlock)
+                else part
+                for part in content
+            )
+            return replace(block, content=parts)
+        case _:
+            return block
+
+
+def _cut_text(text: str, most: int, id: str) -> str:
+    """The text within `most` tokens, cut in the middle, with its id as the way back."""
+    if estimate_text_tokens(text) <= most:
+        return text
+    way_back = f"\n[whole text: {id}]"
+    room = most - _CUT_MARK_TOKENS - estimate_text_tokens(way_back)
+    if room < _MIN_TEXT_TOKENS:
+        return truncate_middle(text, max(1, most - _CUT_MARK_TOKENS))
+    return truncate_middle(text, room) + way_back
+
+
+def mark_media(message: Message) -> Message:
+    """The message with a mark in place of each picture and document."""
+    blocks = tuple(_mark_block(block, message.id) for block in message.blocks)
+    return message if blocks == message.blocks else replace(message, blocks=blocks, wire=None)
+
+
+def _mark_block(block: Block, id: str) -> Block:
+    match block:
+        case ToolResult(content=content):
+            return replace(
+                block,
+                content=tuple(
+                    describe_media(part, block.tool_use_id)
+                    if isinstance(part, ImageBlock | DocumentBlock)
+                    else part
+                    for part in content
+                ),
+            )
+        case ImageBlock() | DocumentBlock():
+            return describe_media(block, id)
+        case _:
+            return block
+
+
+def describe_media(part: ImageBlock | DocumentBlock, id: str) -> TextBlock:
+    """The mark in place of a picture or document: its size, and the id by which it is found."""
+    what = "picture" if isinstance(part, ImageBlock) else "document"
+    data = part.source.get("data") or part.source.get("url") or ""
+    size = len(data) * 3 // 4 if isinstance(data, str) else 0
+    return TextBlock(f"[a {what} of {size:,} bytes was here: {id}]", Origin.INJECTED)
+
+
+def pair_tool_calls(kept: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages as a provider accepts them: results without a call, and calls that were passed
+    over without a result, become text.
+    """
+    asked = {use.id for message in kept for use in message.tool_uses}
+    answered = {result.tool_use_id for message in kept for result in message.tool_results}
+    last = max((at for at, message in enumerate(kept) if message.tool_uses), default=-1)
+    waiting = (
+        {use.id for use in kept[last].tool_uses}
+        if last >= 0 and not any(map(is_user_request, kept[last:]))
+        else set()
+    )
+    return tuple(_unpaired_as_text(message, asked, answered | waiting) for message in kept)
+
+
+def _unpaired_as_text(message: Message, asked: set[str], answered: set[str]) -> Message:
+    if all(each.tool_use_id in asked for each in message.tool_results) and all(
+        each.id in answered for each in message.tool_uses
+    ):
+        return message
+    blocks = tuple(_unpaired_block(block, asked, answered) for block in message.blocks)
+    role = "user" if message.role == "tool" else message.role
+    return replace(message, blocks=blocks, role=role, wire=None)
+
+
+def _unpaired_block(block: Block, asked: set[str], answered: set[str]) -> Block:
+    match block:
+        case ToolResult(tool_use_id=id) if id not in asked:
+            return TextBlock(block.text or "[an empty result]", Origin.TOOL)
+        case ToolUse(id=id) if id not in answered:
+            return TextBlock(f"[{block.name} was called and gave no result]", Origin.MODEL)
+        case _:
+            return block

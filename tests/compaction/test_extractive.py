@@ -1,0 +1,224 @@
+"""The extractive summary: what survives a compaction without a model, and what never goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compaction.histories import STEPS, History, parted, told
+from memorist.compaction.extractive import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
+from memorist.compaction.newest_messages import find_common_limit, shorten_messages
+from memorist.compaction.user_words import LONG_UTTERANCE_TOKENS, SummaryUtterance, fit_utterances
+from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, find_cut_points
+from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+
+pytestmark = pytest.mark.covers("CP-15", "CP-16")
+
+LISTING = "\n".join(
+    f"src/part{number}/module_{number}.py: {number * 7919} bytes" for number in range(300)
+)
+
+
+def size(messages: Sequence[Message]) -> int:
+    """Estimated tokens of messages."""
+    return sum(map(estimate_message_tokens, messages))
+
+
+def worked(rounds: int = 12) -> History:
+    """A session of so many rounds, each with a listing of some 4,000 tokens."""
+    history = History().user("Move the parser to src/parser and keep its tests green.")
+    for number in range(rounds):
+        history.runs(f"c{number}", f"round {number}\n{LISTING}")
+    return history
+
+
+def test_a_history_that_fits_stays_as_it_is() -> None:
+    """Nothing is done to a history within its budget."""
+    messages = worked(1).messages
+    made = build_extractive_summary(messages, size(messages))
+    assert made.messages == tuple(messages)
+    assert not made.cut
+
+
+@pytest.mark.parametrize("budget", [400, 1_000, 2_000, 8_000, 20_000])
+def test_the_result_is_within_every_budget(budget: int) -> None:
+    """No digest is larger than its budget, however small that is."""
+    made = build_extractive_summary(worked().messages, budget)
+    assert size(made.messages) == made.tokens_after <= budget
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=STEPS, budget=st.integers(60, 8_000), factor=st.sampled_from([1.0, 1.72]))
+def test_no_history_breaks_a_pair_or_the_budget(
+    steps: list[tuple[str, int]], budget: int, factor: float
+) -> None:
+    """Of every history comes a request that a provider takes, within the budget unless calls
+    wait for their results.
+    """
+    messages = told(steps)
+    made = build_extractive_summary(messages, budget, factor=factor)
+    assert not parted(messages, made.messages)
+    if made.messages != tuple(messages):
+        asked = {use.id for message in made.messages for use in message.tool_uses}
+        assert {
+            result.tool_use_id for message in made.messages for result in message.tool_results
+        } <= asked
+    waiting = len(messages) not in find_cut_points(messages)
+    assert made.tokens_after == sum(
+        estimate_message_tokens(message, factor) for message in made.messages
+    )
+    assert waiting or made.tokens_after <= budget
+
+
+def test_the_newest_round_stays_as_messages() -> None:
+    """The result that the model has just asked for is no extract: its call and the result stand
+    as messages, and whole where they fit.
+    """
+    messages = worked().runs("last", "the answer is 42").messages
+    made = build_extractive_summary(messages, 8_000)
+    assert [use.id for message in made.messages for use in message.tool_uses][-1:] == ["last"]
+    assert made.messages[-1] is messages[-1]
+
+
+def test_a_result_larger_than_its_share_is_cut_in_the_middle() -> None:
+    """Both ends of a huge newest result are left, and its way back is listed."""
+    messages = worked().runs("last", f"BEGIN\n{LISTING * 8}\nEND").messages
+    made = build_extractive_summary(messages, 4_000)
+    text = made.messages[-1].tool_results[0].text
+    assert text.startswith("BEGIN")
+    assert "\nEND" in text
+    assert messages[-1].id in {cut.id for cut in made.cut}
+
+
+def test_short_words_of_the_user_survive_verbatim() -> None:
+    """Every short message is there word for word, and the newest request is a message of its own
+    where there is room.
+    """
+    history = worked(2)
+    said = [f"Rule {number}: never touch folder number {number}." for number in range(20)]
+    for number, text in enumerate(said):
+        history.user(text).runs(f"d{number}", LISTING)
+    made = build_extractive_summary(history.messages, 8_000)
+    whole = "\n".join(message.text for message in made.messages)
+    assert all(text in whole for text in said)
+    assert any(
+        message.origin is Origin.USER and message.text == said[-1] for message in made.messages
+    )
+
+
+def test_a_pasted_text_leaves_room_for_the_rest() -> None:
+    """Of a huge paste the first and the last lines are left, and what was typed before and after
+    it survives.
+    """
+    paste = f"Please look at this log:\n{LISTING * 6}\nWhat is wrong there?"
+    messages = (
+        History()
+        .user("Use tabs.")
+        .user(paste)
+        .runs("c1", LISTING)
+        .user("And fix it.")
+        .runs("c2", LISTING)
+        .messages
+    )
+    whole = "\n".join(
+        message.text for message in build_extractive_summary(messages, 4_000).messages
+    )
+    assert all(
+        each in whole
+        for each in ("Use tabs.", "Please look at this log:", "What is wrong there?", "And fix it.")
+    )
+
+
+def test_instructions_spend_no_room() -> None:
+    """Developer messages larger than the budget change nothing: they are rebuilt by who sent
+    them.
+    """
+    bundle = Message(
+        id="dev",
+        role="developer",
+        blocks=(TextBlock("Skill list entry. " * 4_000),),
+        origin=Origin.INJECTED,
+    )
+    messages = worked().messages
+    with_it, without = (
+        build_extractive_summary([bundle, *messages], 6_000),
+        build_extractive_summary(messages, 6_000),
+    )
+    assert size(with_it.messages) <= 6_000
+    assert "Skill list entry" not in with_it.messages[0].text
+    assert abs(size(with_it.messages) - size(without.messages)) < 300
+
+
+def test_a_result_without_its_call_becomes_text() -> None:
+    """A recording that begins in mid-call gives a request without an orphaned result."""
+    messages = (
+        History()
+        .results(("lost", "late answer"))
+        .user("go on")
+        .runs("a", LISTING * 5)
+        .results(("gone", "orphan"))
+        .messages
+    )
+    made = build_extractive_summary(messages, 1_500)
+    assert all(
+        result.tool_use_id == "a" for message in made.messages for result in message.tool_results
+    )
+
+
+def test_a_picture_that_goes_leaves_a_mark() -> None:
+    """Where a picture does not fit, its size is told in its place."""
+    picture = Message(
+        id="p",
+        role="user",
+        blocks=(TextBlock("what is this?"), ImageBlock({"type": "base64", "data": "aGk="})),
+        origin=Origin.USER,
+    )
+    made = build_extractive_summary([*worked().messages, picture], 2_000)
+    assert "a picture of" in made.messages[-1].text
+    assert size(made.messages) <= 2_000
+
+
+def test_the_summary_comes_first_and_says_what_it_is() -> None:
+    """One message of ours stands for what is gone."""
+    first = build_extractive_summary(worked().messages, 4_000, transcript="/t.jsonl").messages[0]
+    assert (first.id, first.role, first.origin) == (EXTRACTIVE_SUMMARY_ID, "user", Origin.SUMMARY)
+    assert "/t.jsonl" in first.text
+
+
+def test_the_same_history_gives_the_same_digest() -> None:
+    """A digest depends on nothing but its history and budget."""
+    assert build_extractive_summary(worked().messages, 4_000) == build_extractive_summary(
+        worked().messages, 4_000
+    )
+
+
+@given(sizes=st.lists(st.integers(0, 500), max_size=20), room=st.integers(0, 2_000))
+def test_a_level_fills_the_room_and_no_more(sizes: list[int], room: int) -> None:
+    """All sizes cut to the level fit, and with a level higher by one they would not, unless none
+    is cut.
+    """
+    limit = find_common_limit(sizes, room)
+    assert sum(min(each, limit) for each in sizes) <= max(room, 0)
+    assert limit >= max(sizes, default=0) or sum(min(each, limit + 1) for each in sizes) > room
+
+
+@given(lengths=st.lists(st.integers(1, 3_000), max_size=30), room=st.integers(0, 3_000))
+def test_words_fit_their_room(lengths: list[int], room: int) -> None:
+    """The user's words keep to their room, and none takes more than a long message may."""
+    made = fit_utterances(
+        [SummaryUtterance(at, "word " * length) for at, length in enumerate(lengths)], room
+    )
+    assert sum(estimate_text_tokens(each.text) for each in made) <= room
+    assert all(estimate_text_tokens(each.text) <= LONG_UTTERANCE_TOKENS for each in made)
+
+
+def test_messages_that_fit_are_not_shortened() -> None:
+    """Shortening leaves small messages the same objects."""
+    messages = worked(1).messages
+    assert all(
+        one is other
+        for one, other in zip(messages, shorten_messages(messages, 100_000), strict=True)
+    )

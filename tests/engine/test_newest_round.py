@@ -1,0 +1,195 @@
+"""What the model has not answered yet survives every compaction of a live session as messages: the
+request with its picture, the newest calls and their results.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist.engine.engine import Memorist
+from memorist.events import CompactionFailed, ConversationCompacted, Event
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing.models import ScriptedModel
+from memorist.testing.steps import Say
+
+MODEL = "claude-made-up"
+PICTURE = {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
+SUMMARY = "<summary>1. Request and intent: read every page.</summary>"
+
+
+def settings(window: int, **compaction: Any) -> Settings:
+    """A model of this window."""
+    prices = {MODEL: ModelPrice(window=window, max_output=1_000, input=3.0, output=15.0)}
+    return Settings(
+        models=ModelSettings(prices=prices), compaction=CompactionSettings(**compaction)
+    )
+
+
+def request(messages: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"model": MODEL, "max_tokens": 1_000, "messages": messages}
+
+
+def page(id: str, characters: int) -> dict[str, Any]:
+    """A result of this length whose two ends can be told apart."""
+    text = f"BEGIN-{id} " + "timber and tar, " * (characters // 16) + f" END-{id}"
+    return {"type": "tool_result", "tool_use_id": id, "content": text}
+
+
+def reading(rounds: int, characters: int, *, parallel: int = 1) -> list[dict[str, Any]]:
+    """A turn that begins with a picture and reads a page, or several at once, in each round."""
+    messages: list[dict[str, Any]] = [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "Read every page, and compare it with this picture."},
+                {"type": "image", "source": PICTURE},
+            ],
+        }
+    ]
+    for number in range(rounds):
+        ids = [f"t{number}_{each}" for each in range(parallel)]
+        calls = [
+            {"type": "tool_use", "id": id, "name": "read_page", "input": {"page": id}} for id in ids
+        ]
+        messages += [
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": [page(id, characters) for id in ids]},
+        ]
+    return messages
+
+
+def blocks(body: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """The blocks of this type in a request."""
+    return [
+        block
+        for message in body["messages"]
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block["type"] == kind
+    ]
+
+
+@pytest.mark.covers("CP-3", "CP-10", "CP-12", "CP-15", "CP-16")
+@pytest.mark.parametrize("parallel", [1, 3])
+@pytest.mark.parametrize(
+    ("family", "way"),
+    [("file-native", "structural"), ("file-native", "full"), ("rollout", "inline")],
+)
+async def test_the_result_just_asked_for_is_whole_after_a_compaction(
+    tmp_path: Path, family: Any, way: str, parallel: int
+) -> None:
+    """Results of 25,000 characters in a window of 200,000: in every way of compaction the newest
+    calls and their results are the last thing that the model reads, whole, with the request and its
+    picture as a message before them.
+    """
+    events: list[Event] = []
+    model = "structural" if way == "structural" else ScriptedModel([Say(text=SUMMARY)] * 9)
+    chosen = settings(200_000, family=family)
+    messages = reading(30 // parallel, 25_000, parallel=parallel)
+    async with Memorist(model=model, home=tmp_path, settings=chosen) as engine:
+        session = await engine.open("s", listener=events.append)
+        body = await session.prepare(request(messages))
+
+    ways = [event.strategy for event in events if isinstance(event, ConversationCompacted)]
+    assert ways == [way]
+    asked = [block["tool_use_id"] for block in messages[-1]["content"]]
+    assert [block["tool_use_id"] for block in blocks(body, "tool_result")][-parallel:] == asked
+    newest = {block["tool_use_id"]: block["content"] for block in blocks(body, "tool_result")}
+    for block in messages[-1]["content"]:
+        assert block["content"] in str(newest[block["tool_use_id"]])
+    assert [block["source"] for block in blocks(body, "image")] == [PICTURE]
+    assert {block["id"] for block in blocks(body, "tool_use")} == set(newest)
+
+
+@pytest.mark.covers("CP-15")
+async def test_a_result_larger_than_the_window_keeps_both_ends_and_its_way_back(
+    tmp_path: Path,
+) -> None:
+    """Only such a result is cut: in the middle, with the id under which the whole is found."""
+    own = CompactionSettings(result_characters=10_000_000, message_result_characters=10_000_000)
+    chosen = settings(20_000)
+    chosen = Settings(models=chosen.models, compaction=own)
+    messages = [*reading(3, 8_000), *reading(1, 200_000)[1:]]
+    async with Memorist(model="structural", home=tmp_path, settings=chosen) as engine:
+        session = await engine.open("s")
+        body = await session.prepare(request(messages))
+        whole = session.fetch("t0_0")
+
+    (last,) = blocks({"messages": body["messages"][-1:]}, "tool_result")
+    text = str(last["content"])
+    assert "BEGIN-t0_0" in text
+    assert "END-t0_0" in text
+    assert "tokens cut" in text
+    assert "t0_0]" in text
+    assert len(text) < 64_000
+    assert whole is not None
+
+
+@pytest.mark.covers("CP-14")
+async def test_compaction_goes_on_where_no_reply_is_observed(tmp_path: Path) -> None:
+    """A host that never calls `observe`: its replies count when the next request shows them, so
+    that compaction is never switched off and every request stays within the window.
+    """
+    events: list[Event] = []
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Read all pages."}]
+    sizes = []
+    async with Memorist(model="structural", home=tmp_path, settings=settings(24_000)) as engine:
+        session = await engine.open("s", listener=events.append)
+        for number in range(80):
+            messages += reading(1, 6_000)[1:] if not number else []
+            id = f"n{number}"
+            call = {"type": "tool_use", "id": id, "name": "read_page", "input": {"page": number}}
+            messages += [
+                {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [page(id, 6_000)]},
+            ]
+            body = await session.prepare(request(messages))
+            sizes.append(len(str(body["messages"])) // 4)
+
+    assert max(sizes) < 24_000
+    assert not [event for event in events if isinstance(event, CompactionFailed)]
+    assert len([event for event in events if isinstance(event, ConversationCompacted)]) > 3
+
+
+@pytest.mark.covers("CP-18")
+async def test_by_default_nothing_is_cut_before_the_threshold(tmp_path: Path) -> None:
+    """The window is the user's: the schedule `price` edits earlier, and only where it is set."""
+    messages = reading(20, 25_000)
+    async with Memorist(model="structural", home=tmp_path, settings=settings(200_000)) as engine:
+        session = await engine.open("s")
+        body = await session.prepare(request(messages))
+
+    assert len(blocks(body, "tool_result")) == 20
+    assert CompactionSettings().schedule == "threshold"
+
+
+@pytest.mark.covers("CP-11", "CP-12")
+async def test_a_hand_over_is_asked_for_in_its_own_words_and_stands_before_the_new_request(
+    tmp_path: Path,
+) -> None:
+    """The rollout family: the model gets the request for a hand-over, not that for a summary, and
+    the next thing after the hand-over is what the user has just asked.
+    """
+    model = ScriptedModel([Say(text="- done: the import; left: the export")] * 3)
+    messages: list[dict[str, Any]] = []
+    for number in range(6):
+        messages += [
+            {"role": "user", "content": f"Question {number}. " + "timber and tar, " * 1_200},
+            {"role": "assistant", "content": f"Answer {number}. " + "rope, " * 600},
+        ]
+    messages.append({"role": "user", "content": "Question 6."})
+    async with Memorist(
+        model=model, home=tmp_path, settings=settings(24_000, family="rollout")
+    ) as engine:
+        body = await (await engine.open("s")).prepare(request(messages))
+
+    asked = str(model.requests[-1].body["messages"][-1])
+    assert "hand-over" in asked
+    assert "nine sections" not in asked
+    shown = [str(message["content"]) for message in body["messages"]]
+    assert shown[-1].endswith("Question 6.") or "Question 6." in shown[-1]
+    assert "left: the export" in shown[-2] or "left: the export" in shown[-1]
