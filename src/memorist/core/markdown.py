@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,9 +112,10 @@ def parse_yaml(text: str) -> object:
 
 def _bounded_yaml_events(loader: yaml.BaseLoader) -> Iterator[yaml.Event]:
     """The parser's events, up to the first that breaks a bound."""
+    next_event: Callable[[], yaml.Event] = loader.get_event
     depth = values = documents = 0
     while loader.check_event():
-        event = loader.get_event()  # type: ignore[no-untyped-call]
+        event = next_event()
         if getattr(event, "anchor", None) is not None:  # an alias event names its anchor too
             raise ValueError("it has anchors or aliases")
         values += isinstance(event, yaml.NodeEvent)
@@ -148,12 +149,10 @@ def _build_yaml_value(events: Iterator[yaml.Event]) -> object:
 
 
 def _pair_yaml_keys(parts: list[object]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in zip(parts[::2], parts[1::2], strict=True):
-        if not isinstance(key, str):
-            raise ValueError("it has a key that is not text")  # noqa: TRY004 - the text is wrong
-        found[key] = value
-    return found
+    keys = [key for key in parts[::2] if isinstance(key, str)]
+    if len(keys) < len(parts) // 2:
+        raise ValueError("it has a key that is not text")
+    return dict(zip(keys, parts[1::2], strict=True))
 
 
 def dump_yaml(value: object) -> str:

@@ -58,6 +58,7 @@ from memorist.rollouts.handbook import (
 from memorist.rollouts.memory_files import (
     SUMMARY_FILE,
     MemorySummary,
+    UserNote,
     compose_summary,
     find_notes,
     find_summary_problem,
@@ -473,6 +474,26 @@ def _compose_draft_summary(
     return summary
 
 
+def _compose_draft_files(
+    draft_input: DraftInput, generated: Mapping[str, bytes], notes: Sequence[UserNote]
+) -> dict[str, bytes]:
+    """All files of the folder but the handbook and its summary: generated ones, merged notes, and
+    the user's own skills, which nothing generated replaces.
+    """
+    present = draft_input.present_files
+    files = {path: data for path, data in present.items() if not _is_generated(path, data)}
+    files |= generated
+    files |= {
+        note.path: mark_note_merged(present[note.path], draft_input.today)
+        for note in notes
+        if not note.orders and not note.merged
+    }
+    files |= {
+        path: data for path, data in present.items() if _is_user_skill(path, data, draft_input)
+    }
+    return files
+
+
 def build_draft(draft_input: DraftInput) -> FolderDraft:
     """Build the draft. Deterministic; a result fed back changes nothing."""
     rows = [row.extracted for row in draft_input.rows]
@@ -523,26 +544,9 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
         row.thread for row in rows if row.thread not in before or row.thread in changed
     )
     report = replace(found.report, gone=len(gone), sessions=len(fresh))
-    files = {
-        path: data
-        for path, data in draft_input.present_files.items()
-        if not _is_generated(path, data)
-    }
-    files |= made | (draft_procedures(rows, named) if not draft_input.lean else {})
-    files |= {
-        note.path: mark_note_merged(draft_input.present_files[note.path], draft_input.today)
-        for note in notes
-        if not note.orders and not note.merged
-    }
+    files = made | (draft_procedures(rows, named) if not draft_input.lean else {})
     draft = FolderDraft(
-        files={
-            **files,
-            **{
-                path: data
-                for path, data in draft_input.present_files.items()
-                if _is_user_skill(path, data, draft_input)
-            },
-        },
+        files=_compose_draft_files(draft_input, files, notes),
         values=HandbookFiles(found.handbook, summary),
         changed_titles=found.changed_titles,
         fresh_threads=fresh,
