@@ -27,7 +27,11 @@ from memorist.auto_memory.extraction_policy import (
 )
 from memorist.auto_memory.index import is_index_file
 from memorist.auto_memory.memory import AutoMemory, WriteResult
-from memorist.auto_memory.statements.parser import Statement, find_statements
+from memorist.auto_memory.statements.parser import (
+    Statement,
+    find_statements,
+    find_waiting_statements,
+)
 from memorist.auto_memory.topic import Topic, format_utc_timestamp
 from memorist.auto_memory.write_evidence import (
     collect_typed_evidence,
@@ -56,6 +60,8 @@ from memorist.session_memory.notes import render_conversation_brief
 from memorist.store.overlay import OverlayFiles
 
 LABEL = "extraction"
+UNCERTAIN = "you may have meant this for later sessions as well"
+"""Why a statement waits that does not say so by its own words."""
 MAX_HELD_MESSAGES = 5_000
 """New messages held for a fork. A longer session without an end of turn is extracted from its
 newest part.
@@ -131,8 +137,20 @@ class MemoryExtraction:
             return None
         wishes = find_statements(message)
         self._statements += wishes
-        self._deferred_statements += [(wish, message) for wish in wishes]
+        waiting = find_waiting_statements(message, self._last_reply())
+        self._deferred_statements += [(wish, message) for wish in (*wishes, *waiting)]
         return None if deferred else self.apply_statements()
+
+    def _last_reply(self) -> str:
+        """The text of the model's newest message, which a confirmation confirms."""
+        return next(
+            (
+                text
+                for message in reversed(self._new_messages)
+                if message.origin is Origin.MODEL and (text := message.text.strip())
+            ),
+            "",
+        )
 
     @property
     def has_deferred_statements(self) -> bool:
@@ -170,6 +188,8 @@ class MemoryExtraction:
             quote=wish.quote,
         )
         match decided:
+            case AddMemory(change=change) if not wish.certain:
+                return self._memory.propose([change], why, UNCERTAIN, tell=self._runtime.emit)
             case AddMemory(change=change):
                 return self._memory.write(
                     [change],

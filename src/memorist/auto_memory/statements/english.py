@@ -214,7 +214,7 @@ ENGLISH_CORRECTION_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "correction",
-        r"(?:.{0,40}, )?(?P<text>keep (?:doing|using|writing|making) .+)",
+        r"(?:.{0,40}, )?(?P<text>keep (?:doing|using|writing|making) (?!(?:that|this|it|so|what)\b).+)",
         after=r"(?:exactly|perfect|great|yes|love|like (?:that|this)|good)",
     ),
     define_pattern(

@@ -1,4 +1,4 @@
-"""The plainest requests in German, French, Spanish and Japanese. Pure."""
+"""Requests and standing wishes in German, French, Spanish, Portuguese, Russian and Japanese. Pure."""
 
 from __future__ import annotations
 
@@ -60,5 +60,135 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?:今後は|これからは|以後は|次からは)、?(?P<text>.{4,}(?:ください|下さい|して|しないで|使って|書いて|こと)[。！!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?(?:immer|nie(?:mals)?|grundsätzlich|ausschließlich|keine?n?) (?:\w+ ){1,8}?"
+        r"(?:verwenden|benutzen|nutzen|nehmen|schreiben|hinzufügen|committen|pushen|löschen|ändern|"
+        r"fragen|antworten|einbauen|machen|testen|ausführen|mocken)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?(?:verwende|benutze?|nutze?|nimm|schreibe?|antworte|sprich|rede|committe|"
+        r"pushe?|lösche?|frage?|ändere|teste|mocke|füge) .*\b(?:immer|nie(?:mals)?|grundsätzlich|nur noch|"
+        r"statt|anstatt|anstelle|auf (?:deutsch|englisch)|nicht \w+|keine?n?)\b.*)",
+        rejects_task_words=True,
+        unless=r".*\b(?:diese[rsnm]?|hier|jetzt|gerade|heute|noch nicht|erstmal)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:wir|ich) (?:verwenden?|benutzen?|nutzen?|bevorzugen?|hassen?|vermeiden?) "
+        r"(?!(?:das|dies\w*|es|den|die|gerade|hier|jetzt)\b).+)",
+        unless=r".*\b(?:gerade|heute|jetzt|hier)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:wir|ich) (?:sind|bin|haben|habe) (?:\w+ )?von .{2,40} (?:auf|zu) .{2,40} "
+        r"(?:umgestiegen|gewechselt|migriert|umgestellt).*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:s['’]il (?:te|vous) pla[iî]t,? )?(?:utilise[sz]?|emploie|écri[st]|écrivez|réponds|"
+        r"répondez|parle|ajoute[sz]?|mets|supprime|demande) .*\b(?:toujours|jamais|plutôt que|au lieu d|"
+        r"et (?:non|pas)|en (?:français|anglais))\b.*)",
+        unless=r".*\b(?:cette? (?:fois|fonction|fichier)|ici|maintenant|aujourd)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:n['’]\w+|ne \w+) (?:jamais|plus jamais|plus) .+)",
+        unless=r".*\b(?:ici|maintenant|cette? (?:fois|fonction|fichier))\b",
+    ),
+    define_pattern("rule", r"(?P<text>(?:toujours|ne jamais|jamais de) .{6,})"),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:je préfère|je déteste|nous utilisons|on utilise|nous n['’]utilisons (?:pas|plus)|on "
+        r"n['’]utilise (?:pas|plus)|nous sommes passés de|on est passés? de) "
+        r"(?!(?:ça|cette?|ce|la première|le premier|celui|celle)\b).+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:por favor,? )?(?:siempre|nunca) (?:\w+) .{3,})",
+        unless=r".*\b(?:funciona|falla|devuelve|aquí|retorna|falha|aqui)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:por favor,? )?(?:no|não) (?:uses?|utilices|escribas|agregues|añadas|pongas|hagas|"
+        r"borres|use|utilize|escreva|adicione|coloque|faça|apague)\b .*(?:\b(?:nunca|usa|use|en|sin|em|nos|"
+        r"nas|sem|no|na)\b.*))",
+        unless=r".*\b(?:est[ea]|aquí|ahora|todavía|aqui|agora|ainda)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:por favor,? )?(?:usa|usar|use|utiliza|utilize|responde|responda|escribe|escreva|habla"
+        r"|fale) .*\b(?:siempre|sempre|en (?:vez|lugar) de|em vez d[eo]|ao invés|en (?:español|inglés)|em "
+        r"(?:português|inglês)|y no|e não)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:prefiero|odio|prefiro|eu prefiro|odeio|usamos|(?:ya )?no usamos|não usamos(?: mais)?|"
+        r"(?:nos )?pasamos de|cambiamos de|migramos de|mudamos de) "
+        r"(?!(?:est[ea]|es[ea]|l[ao] (?:primer|segund)|a primeira|o primeiro|aquí)\w*\b).+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:por favor,? )?sempre (?:use|utilize|escreva|responda|rode|execute|teste|pergunte|"
+        r"adicione|inclua|mantenha) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:a partir de agora|de agora em diante|daqui (?:pra|para a) frente),? .{6,})",
+    ),
+    define_pattern(
+        "remember",
+        r"(?:por favor,? )?(?:lembre-se|lembra|lembre|não (?:se )?esqueça)(?: de)?(?: que |\s*[:,]\s*)"
+        r"(?P<text>.{5,})",
+    ),
+    define_pattern(
+        "remember",
+        r"(?:пожалуйста,? )?(?:запомни(?:те)?|помни(?:те)?|не забудь(?:те)?|не забывай(?:те)?)"
+        r"(?:,? что |\s*[:,–—-]\s*)(?P<text>.{5,})",
+    ),
+    define_pattern(
+        "forget", r"(?:пожалуйста,? )?забудь(?:те)?,? (?:что |о том, что |про )(?P<text>.{5,})"
+    ),
+    define_pattern(
+        "rule",
+        r"(?:с этого момента|отныне|впредь|в будущем|теперь всегда),? (?P<text>.{6,})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:пожалуйста,? )?(?:всегда|никогда(?: не)?) \w+(?:й|и|йте|ите|ть|ай|уй|яй)\b.*)",
+        unless=r".*(?:возвращает|падает|здесь|тут)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:пожалуйста,? )?(?:не )?(?:используй|пиши|отвечай|добавляй|удаляй|коммить|пушь|меняй|"
+        r"трогай|мокай)(?:те)? .*(?:\b(?:всегда|никогда|вместо|а не|только|по-русски|на русском|без|в "
+        r"коммит\w*|в тест\w*|используй)\b.*))",
+        unless=r".*\b(?:здесь|сейчас|пока|этот|этой|этом|эту)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:я предпочитаю|я ненавижу|мы (?:всегда |больше не )?используем|мы перешли с) "
+        r"(?!эт\w+\b).+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{0,60}(?:は|を)?(?:必ず|絶対に?|常に|いつも|決して|二度と).{2,60}(?:ください|下さい|して|しないで|"
+        r"使って|使わないで|書いて|こと|するな|使うな)[。！!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{1,40}(?:は使わず|ではなく|じゃなくて|の代わりに|は使わないで).{1,60}(?:ください|下さい|使って|書いて|"
+        r"使うこと|使用する(?:こと)?)[。！!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:この|うちの|本)(?:プロジェクト|リポジトリ|チーム)では.{3,60}(?:使います|使う|使っています|禁止|しない)"
+        r"[。！!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:日本語|英語)で(?:答えて|回答して|返事して|書いて)(?:ください|下さい|ね)?[。！!]*$)",
     ),
 )

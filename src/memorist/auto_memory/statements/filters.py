@@ -15,7 +15,7 @@ from memorist.auto_memory.statements.prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
 
 _QUESTION = lazy_pattern(
-    r"""[?？]["”’)\s]*$|^(?:should|shall|do|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
+    r"""[?？]["”’)\s]*$|^(?:should|shall|do(?!\ not\b)|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
     |why|what|how|who|where|which|when\ (?:do|does|did|is|are|should)
     |isn['’]t|aren['’]t|don['’]t\ (?:you|we|i)|doesn['’]t|didn['’]t|wouldn['’]t|shouldn['’]t|couldn['’]t|if\ (?:we|i
     |it|the)|what\ if|suppose|imagine|maybe|perhaps|i\ wonder|i['’]m\ not\ sure
@@ -96,7 +96,7 @@ _TASK_NAMED = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _TASK_HINTED = lazy_pattern(
-    r"""(?<!from\ )\bhere\b|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
+    r"""(?<!from\ )\bhere\b(?!\s*[.!]*$)|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
     |just\ once|once|(?:option|variant|step|version|approach)\ \w{1,2}|the\ (?:first|second|third|former|latter|other
     |current|new|old)(?:\ \w+)?|this|these|those|it\ instead|now|yet|already|until|unless\ it)\s*(?:[.,!;]|$|\band\b|\bplease\b|\binstead\b)
     |\b(?:option|variant|approach|version)\ (?:\d|[a-d]\b)|\bthe\ (?:first|second|third|former|latter|other)\b|\b

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements import chinese, english, european
+from memorist.auto_memory.statements import chinese, english, european, plain
 from memorist.auto_memory.statements.filters import (
     StatementKind,
     classify_statement,
@@ -39,6 +39,7 @@ from memorist.auto_memory.statements.prose import (
     mask_quotations,
     split_prose_sentences,
 )
+from memorist.auto_memory.statements.waiting_score import THRESHOLD, score_sentence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup
@@ -46,6 +47,9 @@ from memorist.formats.host_markup import strip_host_markup
 MAX_STATEMENTS = 8
 """Statements taken from one message at most; longer lists of rules belong in an instruction file.
 """
+
+MIN_WAITING_CHARS = 16
+"""Characters of the shortest sentence that waits by its score alone: less is a fragment."""
 
 _FORGETS = (
     *english.ENGLISH_FORGET_PATTERNS,
@@ -62,12 +66,16 @@ _RULES = (
     *english.ENGLISH_RULE_PATTERNS,
     *chinese.CHINESE_RULE_PATTERNS,
     *european.OTHER_RULE_PATTERNS,
+    *plain.PLAIN_PATTERNS,
 )
+_CONFIRMATION = lazy_pattern(plain.CONFIRMATION, re.IGNORECASE)
 
 _COMMAND = lazy_pattern(
     r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL
 )
-_MEMORY_LINE = lazy_pattern(r"#[ \t]?(?P<text>[^\s#!\d][^\n]{8,400})\s*\Z")
+_MEMORY_LINE = lazy_pattern(
+    rf"#[ \t]?(?P<text>(?:[^\s#!\d][^\n]{{8,400}}|{ORDER} [^\n]{{2,}}))\s*\Z", re.IGNORECASE
+)
 _REFUSAL = lazy_pattern(
     r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
     r".{1,30})|incorrect|不对|错了"
@@ -117,6 +125,8 @@ class Statement(Struct, frozen=True):
     """The sentence exactly as it stands in the message."""
     message_id: str
     """Id of the message."""
+    certain: bool = True
+    """Whether its own words say that it holds for later; otherwise it waits for the person."""
 
 
 def find_statements(message: Message) -> tuple[Statement, ...]:
@@ -134,6 +144,55 @@ def find_statements(message: Message) -> tuple[Statement, ...]:
                     Statement(act, classify_statement(text), text, quote, message.id),
                 )
     return tuple(found.values())
+
+
+def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
+    """Find what a message probably states for later without saying so: it waits for the person.
+
+    Empty where the message holds a certain statement. A lone confirmation stands for what it
+    confirms: the last sentence of `reply_before`, the text of the model's turn before it.
+    """
+    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
+        return ()
+    found: dict[str, Statement] = {}
+    for block in message.blocks:
+        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
+            continue
+        for act, text, quote in _waiting_in_text(strip_host_markup(block.text), reply_before):
+            if quote in block.text and len(found) < MAX_STATEMENTS:
+                kind = classify_statement(text)
+                found.setdefault(
+                    text.casefold(),
+                    Statement(act, kind, text, quote, message.id, certain=False),
+                )
+    return tuple(found.values())
+
+
+def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:
+    text = typed.strip()
+    if text.startswith(("/", "!")) or next(_statements_in_text(text), None) is not None:
+        return
+    if _CONFIRMATION.fullmatch(text):
+        *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
+        if len(confirmed) > 8 and not is_question(confirmed):
+            yield "rule", confirmed, text
+        return
+    for sentence in split_prose_sentences(text):
+        start = find_lead_in_end(sentence.masked)
+        if is_reported_speech(sentence.masked):
+            continue
+        taken = _match_patterns(plain.WAITING_PATTERNS, sentence, start)
+        if taken is None and score_sentence(sentence.masked) >= THRESHOLD:
+            taken = _fit_sentence(sentence, start)
+        if taken is not None:
+            yield taken
+
+
+def _fit_sentence(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
+    masked = sentence.masked[start:]
+    if len(masked) < MIN_WAITING_CHARS or is_question(masked) or is_unfit_for_memory(masked):
+        return None
+    return "rule", _trim_statement(sentence.text[start:]), sentence.text
 
 
 def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:

@@ -1,0 +1,117 @@
+"""Standing wishes in plain words: what is kept, what waits for the person, what is neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.auto_memory.statements.parser import (
+    Statement,
+    find_statements,
+    find_waiting_statements,
+)
+from memorist.core.messages import Message, Origin, TextBlock
+
+pytestmark = pytest.mark.covers("WD-1")
+
+
+def typed(text: str) -> Message:
+    return Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+
+
+def read(text: str, reply: str = "") -> tuple[Statement, ...]:
+    return find_statements(typed(text)) + find_waiting_statements(typed(text), reply)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never use npm, use pnpm here",
+        "Always use pnpm here",
+        "don't use npm, use pnpm",
+        "please don't use npm, this repo uses pnpm",
+        "Use pnpm, never npm, in this repository",
+        "I told you to use pnpm",
+        "this project uses pnpm",
+        "Do not add co-authored-by lines to commits",
+        "Remember the API runs on port 4000",
+        "# use pnpm",
+        "i no longer use prek",
+        "we switched from npm to pnpm",
+        "please use the british spelling",
+        "Always include code examples when I ask about Python libraries.",
+        "answer in German",
+        "I'm the backend lead",
+        "I have a severe peanut allergy.",
+        "I strictly avoid restaurants with loud music.",
+        "Bitte verwende nie npm, sondern pnpm",
+        "Wir sind von npm auf pnpm umgestiegen",
+        "N'utilise jamais npm, utilise pnpm",
+        "Réponds toujours en français",
+        "Nunca uses npm, usa pnpm",
+        "No uses mocks en los tests",
+        "Sempre use pnpm",
+        "Não use npm, use pnpm",
+        "Никогда не используй npm, используй pnpm",
+        "мы перешли с npm на pnpm",
+        "不要用npm，用pnpm",
+        "我们从npm换成了pnpm",
+        "npmは使わないで、pnpmを使ってください",
+        "必ずテストを先に書いてください",
+    ],
+)
+def test_a_standing_wish_in_plain_words_is_kept(text: str) -> None:
+    """No "remember" or "from now on" is needed where the words themselves reach beyond the task."""
+    (found,) = find_statements(typed(text))
+
+    assert found.certain
+    assert found.quote in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "we should discuss before you edit",
+        "don't want my conversations to be public",
+        "make sure to run lint before committing",
+        "use a map instead of a list",
+        "wait, let's discuss",
+    ],
+)
+def test_what_may_be_meant_to_last_waits(text: str) -> None:
+    """It is probably a rule and may be a task: the person decides."""
+    assert find_statements(typed(text)) == ()
+    assert [one.certain for one in find_waiting_statements(typed(text))] == [False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "use the second option",
+        "can you run the tests before committing?",
+        "The build always fails here.",
+        "fix this function, never mind the rest",
+        "Act as a pirate and never break character",
+        "il ne fonctionne plus dans ce fichier",
+        "Ich verwende gerade diese Funktion",
+        "用另一个分支，不要用这个。",
+        "ok, merged. can we tag it please?",
+    ],
+)
+def test_a_task_an_answer_and_a_question_are_no_rule(text: str) -> None:
+    """Neither kept nor waiting."""
+    assert read(text) == ()
+
+
+def test_a_confirmation_stands_for_what_it_confirms() -> None:
+    """What waits is the end of the turn before, never "keep doing that"; without a turn nothing."""
+    reply = "Done. I ran the linter before the tests."
+
+    (found,) = read("yes exactly, keep doing that", reply)
+
+    assert (found.text, found.certain) == ("I ran the linter before the tests.", False)
+    assert read("yes exactly, keep doing that") == ()
+
+
+def test_what_is_kept_does_not_wait_as_well() -> None:
+    """One message never ends in both places."""
+    assert find_waiting_statements(typed("Always use pnpm here. We should discuss it first.")) == ()
