@@ -31,9 +31,14 @@ from msgspec import Struct
 
 from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
-from memorist.compaction.extractive import build_extractive_summary
-from memorist.compaction.history import CompactedHistory, RemovedItem, keep_tail
+from memorist.compaction.history import (
+    CompactedHistory,
+    RemovedItem,
+    keep_tail,
+    load_compaction_prompts,
+)
 from memorist.compaction.inline import retain_user_messages
+from memorist.compaction.offline import OfflineOptions, RecordedWindow, compact_offline
 from memorist.core.messages import (
     Block,
     JsonObject,
@@ -270,10 +275,24 @@ def ways() -> dict[str, CarryoverMethod]:
     return found | {
         "inline compact": _inline,
         "session memory compact": _session_memory,
-        DIGEST: lambda messages, budget, cwd: (
-            build_extractive_summary(messages, budget, cwd=cwd).messages
-        ),
+        DIGEST: _structural,
     }
+
+
+def _structural(messages: Sequence[Message], budget: int, cwd: str) -> Sequence[Message]:
+    """What `memorist compact --strategy structural` gives."""
+    held = tuple(messages)
+    recorded = RecordedWindow(
+        head=SessionHead(session="carryover", format="memorist", cwd=cwd),
+        last_message=held[-1].id,
+        messages=held,
+        all_messages=held,
+    )
+    options = OfflineOptions(
+        budget=budget, texts=load_compaction_prompts(), template="", settings=CompactionSettings()
+    )
+    made = compact_offline(recorded, "structural", options)
+    return made.messages if isinstance(made, CompactedHistory) else held
 
 
 def _notes(messages: Sequence[Message], budget: int, cwd: str) -> Message:
@@ -387,6 +406,18 @@ class CarryoverShare(Struct, frozen=True):
     spans: float
 
 
+class DigestPoints(Struct, frozen=True):
+    """How the digest does point by point at a budget: means over the points, the mean of the worst
+    tenth, the points where a plain way (tail, clearing and tail) holds more, and those over the
+    budget.
+    """
+
+    mean: CarryoverShare
+    worst_tenth: CarryoverShare
+    below_plain: int
+    over_budget: int
+
+
 class Carryover(Struct, frozen=True):
     """The whole measurement: by way and budget; points, used facts and used spans."""
 
@@ -394,6 +425,8 @@ class Carryover(Struct, frozen=True):
     points: int
     facts: int
     spans: int
+    by_point: dict[int, DigestPoints] = {}
+    """The digest point by point, by budget."""
 
     def best_other(self, budget: int) -> CarryoverShare:
         """The best of the other ways in each measure."""
@@ -449,7 +482,31 @@ def compare_carryover(
             shares[name][budget] = CarryoverShare(
                 held_facts / max(1, facts), held_spans / max(1, spans)
             )
-    return Carryover(shares, len(found), facts, spans)
+    by_point = {budget: _compare_points(found, budget) for budget in budgets} if found else {}
+    return Carryover(shares, len(found), facts, spans, by_point)
+
+
+def _compare_points(found: Sequence[CarryoverPoint], budget: int) -> DigestPoints:
+    ours: list[tuple[float, float]] = []
+    below = over = 0
+    for point in found:
+        made = _structural(point.history, budget, point.cwd)
+        held = share_kept(made, point.used)
+        plain = [
+            share_kept(way(point.history, budget).messages, point.used)
+            for way in (keep_tail, clear_and_tail)
+        ]
+        ours.append(held)
+        below += any(held[at] < each[at] - 1e-9 for each in plain for at in (0, 1))
+        over += sum(map(estimate_message_tokens, made)) > budget
+    tenth = max(1, len(ours) // 10)
+    facts, spans = ([each[at] for each in ours] for at in (0, 1))
+    return DigestPoints(
+        CarryoverShare(sum(facts) / len(facts), sum(spans) / len(spans)),
+        CarryoverShare(sum(sorted(facts)[:tenth]) / tenth, sum(sorted(spans)[:tenth]) / tenth),
+        below,
+        over,
+    )
 
 
 def measure(data: Path) -> BenchResult:
@@ -464,7 +521,8 @@ def load_carryover(data: Path) -> Carryover | None:
     """Every way at every budget over the recorded sessions below this folder; None where none is
     long enough.
     """
-    found = list(points(all_sessions(data)))
+    more = sorted((data / "sessions2").glob("*/*.jsonl"))
+    found = list(points([*all_sessions(data), *more]))
     return compare_carryover(found) if found else None
 
 
@@ -505,6 +563,16 @@ def carryover_rows(made: Carryover) -> tuple[BenchRow, ...]:
     for name, by_budget in made.shares.items():
         for budget, share in by_budget.items():
             table += _rows(made, name, budget, share)
+    for budget, each in made.by_point.items():
+        at = f"{DIGEST}, {budget:,} tokens, over points"
+        table += [
+            BenchRow(f"{at}: facts, mean", each.mean.facts),
+            BenchRow(f"{at}: facts, worst tenth", each.worst_tenth.facts),
+            BenchRow(f"{at}: spans, mean", each.mean.spans),
+            BenchRow(f"{at}: spans, worst tenth", each.worst_tenth.spans),
+            BenchRow(f"{at}: points where a plain way holds more", each.below_plain),
+            BenchRow(f"{at}: points over the budget", each.over_budget),
+        ]
     return tuple(table)
 
 

@@ -122,3 +122,26 @@ def test_a_missing_flags_file_is_a_note_and_none_is_nothing(
     assert [state for state, _, _ in examine()[1]] == ["good"]
     monkeypatch.setenv("MEMORIST_FLAGS__FILE", file.name)
     assert [(state, "absolute" in what) for state, what, _ in examine()[1]] == [("wrong", True)]
+
+
+def test_old_spellings_are_read_with_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project's file and a variable of the version before give the values they meant, and both
+    commands name the new spelling.
+    """
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".memorist").mkdir()
+    (tmp_path / ".memorist" / "config.toml").write_text(
+        '[compaction]\nfamily = "file_native"\n', "utf-8"
+    )
+    monkeypatch.setenv("MEMORIST_COMPACTION__BY_PRICE", "true")
+
+    data = json.loads(show("--json").stdout)
+    told = show().stderr
+
+    assert data["settings"]["compaction.family"] == "file-native"
+    assert data["settings"]["compaction.schedule"] == "price"
+    assert len(data["notes"]) == 2
+    assert "file-native" in told
+    assert 'compaction.schedule = "price"' in told

@@ -64,13 +64,22 @@ def config_show_command(source: bool, as_json: bool) -> None:
     }
     sources = {key: resolved.sources.get(key, "default") for key in values}
     if as_json:
-        output.print_json({"settings": values, "sources": sources, "ignored": ignored})
+        output.print_json(
+            {
+                "settings": values,
+                "sources": sources,
+                "ignored": ignored,
+                "notes": list(resolved.notes),
+            }
+        )
         return
     width = max(map(len, values))
     for key, value in values.items():
         click.echo(f"{key:<{width}}  {value!r}" + (f"  ({sources[key]})" if source else ""))
     for line in ignored:
         click.echo(f"ignored: {line}", err=True)
+    for line in resolved.notes:
+        click.echo(f"note: {line}", err=True)
 
 
 # `memorist completion`.

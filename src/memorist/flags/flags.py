@@ -327,4 +327,5 @@ def apply_all_flags(resolved: ResolvedSettings, flags: Mapping[str, object]) -> 
         msgspec.structs.replace(resolved.settings, **sections),
         resolved.sources | dict.fromkeys(list_active_flags(flags), FLAG_SOURCE),
         (*resolved.ignored, *(f"{remark} (flag)" for remark in find_flag_problems(flags))),
+        resolved.notes,
     )

@@ -54,6 +54,8 @@ def check_settings(context: DoctorContext) -> Iterator[CheckResult]:
             f"ignored: {line}",
             "Put it in the config.toml of your home folder if you want it.",
         )
+    for line in context.resolved.notes:
+        yield CheckResult("note", line, "The old spelling is read all the same.")
 
 
 def check_extras(context: DoctorContext) -> Iterator[CheckResult]:
