@@ -7,9 +7,11 @@ from difflib import SequenceMatcher
 from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from memorist.auto_memory.index import INDEX_NAME, is_single_line
 from memorist.forks.permissions import is_same_name, path_problem
+from memorist.safety.secrets import redact
 
 Actor = Literal[
     "user",
@@ -42,7 +44,11 @@ class MemoryChange(Struct, frozen=True, kw_only=True):
 
 
 class ChangeReason(Struct, frozen=True, kw_only=True):
-    """Who made a change and what led to it."""
+    """Who made a change and what led to it.
+
+    It ends in the history, the inbox, events and answers, so what it says is redacted when it is
+    made: no door can forget to.
+    """
 
     actor: Actor
     what: str
@@ -51,14 +57,22 @@ class ChangeReason(Struct, frozen=True, kw_only=True):
     messages: tuple[str, ...] = ()
     quote: str = ""
 
+    def __post_init__(self) -> None:
+        for name, said in (("what", self.what), ("quote", self.quote)):
+            if said and (clean := redact(said).text) is not said:
+                force_setattr(self, name, clean)
+
 
 MAX_HEADLINE_CHARS = 120
 """Characters of a headline: about what a terminal shows beside date and actor."""
 
 
 def render_headline(verb: str, what: str) -> str:
-    """Render the one-line description of a change, with an ellipsis where it is cut."""
-    text = " ".join(f"{verb}: {what}".split())
+    """Render the one-line description of a change, with an ellipsis where it is cut.
+
+    Secrets are redacted before the cut: half of one is no longer known for what it is.
+    """
+    text = " ".join(f"{verb}: {redact(what).text}".split())
     return (
         text if len(text) <= MAX_HEADLINE_CHARS else text[: MAX_HEADLINE_CHARS - 1].rstrip() + "…"
     )

@@ -236,7 +236,9 @@ class AutoMemory:
         """Put changes into the inbox for the user's decision, whatever the policy."""
         waits = [
             NeedsReview(
-                change, parse_topic(change.path, change.before or b"").provenance.trust, (reason,)
+                _redact_change(change),
+                parse_topic(change.path, change.before or b"").provenance.trust,
+                (reason,),
             )
             for change in changes
         ]
@@ -320,9 +322,11 @@ class AutoMemory:
             name=path.removesuffix(".md"),
             description=description,
             body=text,
-            provenance=Provenance(quote=text[:300], trust=Trust.REVIEWED),
+            provenance=Provenance(quote=redact(text).text[:300], trust=Trust.REVIEWED),
         )
-        why = ChangeReason(actor="user", what=render_headline("add", description), quote=text[:300])
+        why = ChangeReason(
+            actor="user", what=render_headline("add", description), quote=redact(text).text[:300]
+        )
         return self.write(
             [MemoryChange(path=path, before=None, after=encode_topic_text(made.text()))], why
         )
@@ -511,4 +515,17 @@ def open_memory(
         settings=settings,
         usage_source=used,
         check_owner=lambda: record_project(files, layout, project),
+    )
+
+
+def _redact_change(change: MemoryChange) -> MemoryChange:
+    """The change without secrets in what it would write; the same object where there are none."""
+    text = (change.after or b"").decode("utf-8", "surrogateescape")
+    clean = redact(text).text
+    if clean is text:
+        return change
+    return MemoryChange(
+        path=change.path,
+        before=change.before,
+        after=clean.encode("utf-8", "surrogateescape"),
     )

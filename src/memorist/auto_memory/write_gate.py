@@ -48,7 +48,7 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.safety.prompt_injection import is_instruction, waives_confirmation
-from memorist.safety.secrets import redact
+from memorist.safety.secrets import find_secrets, redact
 from memorist.safety.unicode import find_hidden_characters, fold_text, strip_hidden_characters
 
 USER_ACTORS: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
@@ -111,7 +111,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     """Judge one change."""
     problem = _find_write_problem(change, context)
     if problem:
-        return RefusedChange(change.path, (problem,))
+        return RefusedChange(redact(change.path).text, (problem,))
     if change.after is None:
         return _judge_removal(change, context)
     topic = parse_topic(change.path, change.after)
@@ -162,6 +162,8 @@ def _find_write_problem(change: MemoryChange, case: GateContext) -> str:
     problem = find_path_problem(change.path, frozenset(case.existing_paths))
     if problem:
         return problem
+    if find_secrets(change.path):
+        return "its name holds what looks like a secret"
     if size := describe_excess_size(len(change.after or b"")):
         return f"it would have {size}"
     mine = fold_text(change.path).text

@@ -12,6 +12,7 @@ from msgspec import Struct
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
 from memorist.forks.spec import FileChange, ForkOutcome, ForkRequest, Receipt
+from memorist.safety.secrets import redact
 from memorist.store.database import transaction
 from memorist.store.spend import add_receipt, release_reservation
 
@@ -91,10 +92,10 @@ def record_receipt(
         usage.cache_write,
         usage.output,
         receipt.cost_usd,
-        msgspec.json.encode(receipt.files).decode(),
-        msgspec.json.encode(receipt.denied).decode(),
+        _encode_redacted(receipt.files),
+        _encode_redacted(receipt.denied),
         receipt.outcome.value,
-        receipt.said,
+        redact(receipt.said).text,
         msgspec.json.encode(receipt.sent).decode(),
     )
     try:
@@ -112,6 +113,16 @@ def record_receipt(
             return int(cursor.lastrowid or 0)
     except sqlite3.Error as error:
         raise StoreError(f"a receipt cannot be recorded in the database ({error})") from error
+
+
+def _encode_redacted(values: Sequence[FileChange] | Sequence[str]) -> str:
+    """The values as JSON without secrets; an empty list where redaction leaves no sound JSON."""
+    text = redact(msgspec.json.encode(values).decode()).text
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return "[]"
+    return text
 
 
 def list_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
