@@ -1,4 +1,4 @@
-"""What the gate calls a secret stands nowhere else: not in reasons, headlines, names or receipts."""
+"""What the gate calls a secret stands nowhere else: reasons, headlines, names, receipts."""
 
 from __future__ import annotations
 
