@@ -28,6 +28,14 @@ from memorist.settings import (
 PROJECT_FILE = Path(".memorist") / "config.toml"
 
 
+OFF_VARIABLE = "MEMORIST_OFF"
+
+
+def is_switched_off(environment: Mapping[str, str]) -> bool:
+    """Whether `MEMORIST_OFF` asks for sessions without memory: any text but `0`."""
+    return environment.get(OFF_VARIABLE, "") not in ("", "0")
+
+
 def load_settings(
     environment: Mapping[str, str],
     *,

@@ -27,7 +27,13 @@ class HostInfo(Struct, frozen=True, kw_only=True):
     """A user is present. A program that asks one question and exits has no time for a dream (DR-1).
     """
     main: bool = True
-    """It is the main agent; subagents do not dream."""
+    """It is the main agent. The prompts of a subagent are a model's words: it keeps no notes, learns
+    and recalls nothing, and does not dream.
+    """
+    memory: bool = True
+    """False for a session without memory: nothing is read, shown or written.
+    `MEMORIST_OFF=1` in the environment does the same for every session of a process.
+    """
 
 
 class Request(Struct, frozen=True, kw_only=True):

@@ -625,6 +625,7 @@ RESERVED_VARIABLES = frozenset(
         "MEMORIST_API_KEY",
         "MEMORIST_LOCAL_MODEL",
         "MEMORIST_MCP_TOKEN",
+        "MEMORIST_OFF",
         "MEMORIST_PROXY_TOKEN",
         "MEMORIST_TEAM_TOKEN",
     }

@@ -804,3 +804,35 @@ async def test_extraction_that_fails_is_told(tmp_path: Path, project: Path) -> N
     (failed,) = host.of(ExtractionFailed)
     assert "the provider is down" in failed.why
     assert not host.of(MemoryChanged)
+
+
+@pytest.mark.covers("WD-3", "WD-7")
+@pytest.mark.parametrize("host", [HostInfo(main=False), HostInfo(memory=False), None])
+async def test_subagents_and_sessions_without_memory_leave_and_see_nothing(
+    tmp_path: Path, project: Path, host: HostInfo | None
+) -> None:
+    """A subagent's prompt is a model's; a session without memory, by the host's word or by
+    `MEMORIST_OFF`, reads, shows and writes none. No fork is paid for in either.
+    """
+    loop = Loop(project)
+    async with engine_of(tmp_path, loop.model) as engine:
+        loop.engine = engine
+        await loop.turn(session := await loop.open("before"), "Always use tabs in this project.")
+        await session.close()
+        engine.environment = {"MEMORIST_OFF": "1"} if host is None else {}
+        forks: list[Request] = []
+
+        def fork(request: Request) -> Step:
+            forks.append(request)
+            return Say(text="Nothing to keep.")
+
+        loop.fork = fork
+        session = await loop.open("one", host=host)
+        await loop.turn(session, "From now on always run make check before you say done.")
+        await session.close()
+        heads = engine.memory(str(project)).headers()
+
+    assert forks == []
+    assert [head.trust for head in heads] == [Trust.STATED]
+    assert "tabs" in heads[0].description
+    assert "[memorist]" not in text_of(loop.sent[-1])

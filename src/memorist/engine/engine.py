@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.location import locate_memory
 from memorist.auto_memory.memory import AutoMemory, open_memory
 from memorist.budget.governor import record_rate_limits
-from memorist.config import apply_project_settings, load_settings
+from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.context.environment import HostContext
 from memorist.core.lazy import LruCache
 from memorist.engine.context_assembly import ContextExtension
@@ -179,8 +179,9 @@ class Memorist:
         Raises StoreError when the folder cannot be written or another process has the session open;
         SettingsError for a project's settings file that cannot be used.
         """
-        journal = self._open_log(session, project, format, host or HostInfo(), folder, listener)
-        beside, _ = self._open_extensions(journal, host or HostInfo())
+        known = self._apply_off_switch(host or HostInfo())
+        journal = self._open_log(session, project, format, known, folder, listener)
+        beside, _ = self._open_extensions(journal, known)
         self._sessions.add(opened := Session(journal, beside, self._sessions.discard))
         return opened
 
@@ -197,16 +198,20 @@ class Memorist:
 
         Raises as `open` does.
         """
-        journal = self._open_log(session, project, format, HostInfo(), None, listener)
+        known = self._apply_off_switch(HostInfo())
+        journal = self._open_log(session, project, format, known, None, listener)
         self._sessions.add(
             opened := ObservedSession(
                 journal,
-                *self._open_extensions(journal, HostInfo()),
-                self._open_session_recall(journal),
+                *self._open_extensions(journal, known),
+                self._open_session_recall(journal) if known.memory else None,
                 on_close=self._sessions.discard,
             )
         )
         return opened
+
+    def _apply_off_switch(self, host: HostInfo) -> HostInfo:
+        return replace(host, memory=False) if is_switched_off(self.environment) else host
 
     def _open_extensions(
         self, log: SessionLog, host: HostInfo
@@ -214,7 +219,7 @@ class Memorist:
         """Open the extensions of a live session and start their due work."""
         log.memory_extension.begin()
         past = None
-        if self.settings.uses_rollouts and not host.remote:
+        if self.settings.uses_rollouts and host.main and host.memory and not host.remote:
             past = self._open_rollout_memory(log)
             if self.starts_workers and (
                 self._worker_process is None or has_exited(self._worker_process)
@@ -333,7 +338,7 @@ class Memorist:
         """
         return (
             self.memory(project)
-            if project and self.settings.uses_auto_memory and not host.remote
+            if project and self.settings.uses_auto_memory and host.memory and not host.remote
             else None
         )
 

@@ -180,7 +180,7 @@ class SessionExtensions:
     def on_turn_end(self, parent: ParentCall | None) -> None:
         """Pass on the end of a turn: the host now waits for its user."""
         self._log.memory_extension.on_turn_end(parent)
-        if not self._log.tracker.open_calls.calls:
+        if not self._log.tracker.open_calls.calls and self._log.context.host.memory:
             self._magic_docs.on_turn_end(parent)
         if self._dream is not None:
             self._dream.on_turn_end()

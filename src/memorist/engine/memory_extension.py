@@ -261,8 +261,10 @@ def open_memory_extension(
     memory: AutoMemory | None,
     team_watcher: TeamWatcher | None = None,
 ) -> MemoryExtension:
-    """Build extraction and recall for a session; neither where no memory is kept."""
-    if memory is None:
+    """Build extraction and recall for a session; neither where no memory is kept, nor for a
+    subagent, whose prompts a model wrote.
+    """
+    if memory is None or not context.host.main:
         return MemoryExtension()
     settings = context.runtime.settings.recall
     scan = InitialScan(memory.folder, settings)

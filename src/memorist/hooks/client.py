@@ -72,6 +72,8 @@ def run_hook(arguments: list[str]) -> None:
     """Send the event and print the response. Never returns: the process exits with status 0."""
     asked = None
     try:
+        if os.environ.get("MEMORIST_OFF", "") not in ("", "0"):
+            return  # one session without memory: nothing is read, shown or written
         asked = HookCall(arguments)
         _thread.start_new_thread(_enforce_deadline, (asked,))
         _write_output(ask_daemon(asked, _read_event(asked)))

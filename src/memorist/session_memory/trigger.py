@@ -36,7 +36,7 @@ class NotesDue(Struct, frozen=True):
 
 def are_notes_allowed(host: HostInfo, settings: SessionMemorySettings) -> bool:
     """Whether notes are kept at all for this host (SM-1)."""
-    return settings.enabled and host.auto_compact and not host.remote
+    return settings.enabled and host.auto_compact and host.main and host.memory and not host.remote
 
 
 def check_due(progress: NotesProgress, settings: SessionMemorySettings) -> NotesDue | None:
