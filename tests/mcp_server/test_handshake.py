@@ -1,0 +1,80 @@
+"""A client's first requests are answered before the SDK is loaded, as the SDK would answer them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": "one",
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+FIRST: list[dict[str, Any]] = [
+    INITIALIZE,
+    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    {"jsonrpc": "2.0", "id": 3, "method": "ping"},
+]
+SDK_ALONE = (
+    "from pathlib import Path; from memorist.mcp_server.server import serve_stdio; "
+    "serve_stdio(None, Path.cwd())"
+)
+
+
+def ask(words: list[str], requests: list[dict[str, Any]]) -> dict[Any, Any]:
+    """The answers by id, each waited for before the next request is sent."""
+    found = {}
+    with subprocess.Popen(
+        [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        for request in requests:
+            server.stdin.write(json.dumps(request) + "\n")
+            server.stdin.flush()
+            if "id" in request:
+                said = json.loads(server.stdout.readline())
+                found[said["id"]] = said["result"]
+        server.stdin.close()
+        assert server.stdout.read() == ""
+        assert server.wait(60) == 0
+    return found
+
+
+@pytest.mark.covers("GO-1")
+def test_the_early_answers_are_the_sdks() -> None:
+    """Nobody can tell them apart, and nothing is answered twice."""
+    early = ask(["-m", "memorist", "mcp"], FIRST)
+
+    assert early == ask(["-c", SDK_ALONE], FIRST)
+    assert list(early) == ["one", 2, 3]
+
+
+def test_what_needs_the_sdk_comes_from_it() -> None:
+    """After the early answers a request goes on with the same connection."""
+    later = [*FIRST, {"jsonrpc": "2.0", "id": 4, "method": "prompts/list"}, FIRST[2] | {"id": 5}]
+    answers = ask(["-m", "memorist", "mcp"], later)
+
+    assert {prompt["name"] for prompt in answers[4]["prompts"]} == {"compact", "skillify"}
+    assert answers[5] == answers[2]
+
+
+def test_a_version_of_later_days_is_left_to_the_sdk() -> None:
+    """What is not known is not promised."""
+    params = INITIALIZE["params"]
+    assert isinstance(params, dict)
+    request = INITIALIZE | {"params": params | {"protocolVersion": "2099-01-01"}}
+
+    assert ask(["-m", "memorist", "mcp"], [request]) == ask(["-c", SDK_ALONE], [request])
