@@ -95,6 +95,10 @@ def render_memory(
 
 def _trust_remark(trust: Trust) -> str:
     told = {
+        Trust.STATED: ", stated by the user",
+        Trust.REVIEWED: ", accepted by the user",
+        Trust.DERIVED: ", concluded by a model",
+        Trust.IMPORTED: ", imported from another memory",
         Trust.OUTSIDE: ", not from the user but from outside",
         Trust.TEAM: ", shared by a team mate",
         Trust.UNKNOWN: ", origin unknown",
