@@ -7,9 +7,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ import pytest
 from memorist.adapters import conversation as module
 from memorist.adapters.bridge import EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
+from memorist.engine import disk_breaker
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError
 from memorist.events import AdapterFailed, Event, SessionClosed, SessionOpened
@@ -361,3 +365,69 @@ def test_settings_reach_the_engine(tmp_path: Path) -> None:
     with EngineThread(home=tmp_path, settings=Settings(long_term="none")) as attached:
         assert attached.engine.settings.long_term == "none"
         assert attached.engine.settings.home == str(tmp_path)
+
+
+def test_a_locked_database_costs_a_second_once_and_is_caught_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Locked by another process before the session opens: the first call waits a second, the
+    others not at all, one line is logged, and afterwards the transcript holds all that was said.
+    """
+    home, messages = tmp_path / "home", list(REQUEST["messages"])
+    with EngineThread(home=home) as attached:
+        talk(attached, "before").prepare(REQUEST)
+    with (
+        closing(sqlite3.connect(home / "state.sqlite", isolation_level=None)) as other,
+        EngineThread(home=home) as attached,
+        caplog.at_level(logging.WARNING, "memorist.adapters"),
+    ):
+        other.execute("begin exclusive")
+        conversation = talk(attached)
+        begun = time.monotonic()
+        for number in range(3):
+            messages.append({"role": "user", "content": f"locked {number}"})
+            request = {**REQUEST, "messages": list(messages)}
+            assert conversation.prepare(request) is request
+            conversation.observe(reply(f"Yes {number}"))
+            conversation.end_turn()
+            messages.append({"role": "assistant", "content": f"Yes {number}"})
+        waited = time.monotonic() - begun
+        other.execute("rollback")
+        assert len(caplog.records) == 1
+        assert caplog.records[0].exc_info is None
+        monkeypatch.setattr(disk_breaker, "PAUSE_SECONDS", 0.0)
+        attached.breaker._paused_until.clear()
+        messages.append({"role": "user", "content": "free"})
+        conversation.prepare({**REQUEST, "messages": list(messages)})
+        conversation.observe(reply("Done."))
+        conversation.end_turn()
+        conversation.close()
+
+    assert waited < 3.0, "one wait of a second, and what a busy machine adds"
+    (transcript,) = home.glob("projects/*/s/transcript.jsonl")
+    text = transcript.read_text("utf-8")
+    assert all(f"locked {number}" in text and f"Yes {number}" in text for number in range(3))
+
+
+def test_users_and_conversations_without_users_are_told_apart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A user's sessions stand in the user's own home; a server that names nobody is told once."""
+    project = str(tmp_path / "shop")
+    with (
+        EngineThread(home=tmp_path / "home") as attached,
+        caplog.at_level(logging.WARNING, "memorist.adapters"),
+    ):
+        for user in ("alice", "bob"):
+            attached.conversation("s", user=user, project=project, format="openai_chat").prepare(
+                REQUEST
+            )
+        assert not caplog.records
+        for id in ("one", "two", "three"):
+            attached.conversation(id, project=project, format="openai_chat").prepare(REQUEST)
+
+    assert [record.message for record in caplog.records if "user=" in record.message] == [
+        caplog.records[0].message
+    ]
+    homes = {path.parents[3].name for path in tmp_path.glob("home/users/*/projects/*/*/*.jsonl")}
+    assert homes == {"alice", "bob"}

@@ -22,7 +22,7 @@ __all__ = ["project"]
 
 PROGRAM = textwrap.dedent("""
     import asyncio, json, sys
-    from memorist.engine.memorist import Memorist
+    from memorist.engine.engine import Memorist
     from memorist.errors import StoreError
     from memorist.auto_memory.kinds import Kind
 

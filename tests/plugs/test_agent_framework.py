@@ -25,6 +25,7 @@ from plugs.story import (
     read_page,
     run_story,
     settings,
+    tell_users_apart,
     words,
 )
 
@@ -111,6 +112,7 @@ class Conversation:
             **more,
         )
         self.session = self.agent.create_session(session_id=session)
+        self.session.state["user_id"] = world.user
         self.loop = asyncio.Runner()
         self.stream = stream
 
@@ -137,6 +139,12 @@ def test_the_story(tmp_path: Path, wire: str, *, stream: bool) -> None:
     memorist changes nothing.
     """
     run_story(Framework(wire, stream=stream), tmp_path)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_users_of_one_server_share_nothing(tmp_path: Path, stream: bool) -> None:
+    """By the `user_id` in the session's state."""
+    tell_users_apart(Framework("chat", stream=stream), tmp_path)
 
 
 class StrategyAlone(Framework):

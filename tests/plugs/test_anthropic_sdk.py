@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
+from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story, tell_users_apart
 
 pytest.importorskip(
     "anthropic",
@@ -89,6 +89,8 @@ class Conversation:
             "max_tokens": MAX_OUTPUT,
             "tools": [definition],
         }
+        if world.user:
+            self.given["metadata"] = {"user_id": world.user}
 
     def say(self, text: str) -> str:
         self.messages.append({"role": "user", "content": text})
@@ -168,6 +170,12 @@ def test_the_story(tmp_path: Path, how: str) -> None:
     run_story(AnthropicSDK(how), tmp_path)
 
 
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_users_of_one_server_share_nothing(tmp_path: Path, how: str) -> None:
+    """By the `user_id` of the request's metadata."""
+    tell_users_apart(AnthropicSDK(how), tmp_path)
+
+
 @pytest.fixture
 def plug(tmp_path: Path) -> Iterator[MemoristAnthropic]:
     with MemoristAnthropic(home=tmp_path / "home", settings=small()) as made:
@@ -178,7 +186,9 @@ def small(*, provider: bool = False) -> Settings:
     known = ModelSettings(
         prices={MODEL: ModelPrice(window=20_000, max_output=MAX_OUTPUT, input=3.0, output=15.0)}
     )
-    return Settings(models=known, compaction=CompactionSettings(schedule="threshold", provider=provider))
+    return Settings(
+        models=known, compaction=CompactionSettings(schedule="threshold", provider=provider)
+    )
 
 
 def client_of(server: ScriptedServer, *middleware: Any, retries: int = 0) -> Any:

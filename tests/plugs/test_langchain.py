@@ -226,7 +226,9 @@ def test_a_history_of_dicts_without_a_thread_stays_one_session(tmp_path: Path) -
         ]
         for number in range(6):
             for each, talk in enumerate(talks):
-                talk.say(TASK if not number else f"Client {each} says {number}: {read_page(number) * 5}")
+                talk.say(
+                    TASK if not number else f"Client {each} says {number}: {read_page(number) * 5}"
+                )
         sessions = [talk.sessions for talk in talks if isinstance(talk, WebConversation)]
 
     assert [len(each) for each in sessions] == [1, 1], sessions

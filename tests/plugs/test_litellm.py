@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
+from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story, tell_users_apart
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = (
     "True"  # else its import asks for a list of prices on the network
@@ -76,6 +76,8 @@ class Conversation:
             "max_retries": 0,
             "tools": [tool],
         }
+        if world.user:
+            self.given["metadata"] = {"user_id": world.user}
         deployment = {
             "model_name": MODEL,
             "litellm_params": {
@@ -152,6 +154,12 @@ def test_the_story(tmp_path: Path, how: str) -> None:
     memorist changes nothing.
     """
     run_story(LiteLLM(how), tmp_path)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_users_of_one_server_share_nothing(tmp_path: Path, how: str) -> None:
+    """By the `user_id` of the call's metadata."""
+    tell_users_apart(LiteLLM(how), tmp_path)
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from plugs.story import (
     attached,
     read_page,
     run_story,
+    tell_users_apart,
     words,
 )
 
@@ -94,7 +95,9 @@ class OpenAIAgents:
         kept = (
             None
             if world.attached is None
-            else MemoristSession(session, project=world.project, attached=world.attached)
+            else MemoristSession(
+                session, project=world.project, user=world.user, attached=world.attached
+            )
         )
         return Conversation(clerk, session, kept, self.how)
 
@@ -146,6 +149,12 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(OpenAIAgents(wire, how), tmp_path)
+
+
+@pytest.mark.parametrize("how", ["async", "stream"])
+def test_users_of_one_server_share_nothing(tmp_path: Path, how: str) -> None:
+    """Each session is given its user."""
+    tell_users_apart(OpenAIAgents("responses", how), tmp_path)
 
 
 @pytest.fixture

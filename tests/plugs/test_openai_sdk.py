@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story
+from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story, tell_users_apart
 
 pytest.importorskip(
     "openai", reason="openai is not installed; `make test-plugs PLUGS=openai-sdk` brings it"
@@ -49,7 +49,12 @@ class OpenAISDK:
         }
         plug = None
         if world.attached is not None:
-            plug = MemoristOpenAI(project=world.project, attached=world.attached, session=session)
+            plug = MemoristOpenAI(
+                project=world.project,
+                user=(lambda _: world.user) if world.user else None,
+                attached=world.attached,
+                session=session,
+            )
         if self.how == "async":
             client: Any = openai.AsyncOpenAI(
                 **given, http_client=None if plug is None else plug.async_http_client()
@@ -163,6 +168,12 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(OpenAISDK(wire, how), tmp_path)
+
+
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_users_of_one_server_share_nothing(tmp_path: Path, how: str) -> None:
+    """By a function of the request."""
+    tell_users_apart(OpenAISDK("responses", how), tmp_path)
 
 
 @pytest.fixture
@@ -380,7 +391,7 @@ def test_a_reply_that_is_made_in_the_background_is_no_reply_yet(plug: MemoristOp
         client = client_of(server, plug)
         reply = ask(client, "responses", QUESTION)
 
-    exchange = plug.begin_call("openai_responses", "queued")
+    exchange = plug.begin_call("openai_responses", {}, "queued")
     assert exchange is not None
     exchange.prepare({"model": MODEL, "input": [QUESTION]})
     exchange.observe_body(

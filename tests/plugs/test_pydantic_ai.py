@@ -23,6 +23,7 @@ from plugs.story import (
     attached,
     read_page,
     run_story,
+    tell_users_apart,
     words,
 )
 
@@ -116,15 +117,18 @@ class PydanticAI:
             model_settings={"max_tokens": MAX_OUTPUT},
         )
         agent.tool_plain(world.tool)
-        return Conversation(agent, session, self.how, wired)
+        return Conversation(agent, session, self.how, wired, world.user)
 
 
 class Conversation:
-    def __init__(self, agent: Agent[None, str], session: str, how: str, wired: Wired) -> None:
+    def __init__(
+        self, agent: Agent[None, str], session: str, how: str, wired: Wired, user: str = ""
+    ) -> None:
         self.agent = agent
         self.session = session
         self.how = how
         self.wired = wired
+        self.metadata = {"user_id": user}
         self.history: list[ModelMessage] = []
         self.runner = asyncio.Runner()
 
@@ -133,7 +137,7 @@ class Conversation:
 
     async def _say(self, text: str) -> str:
         given: dict[str, Any] = {
-            "message_history": self.history, "conversation_id": self.session, "usage_limits": UsageLimits(request_limit=200)
+            "message_history": self.history, "conversation_id": self.session, "usage_limits": UsageLimits(request_limit=200), "metadata": self.metadata
         }  # fmt: skip
         if self.how == "stream":
             async with self.agent.run_stream(text, **given) as stream:
@@ -159,6 +163,12 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(PydanticAI(wire, how), tmp_path)
+
+
+@pytest.mark.parametrize("how", ["async", "stream"])
+def test_users_of_one_server_share_nothing(tmp_path: Path, how: str) -> None:
+    """By the `user_id` of the metadata, with nothing said to the capability."""
+    tell_users_apart(PydanticAI("chat", how), tmp_path)
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_
 from memorist.adapters.chat_items import FORMAT
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
+from memorist.adapters.run_identity import RunIdentity, RunOwner, RunValue, find_user_id
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 
@@ -52,8 +53,10 @@ class MemoristProvider(ContextProvider):
     """Notes, compaction, recall and extraction for an agent.
 
     Args:
-        project: folder that memories and sessions belong to. Without one nothing is remembered
-            across sessions.
+        project: folder that memories and sessions belong to, or a function of the `AgentSession`.
+            Without one nothing is remembered across sessions.
+        user: whose memory it is, or a function of the `AgentSession`. Without it the `user_id` in
+            the session's state; users share nothing.
         source_id: the provider's id in the framework.
         attached: a shared engine; without it one is opened with the arguments of `Memorist`.
         **engine: the arguments of `Memorist`.
@@ -64,22 +67,34 @@ class MemoristProvider(ContextProvider):
     def __init__(
         self,
         *,
-        project: str | Path = "",
+        project: RunValue[AgentSession] | Path = "",
+        user: RunValue[AgentSession] | None = None,
         source_id: str = "memorist",
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
     ) -> None:
         super().__init__(source_id)
-        self._project = str(project)
+        self._identity = RunIdentity[AgentSession](user, project, _find_user)
         self.attached = open_engine_thread(attached, engine)
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
 
-    def conversation(self, session: str) -> HostConversation:
-        """Return the conversation of one of the framework's sessions."""
+    def conversation(self, session: str, *, user: str = "", project: str = "") -> HostConversation:
+        """Return the conversation of one of the framework's sessions.
+
+        `user` and `project` are needed where they come from the run.
+        """
+        return self._open_conversation(session, self._identity.resolve_named(user, project))
+
+    def _run_conversation(self, session: AgentSession) -> HostConversation:
+        return self._open_conversation(session.session_id, self._identity.resolve(session))
+
+    def _open_conversation(self, session: str, owner: RunOwner) -> HostConversation:
         self.session = session
-        return self.attached.conversation(session, project=self._project, format=FORMAT)
+        return self.attached.conversation(
+            session, user=owner.user, project=owner.project, format=FORMAT
+        )
 
     async def before_run(
         self,
@@ -92,7 +107,7 @@ class MemoristProvider(ContextProvider):
         """Route each model call of this run through memorist."""
         del agent, state
         context.extend_middleware(
-            self.source_id, _MemoristChatMiddleware(self.conversation(session.session_id))
+            self.source_id, _MemoristChatMiddleware(self._run_conversation(session))
         )
 
     async def after_run(
@@ -105,7 +120,11 @@ class MemoristProvider(ContextProvider):
     ) -> None:
         """End the turn: the agent is done and waits for the user."""
         del agent, context, state
-        await self.conversation(session.session_id).aend_turn()
+        await self._run_conversation(session).aend_turn()
+
+
+def _find_user(session: AgentSession) -> str:
+    return find_user_id(session.state)
 
 
 class _MemoristChatMiddleware(ChatMiddleware):

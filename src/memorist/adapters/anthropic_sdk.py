@@ -103,7 +103,7 @@ class MemoristAnthropic(WireAdapter, Middleware):
         return (
             (None, None)
             if self.has_provider_history(body, PROVIDER_HISTORY_FIELDS)
-            else (self.begin_call(FORMAT), body)
+            else (self.begin_call(FORMAT, body), body)
         )
 
 
@@ -146,7 +146,8 @@ class _MemoryToolBackend:
 
     async def _execute(self, command: MemoryCommand, conversation: HostConversation) -> str:
         session = conversation.session
-        memory = self._adapter.attached.engine.memory(self._adapter.project)
+        engine = await self._adapter.attached.find_engine(conversation.name.user)
+        memory = engine.memory(self._adapter.project)
         return command(
             MemoryToolCommands(memory)
             if session is None

@@ -23,6 +23,7 @@ from memorist.adapters.conversation import (
     HostConversation,
 )
 from memorist.core.lazy import LruCache
+from memorist.engine.disk_breaker import DiskBreaker
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
@@ -103,6 +104,8 @@ class EngineThread:
             on_error=_log_close_failure,
         )
         self._arguments = engine
+        self.breaker = DiskBreaker(engine.get("clock") or SystemClock())
+        """The pauses after the disk refused."""
         self._users: Tenants | None = None
         """The homes of users; touched in the engine's thread only."""
         self._has_warned_of_users = False
@@ -210,6 +213,10 @@ class EngineThread:
         if threading.current_thread() is self._thread:
             raise UsageError("a listener runs in the engine's own thread and cannot wait for it")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+    async def find_engine(self, user: str) -> Memorist:
+        """The engine of a user's home; for no user the home's own. In the engine's thread."""
+        return await self._open_users().engine(user) if user else self._engine
 
     def find_session(self, conversation: HostConversation) -> Session | None:
         """The session of a conversation while it is open."""

@@ -17,8 +17,10 @@ from memorist.compaction.full import CompactionOutcome
 from memorist.compaction.history import CompactionStrategy
 from memorist.context.environment import HostContext
 from memorist.core.messages import JsonObject
+from memorist.engine.disk_breaker import DiskBreaker, is_disk_failure
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
+from memorist.errors import MemoristError, StoreError
 from memorist.events import AdapterFailed, EventListener
 from memorist.ports import HostInfo
 
@@ -50,6 +52,7 @@ class EngineLoop(Protocol):
     """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
 
     listener: EventListener | None
+    breaker: DiskBreaker
 
     @property
     def engine(self) -> Memorist:
@@ -126,9 +129,16 @@ class HostConversation:
         """Set when the overdue call ends: the one that exceeded the longest wait."""
 
     @property
-    def _is_stuck(self) -> bool:
-        """Whether an overdue call still runs; until it ends, all requests go out unchanged."""
-        return self._overdue_call is not None and not self._overdue_call.is_set()
+    def _is_paused(self) -> bool:
+        """Whether requests go out unchanged: while an overdue call runs, and for a while after the
+        disk refused.
+        """
+        is_stuck = self._overdue_call is not None and not self._overdue_call.is_set()
+        return is_stuck or self._engine_loop.breaker.is_paused(self._home_key, self.name.key)
+
+    @property
+    def _home_key(self) -> str:
+        return repr(self.name.user)
 
     @property
     def id(self) -> str:
@@ -325,7 +335,7 @@ class HostConversation:
     def _call(
         self, point: str, work: Callable[[Session], Awaitable[Result]], fallback: Result
     ) -> Result:
-        if self._is_stuck:
+        if self._is_paused:
             return fallback
         ended = Event()
         return self._result_or_fallback(
@@ -338,7 +348,7 @@ class HostConversation:
     async def _acall(
         self, point: str, work: Callable[[Session], Awaitable[Result]], fallback: Result
     ) -> Result:
-        if self._is_stuck:
+        if self._is_paused:
             return fallback
         ended = Event()
         return self._result_or_fallback(
@@ -364,6 +374,9 @@ class HostConversation:
             return outcome
         if isinstance(outcome.error, TimeoutError):
             self._overdue_call = ended
+        self._engine_loop.breaker.on_failure(
+            outcome.error, home=self._home_key, session=self.name.key
+        )
         self._report_failure(point, outcome.error)
         return fallback
 
@@ -380,7 +393,8 @@ class HostConversation:
 
     def _report_failure(self, point: str, error: BaseException) -> None:
         """Report a failure once for each call and kind of error."""
-        mark = (point, type(error).__name__)
+        is_disk = isinstance(error, StoreError) or is_disk_failure(error)
+        mark = ("disk" if is_disk else point, type(error).__name__)
         if mark in self._reported_failures:
             return
         self._reported_failures.add(mark)
@@ -389,7 +403,7 @@ class HostConversation:
             point,
             self.id,
             error,
-            exc_info=error,
+            exc_info=None if isinstance(error, MemoristError) else error,
         )
         if self._engine_loop.listener is not None:
             self._engine_loop.listener(

@@ -15,6 +15,7 @@ from litellm import CustomStreamWrapper, ModelResponse
 from litellm.exceptions import ContextWindowExceededError
 from litellm.integrations.custom_logger import CustomLogger
 
+from memorist.adapters.run_identity import find_user_id
 from memorist.adapters.wire_adapter import AdapterOptions, WireAdapter, WireCall
 from memorist.core.messages import JsonObject
 
@@ -56,6 +57,9 @@ FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 class MemoristLogger(WireAdapter, CustomLogger):
     """For `litellm.callbacks` and the callbacks of LiteLLM's proxy server. Takes `AdapterOptions`.
 
+    Functions for `user` and `project` are given the call's keyword arguments; without a `user`, it
+    is the `user_id` of the metadata, that of the proxy server's key, or the call's `user`.
+
     A call belongs to the conversation that it names by `litellm_session_id` or
     `metadata={"session_id": …}`, else to the adapter's default one. On the proxy server, which has
     many users, a call that names none passes unchanged; conversations of different keys are kept
@@ -74,6 +78,11 @@ class MemoristLogger(WireAdapter, CustomLogger):
         CustomLogger.__init__(self)
         self._open_calls: OrderedDict[str, WireCall] = OrderedDict()
 
+    @staticmethod
+    def find_user(body: JsonObject) -> str:
+        """The user of a call: of its metadata, of the proxy server's key, or its `user`."""
+        return find_user_id(_metadata(body)) or str(body.get("user") or "")
+
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: object
     ) -> dict[str, Any] | None:
@@ -89,7 +98,7 @@ class MemoristLogger(WireAdapter, CustomLogger):
         named = _session_name(kwargs)
         if named is None and "proxy_server_request" in kwargs:
             return None
-        exchange = self.begin_call(format, named)
+        exchange = self.begin_call(format, kwargs, named)
         if exchange is None:
             return None
         prepared = await exchange.aprepare(body)
@@ -167,7 +176,7 @@ class MemoristLogger(WireAdapter, CustomLogger):
         return (
             (None, None)
             if body is None
-            else (self.begin_call("openai_chat", _session_name(call)), body)
+            else (self.begin_call("openai_chat", dict(call), _session_name(call)), body)
         )
 
 
@@ -220,12 +229,17 @@ def _changed_arguments(body: JsonObject, prepared: JsonObject) -> dict[str, Any]
     return {name: value for name, value in prepared.items() if body.get(name) is not value}
 
 
-def _session_name(call: Mapping[str, Any]) -> str | None:
-    """The conversation that a call names; on the proxy server prefixed with the key's hash."""
+def _metadata(call: Mapping[str, Any]) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for name in ("litellm_metadata", "metadata"):
         if isinstance(call.get(name), dict):
             metadata = {**metadata, **call[name]}
+    return metadata
+
+
+def _session_name(call: Mapping[str, Any]) -> str | None:
+    """The conversation that a call names; on the proxy server prefixed with the key's hash."""
+    metadata = _metadata(call)
     named = call.get("litellm_session_id") or metadata.get("session_id")
     if not isinstance(named, str):
         return None

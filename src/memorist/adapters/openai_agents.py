@@ -58,6 +58,7 @@ class MemoristSession:
         session_id: names the conversation; generated where it is empty.
         project: root folder of the project; memories belong to it. Without one nothing is
             remembered across sessions.
+        user: whose memory it is; users share nothing.
         underlying: the SDK's session that stores the history; an in-memory `SQLiteSession` by
             default.
         attached: an engine shared with other sessions; without it one is opened with the arguments
@@ -72,6 +73,7 @@ class MemoristSession:
         session_id: str = "",
         *,
         project: str | Path = "",
+        user: str = "",
         underlying: Session | None = None,
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
@@ -81,7 +83,7 @@ class MemoristSession:
         self.session_id = session_id or uuid.uuid4().hex
         self.underlying: Session = underlying or SQLiteSession(self.session_id)
         self.conversation: HostConversation = self.attached.conversation(
-            self.session_id, project=str(project), format="openai_responses"
+            self.session_id, user=user, project=str(project), format="openai_responses"
         )
         """For the notes, or to compact on demand."""
         self.agents: dict[int, Agent[Any]] = {}

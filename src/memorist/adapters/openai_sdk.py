@@ -90,7 +90,7 @@ class MemoristOpenAI(WireAdapter):
             return None, None
         if not isinstance(body, dict) or self.has_provider_history(body, PROVIDER_HISTORY_FIELDS):
             return None, None
-        return self.begin_call(format), body
+        return self.begin_call(format, body), body
 
 
 class _MemoristHttpClient(DefaultHttpxClient):

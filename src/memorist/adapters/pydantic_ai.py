@@ -28,6 +28,13 @@ from memorist.adapters.pydantic_ai_messages import (
     encode_reply,
     join_pieces,
 )
+from memorist.adapters.run_identity import (
+    RunIdentity,
+    RunOwner,
+    RunValue,
+    find_user_id,
+    resolve_run_value,
+)
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
@@ -43,8 +50,12 @@ class MemoristCapability(AbstractCapability[Any]):
     of a run.
 
     Args:
-        project: root folder of the project; memories belong to it. Without one nothing is
-            remembered across sessions.
+        project: root folder of the project, or a function of the `RunContext`; memories belong to
+            it. Without one nothing is remembered across sessions.
+        user: whose memory it is, or a function of the `RunContext`. Without it the `user_id` of the
+            run's dependencies or metadata; users share nothing.
+        session: the id of the session, or a function of the `RunContext`. Without it the
+            `conversation_id`.
         fetch: offer the model a tool that fetches back what was removed.
         attached: an engine shared with other agents; without it one is opened with the arguments of
             `Memorist`.
@@ -56,7 +67,9 @@ class MemoristCapability(AbstractCapability[Any]):
     def __init__(
         self,
         *,
-        project: str | Path = "",
+        project: RunValue[RunContext[Any]] | Path = "",
+        user: RunValue[RunContext[Any]] | None = None,
+        session: RunValue[RunContext[Any]] = "",
         fetch: bool = False,
         attached: EngineThread | None = None,
         **engine: Unpack[EngineArguments],
@@ -65,14 +78,17 @@ class MemoristCapability(AbstractCapability[Any]):
         """The engine. Close it, or leave that to the end of the program."""
         self.session = ""
         """Id of the session that was used last."""
-        self._project = str(project)
+        self._identity = RunIdentity[RunContext[Any]](user, project, _find_user)
+        self._session_value = session
         self._fetch = fetch
 
-    def conversation(self, session: str) -> HostConversation:
+    def conversation(self, session: str, *, user: str = "", project: str = "") -> HostConversation:
         """Return the conversation of a session by its `conversation_id`: for its notes, or to
         compact it.
+
+        `user` and `project` are needed where they come from the run.
         """
-        return self.attached.conversation(session, project=self._project, format="openai_chat")
+        return self._open_conversation(session, self._identity.resolve_named(user, project))
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -126,8 +142,18 @@ class MemoristCapability(AbstractCapability[Any]):
         return tools
 
     def _run_conversation(self, ctx: RunContext[Any]) -> HostConversation:
-        self.session = ctx.conversation_id or ctx.run_id or "conversation"
-        return self.conversation(self.session)
+        named = resolve_run_value(self._session_value, ctx)
+        self.session = named or ctx.conversation_id or ctx.run_id or "conversation"
+        return self._open_conversation(self.session, self._identity.resolve(ctx))
+
+    def _open_conversation(self, session: str, owner: RunOwner) -> HostConversation:
+        return self.attached.conversation(
+            session, user=owner.user, project=owner.project, format="openai_chat"
+        )
+
+
+def _find_user(ctx: RunContext[Any]) -> str:
+    return find_user_id(ctx.deps, ctx.metadata)
 
 
 class PydanticAIRequest:

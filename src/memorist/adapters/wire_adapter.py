@@ -17,6 +17,7 @@ from typing import ClassVar, Self, TypedDict, Unpack
 
 from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.run_identity import RunIdentity, RunOwner, RunValue, find_user_id
 from memorist.adapters.wire_reply import ends_turn, is_too_long_response, read_wire_reply
 from memorist.core.messages import JsonObject
 from memorist.engine.fetch_tool import build_fetch_tool
@@ -36,14 +37,17 @@ conversation.
 class AdapterOptions(TypedDict, total=False):
     """Options that every wire adapter takes by keyword.
 
-    project: folder of the project; without it nothing is remembered across sessions.
+    project: folder of the project, or a function of the request's body; without it nothing is
+        remembered across sessions.
+    user: whose memory it is, or a function of the request's body; users share nothing.
     home, model, settings: as for `Memorist`.
     attached: an engine shared by several adapters, instead of those three.
     session: id of the conversation; without it one is generated.
     host: what the host says of itself, as for `Memorist.open`.
     """
 
-    project: str | os.PathLike[str]
+    project: RunValue[JsonObject] | os.PathLike[str]
+    user: RunValue[JsonObject] | None
     home: str | os.PathLike[str] | None
     model: str | Model | None
     settings: Settings | None
@@ -174,7 +178,12 @@ class WireAdapter:
         self.attached = open_engine_thread(options.get("attached"), engine)
         self._owns = options.get("attached") is None
         project = options.get("project", "")
-        self.project = str(Path(project).expanduser().absolute()) if project else ""
+        given = project if callable(project) else os.fspath(project)
+        self._identity = RunIdentity(options.get("user"), given, self.find_user)
+        self.project = (
+            str(Path(given).expanduser().absolute()) if isinstance(given, str) and given else ""
+        )
+        """Root folder of the project; empty for none, and where each request has its own."""
         self.session = options.get("session") or str(uuid.uuid4())
         """Id of the default conversation."""
         self._host = options.get("host")
@@ -182,15 +191,31 @@ class WireAdapter:
         self._context_key = object()
         self._warned_fields: set[str] = set()
 
-    def conversation(self, id: str = "", format: str = "") -> HostConversation:
+    @staticmethod
+    def find_user(body: JsonObject) -> str:
+        """The user that a request names to the provider; empty if none."""
+        named = find_user_id(body.get("metadata"))
+        return named or str(body.get("safety_identifier") or body.get("user") or "")
+
+    def conversation(
+        self, id: str = "", format: str = "", *, user: str = "", project: str = ""
+    ) -> HostConversation:
         """Return the conversation of this id; without one, the current conversation. `format` is
         its wire format, where the client speaks several.
 
-        For what the host itself requests: `summarise`, `compact`, `fetch`.
+        For what the host itself requests: `summarise`, `compact`, `fetch`. `user` and `project` are
+        needed where they come from the request.
         """
+        return self._open_conversation(id, format, self._identity.resolve_named(user, project))
+
+    def _open_conversation(self, id: str, format: str, owner: RunOwner) -> HostConversation:
         name = id or _CURRENT_CONVERSATION.get().get(self._context_key) or self.session
         return self.attached.conversation(
-            name, project=self.project, format=format or self.formats[0], host=self._host
+            name,
+            user=owner.user,
+            project=owner.project,
+            format=format or self.formats[0],
+            host=self._host,
         )
 
     def fetch_tool(self, format: str = "") -> JsonObject:
@@ -215,11 +240,12 @@ class WireAdapter:
         finally:
             _CURRENT_CONVERSATION.reset(token)
 
-    def begin_call(self, format: str, id: str | None = None) -> WireCall | None:
-        """Begin a call; None for one that passes unchanged."""
+    def begin_call(self, format: str, body: JsonObject, id: str | None = None) -> WireCall | None:
+        """Begin the call of a request; None for one that passes unchanged."""
         if id is None and _CURRENT_CONVERSATION.get().get(self._context_key, self.session) is None:
             return None
-        return WireCall(self.conversation(id or "", format), self._sequence)
+        owner = self._identity.resolve(body)
+        return WireCall(self._open_conversation(id or "", format, owner), self._sequence)
 
     def has_provider_history(self, body: JsonObject, fields: Collection[str]) -> bool:
         """Whether one of these fields leaves a request's history, or part of it, with the provider.

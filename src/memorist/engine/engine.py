@@ -31,6 +31,7 @@ from memorist.config import apply_project_settings, is_switched_off, load_settin
 from memorist.context.environment import HostContext
 from memorist.core.lazy import LruCache
 from memorist.engine.context_assembly import ContextExtension
+from memorist.engine.disk_breaker import HOST_BUSY_SECONDS
 from memorist.engine.extensions import SessionExtensions
 from memorist.engine.memory_extension import open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
@@ -329,7 +330,7 @@ class Memorist:
     def database(self) -> sqlite3.Connection:
         """The state database, opened on first use. Raises StoreError."""
         if self._database is None:
-            self._database = open_database(self.layout.database)
+            self._database = open_database(self.layout.database, HOST_BUSY_SECONDS)
         return self._database
 
     def _memory_for(self, project: str, host: HostInfo) -> AutoMemory | None:

@@ -98,17 +98,12 @@ class SessionLog:
         """The skills that the conversation invoked."""
         self.window_messages: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
-        self.known_ids = self._replay_transcript()
-        if not self.known_ids:
-            self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
-        record_session(
-            runtime.open_database(),
-            context.id,
-            project=context.project,
-            folder=str(layout.folder),
-            format=context.format,
-            now=runtime.clock.now(),
-        )
+        try:
+            self.known_ids = self._begin()
+        except BaseException:  # else nobody could open the session before the process ends
+            self._transcript.close()
+            self._events.close()
+            raise
         self.emit(
             SessionOpened(
                 context.id,
@@ -117,6 +112,22 @@ class SessionLog:
                 messages=len(self.known_ids),
             )
         )
+
+    def _begin(self) -> list[str]:
+        """Take up the transcript and record the session; returns the ids of its messages."""
+        context = self.context
+        known_ids = self._replay_transcript()
+        if not known_ids:
+            self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
+        record_session(
+            self.runtime.open_database(),
+            context.id,
+            project=context.project,
+            folder=str(context.layout.folder),
+            format=context.format,
+            now=self.runtime.clock.now(),
+        )
+        return known_ids
 
     @property
     def keeps_notes(self) -> bool:

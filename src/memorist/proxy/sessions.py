@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Message
+from memorist.engine.disk_breaker import DiskBreaker, is_disk_failure
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
@@ -148,6 +149,7 @@ class ProxySessionPool:
         )
         self._failures: dict[_ConversationKey, _ConversationFailures] = {}
         """Of the conversations that failed last time."""
+        self._disk = DiskBreaker(SystemClock())
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def prepare(
@@ -239,6 +241,8 @@ class ProxySessionPool:
 
         Raises EngineCallFailed, after which the session is released.
         """
+        if self._disk.is_paused(conversation.tenant):
+            raise EngineCallFailed("the disk refused a moment ago, and it rests")
         known = self._failures.get(_conversation_key(conversation))
         if known is not None and known.paused_until > asyncio.get_running_loop().time():
             raise EngineCallFailed("it failed several times and rests")
@@ -250,6 +254,8 @@ class ProxySessionPool:
         try:
             return task.result()
         except (MemoristError, OSError, sqlite3.Error) as error:
+            if is_disk_failure(error):
+                self._disk.on_failure(error, home=conversation.tenant, session="")
             raise self._on_failure(conversation, f"{type(error).__name__}: {error}") from error
         except Exception as error:
             # As in `run_guarded`: the client's work goes on, and the message may quote the

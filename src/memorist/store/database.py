@@ -26,22 +26,23 @@ def load_migrations() -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open the database, make it if there is none, and bring it up to date.
 
     A damaged file is moved aside (`<name>.damaged`, `.damaged-2` …) and a new one begun: nothing in
-    it is the only copy of a user's words. Raises StoreError when the disk refuses. A database with
+    it is the only copy of a user's words. `busy_seconds` is how long a statement waits for another
+    process. Raises StoreError when the disk refuses. A database with
     newer migrations than known is used as it is.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            return _connect_database(path)
+            return _connect_database(path, busy_seconds)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
             move_aside(path)
-            return _connect_database(path)
+            return _connect_database(path, busy_seconds)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
             f"the database {path.name} cannot be opened ({error}); check the folder's space "
@@ -49,10 +50,10 @@ def open_database(path: Path) -> sqlite3.Connection:
         ) from error
 
 
-def _connect_database(path: Path) -> sqlite3.Connection:
+def _connect_database(path: Path, busy_seconds: float) -> sqlite3.Connection:
     create_private_file(path)
     connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )
     try:
         connection.execute("pragma journal_mode = wal")
