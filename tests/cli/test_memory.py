@@ -162,6 +162,21 @@ def test_an_undo_does_not_overwrite_a_later_change(shell: Shell) -> None:
 
 
 @pytest.mark.covers("AM-10")
+def test_forget_for_good_sweeps_what_is_derived_and_names_the_rest(shell: Shell) -> None:
+    """What hooks last showed goes; a file of another session that holds the words is named."""
+    path = shell.add("The password hint is xylophone")
+    other = shell.home / "sessions" / "p" / "other"
+    other.mkdir(parents=True)
+    (other / "shown.json").write_text('{"text": "The password hint is xylophone"}')
+    (other / "window.json").write_text('{"text": "The password hint is xylophone"}')
+
+    result = shell("memory", "forget", "--hard", "--yes", path)
+
+    assert not (other / "shown.json").exists()
+    assert str(other / "window.json") in result.output
+
+
+@pytest.mark.covers("AM-10")
 def test_forget_for_good_leaves_no_copy(shell: Shell) -> None:
     """After `--hard` no file below the home folder holds the words, packed or not; what else is
     remembered is there.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
+import json
 import os
 import sys
 import time
@@ -284,17 +285,18 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
         named = ", ".join(paths)
         if hard:
             confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
-            sessions = _source_sessions(
-                memory.folder.read_topic(path)
-                for path in paths
-                if path in {head.path for head in memory.headers()}
-            )
+            known = {head.path for head in memory.headers()}
+            topics = [memory.folder.read_topic(path) for path in paths if path in known]
+            sessions = _source_sessions(topics)
             changes = memory.purge(paths)
             forget_uses(engine.database(), str(memory.layout.folder), paths)
             click.echo(
                 f"forgotten for good: {named} (taken out of {changes} changes of the history)"
             )
-            if sessions:
+            remaining = _sweep_copies(engine.layout.home, topics)
+            if remaining:
+                click.echo(f"  the words still stand in: {', '.join(map(str, remaining))}")
+            elif sessions:
                 click.echo(
                     f"  the conversation itself is still in the transcript of: "
                     f"{', '.join(sessions)}"
@@ -304,6 +306,29 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
             memory.forget(paths, ChangeReason(actor="user", what=render_headline("forget", named))),
             "forgotten",
         )
+
+
+def _sweep_copies(home: Path, topics: Iterable[Topic]) -> list[Path]:
+    """Delete what is derived and holds the text of a purged memory (what hooks last showed, left
+    over temporary files); return the other files of the home that hold it.
+    """
+    texts = [topic.body.strip() for topic in topics if topic.body.strip()]
+    wanted = {text.encode("utf-8", "surrogateescape") for text in texts}
+    wanted |= {json.dumps(text)[1:-1].encode() for text in texts}
+    wanted |= {
+        json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace") for text in texts
+    }
+    remaining: list[Path] = []
+    for path in sorted(each for each in home.rglob("*") if each.is_file()):
+        with contextlib.suppress(OSError):
+            data = path.read_bytes()
+            if not any(each in data for each in wanted):
+                continue
+            if path.name == "shown.json" or path.match(".memorist-*.tmp"):
+                path.unlink()
+            else:
+                remaining.append(path)
+    return remaining
 
 
 def _source_sessions(topics: Iterable[Topic]) -> list[str]:
