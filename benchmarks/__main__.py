@@ -29,6 +29,7 @@ BENCHES = {
     "prepare": "preparing",
     "proxy": "proxy",
     "recall": "recall",
+    "public": "public",
     "extract": "extract",
     "secrets": "secrets",
     "context": "context",

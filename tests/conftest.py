@@ -48,6 +48,8 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))
+    # A session starts a worker for past sessions, as a process that outlives the test.
+    monkeypatch.setattr("memorist.engine.engine.start_worker", lambda *_, **__: None)
 
 
 @pytest.fixture(autouse=True)

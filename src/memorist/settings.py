@@ -656,7 +656,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where past sessions and jobs on them are recorded: `sqlite` (in the home folder) or
     `postgresql://host/name` (for several machines).
     """
-    long_term: LongTermMemory = "auto_memory"
+    long_term: LongTermMemory = "both"
     """What is remembered across sessions automatically: `auto_memory` (topic files of each
     project), `rollouts` (past sessions, in two stages), `both`, or `none`. Commands work in any
     case.

@@ -56,7 +56,6 @@ def test_one_command_joins_proves_and_shows_something_true(project: Path) -> Non
         assert "You said: “run the whole suite with `python -m unittest -v`" in facts[0]
         assert all("session" in fact for fact in facts)
         assert "past session" in done.output
-        assert 'long_term = "both"' in (home / ".memorist" / "config.toml").read_text("utf-8")
 
         alone = run().output
         assert "Claude Code, Codex" in alone

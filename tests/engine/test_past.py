@@ -290,6 +290,7 @@ async def test_due_work_is_done_by_a_process_of_its_own(
     A session of another engine right afterwards starts no second one. A file of the working folder
     that is named like memorist is not taken for it.
     """
+    monkeypatch.setattr(engine_module, "start_worker", start_worker)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memorist.py").write_text("raise SystemExit", "utf-8")
     monkeypatch.setenv("HOME", str(tmp_path / "user"))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from msgspec.structs import replace
 
 from mcp_server.conftest import Connect, folder, recorded
+from memorist.auto_memory.location import locate_project_root
 from memorist.mcp_server.rendering import MAX_ANSWER_CHARS
 from memorist.mcp_server.tools import MAX_TEXT_CHARS, TOOLS
+from memorist.recall.session_index import SessionIndex
+from memorist.store.layout import Layout
+from support.past_sessions import ROUNDING, write_session
 
 RELEASE = "The release is on 2026-12-01; Ann decides about it."
 
@@ -60,6 +66,8 @@ async def test_every_tool_is_told_with_its_schema(connect: Connect) -> None:
         "memory_forget",
         "notes",
         "fetch_back",
+        "session_search",
+        "session_read",
         "why",
         "status",
     ]
@@ -305,3 +313,23 @@ async def test_the_documents_know_every_tool() -> None:
 
     assert all(f"| `{tool.name}` |" in table for tool in TOOLS)
     assert f"{MAX_TEXT_CHARS:,}" in table
+
+
+@pytest.mark.covers("PS-1")
+async def test_past_sessions_are_searched_and_read(shop: Path, connect: Connect) -> None:
+    """What was said and done is found with session and line, and read on from there."""
+    async with connect() as asker:
+        none, wrong = await asker.tried("session_search", query="bankers rounding")
+    rollout = write_session(shop.parent, "11111111-a", ROUNDING, 5)
+    home = Layout(Path(os.environ["MEMORIST_HOME"]))
+    with closing(SessionIndex(home.session_index)) as index:
+        index.sync([replace(rollout, repository=str(locate_project_root(shop)))])
+    async with connect() as asker:
+        found = await asker.ask("session_search", query="bankers rounding")
+        read = await asker.ask("session_read", session="1111", line=3)
+
+    assert wrong
+    assert "no past session" in none
+    assert "## 2026-11-05 session 11111111-a line 3" in found
+    assert "user: No: bankers rounding, per line" in read
+    assert "half up" not in read

@@ -135,6 +135,19 @@ def _day(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
+def print_project_facts() -> None:
+    """Print the three things that are known about the project in the working folder."""
+    root = find_repository_root(str(Path.cwd()))
+    sessions = count_project_sessions(root)
+    facts = find_project_facts(root)
+    click.echo(
+        f"\nKnown about {Path(root).name} now, from {sessions:,} past "
+        f"session{'' if sessions == 1 else 's'}:"
+    )
+    for fact in facts:
+        click.echo(f"  • {fact.text}" + (f"  ({fact.proof})" if fact.proof else ""))
+
+
 def print_overview() -> None:
     """Say where things stand: agents, memories, sessions, and what to do next."""
     root = find_repository_root(str(Path.cwd()))

@@ -24,7 +24,7 @@ from memorist.cli.install import (
     find_launch_command,
     plan_join,
 )
-from memorist.cli.project_overview import count_project_sessions, find_project_facts
+from memorist.cli.project_overview import print_project_facts
 from memorist.cli.rollouts.sync import sync_with_progress, with_past_sessions
 from memorist.config import load_settings
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline
@@ -99,7 +99,7 @@ def setup_command(
     failed = [plan for plan in chosen if not _join(plan, where)]
     if past:
         _take_in_past()
-    _show_facts()
+    print_project_facts()
     if any(plan.agent.name == "codex" and plan not in failed for plan in chosen):
         click.echo(f"\n{TRUST_HINT}")
     click.echo(f"\n{AFTER_SETUP}")
@@ -229,15 +229,3 @@ def _enable_past_sessions() -> None:
         files.create(path, LONG_TERM_LINE.encode())
     else:
         files.write(path, LONG_TERM_LINE.encode() + before, expect=before)
-
-
-def _show_facts() -> None:
-    root = find_repository_root(str(Path.cwd()))
-    sessions = count_project_sessions(root)
-    facts = find_project_facts(root)
-    click.echo(
-        f"\nKnown about {Path(root).name} now, from {sessions:,} past "
-        f"session{'' if sessions == 1 else 's'}:"
-    )
-    for fact in facts:
-        click.echo(f"  • {fact.text}" + (f"  ({fact.proof})" if fact.proof else ""))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, Model
+from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.artifacts import parse_artifacts
 from memorist.rollouts.folder import read_memory_folder
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
@@ -383,6 +385,8 @@ class RolloutPipeline(RolloutStore):
         await run_round(
             replace(plan.worker_dependencies, on_event=hear, terms=terms), worker_name()
         )
+        with closing(SessionIndex(self.layout.session_index)) as index:
+            index.sync(list_rollouts(self.state))
         done, waits = split_job_events(said)
         extracts = [each for each in done if each.kind == "extract"]
         instead = structural_fallback_remarks(

@@ -30,6 +30,7 @@ from memorist.mcp_server.rendering import (
     sanitize_data,
     to_one_line,
 )
+from memorist.mcp_server.session_tools import read_session, search_sessions
 from memorist.mcp_server.tools import (
     FetchBackArguments,
     MemoryForgetArguments,
@@ -37,6 +38,8 @@ from memorist.mcp_server.tools import (
     MemorySearchArguments,
     MemoryWriteArguments,
     NotesArguments,
+    SessionReadArguments,
+    SessionSearchArguments,
     StatusArguments,
     ToolArguments,
     WhyArguments,
@@ -232,6 +235,10 @@ class ToolDispatcher:
                 text = _render_notes(project, session, start)
             case FetchBackArguments():
                 text = _fetch_back(project, arguments)
+            case SessionSearchArguments():
+                text = search_sessions(project.layout.session_index, project.root, arguments)
+            case SessionReadArguments():
+                text = read_session(project.layout.session_index, project.root, arguments)
             case WhyArguments():
                 text = _explain_memory(project, arguments)
             case StatusArguments():

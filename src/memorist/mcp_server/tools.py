@@ -180,6 +180,38 @@ class FetchBackArguments(ToolArguments, frozen=True):
     start: StartOffset = 0
 
 
+class SessionSearchArguments(ToolArguments, frozen=True):
+    """Search what was said and done in past sessions of this project: decisions, explanations,
+    commands with their outcome, files that were changed. Each result names its session and line,
+    for session_read. Search before a decision that may have been taken before.
+    """
+
+    query: Annotated[
+        str,
+        Meta(min_length=1, max_length=MAX_QUERY_CHARS, description="What to look for."),
+    ]
+    limit: Annotated[int, Meta(ge=1, le=20, description="Passages at most.")] = 5
+
+
+class SessionReadArguments(ToolArguments, frozen=True):
+    """Read turns of a past session from a line on, as session_search names it: what the user said,
+    what the agent answered, and the work.
+    """
+
+    session: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=MAX_NAME_CHARS,
+            description="The session's id or the start of it.",
+        ),
+    ]
+    line: Annotated[
+        int, Meta(ge=0, le=1_000_000_000, description="Line that the first turn begins at.")
+    ] = 0
+    turns: Annotated[int, Meta(ge=1, le=20, description="Turns at most.")] = 5
+
+
 class WhyArguments(ToolArguments, frozen=True):
     """Tell where a memory comes from (who wrote it, from which session and words, how it was
     changed), when and why it was shown, and, with a query, whether it would be recalled for that
@@ -243,6 +275,12 @@ TOOLS = (
     ),
     McpTool(name="notes", title="Notes of a session", arguments_type=NotesArguments),
     McpTool(name="fetch_back", title="Fetch back what was cut", arguments_type=FetchBackArguments),
+    McpTool(
+        name="session_search",
+        title="Search past sessions",
+        arguments_type=SessionSearchArguments,
+    ),
+    McpTool(name="session_read", title="Read a past session", arguments_type=SessionReadArguments),
     McpTool(name="why", title="Why a memory is there", arguments_type=WhyArguments),
     McpTool(name="status", title="Status of memory", arguments_type=StatusArguments),
 )

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from memorist.cli import output
+from memorist.cli.project_overview import print_project_facts
 from memorist.cli.rollouts.group import load_rollout_settings
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.engine.rollout_pipeline import (
@@ -228,9 +229,10 @@ def import_sessions_command(
         return await sync_with_progress(past, plan)
 
     done = with_past_sessions(work, model=model)
-    if done is None:
-        return
-    print_sync_report(done, as_json=as_json)
+    if done is not None:
+        print_sync_report(done, as_json=as_json)
+    if not as_json:
+        print_project_facts()
 
 
 def describe_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:

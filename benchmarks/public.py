@@ -1,0 +1,215 @@
+"""What a user gets on public sets, through the product: decisions of past chats at the prompt
+(sde-bench), and which memories a message is shown (PrecisionMemBench). FTS5 and the embedding alone
+stand beside.
+
+Neither set is part of memorist. The thresholds were chosen on these halves of the sets; the other
+halves are kept for judging.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from benchmarks.datasets import BenchConversation, BenchTurn
+from benchmarks.recall import FullText
+from benchmarks.report import BenchResult, BenchRow
+from memorist.engine.engine import Memorist
+from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.ports import Embedder
+from memorist.recall.cohort import COHORT_MESSAGES
+from memorist.recall.index import Ranker
+from memorist.recall.ranking import SearchEntry
+from memorist.recall.relevance import (
+    MIN_SHARE_OF_BEST,
+    MemoryMatch,
+    is_relevant,
+    is_searchable,
+    measure_relevance,
+)
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.sources import SourceFolder, find_rollouts
+from memorist.settings import Settings
+from memorist.store.layout import Layout
+from memorist.store.rollouts import save_rollouts
+from memorist.store.state import open_state
+
+Json = Mapping[str, Any]
+
+
+def measure(data: Path) -> BenchResult:
+    """Run both halves; nothing where they are not there."""
+    rows: list[BenchRow] = []
+    chats = data / "public" / "sde-bench"
+    if chats.is_dir():
+        rows += asyncio.run(_measure_decisions(chats))
+    beliefs = data / "public" / "precisionmembench"
+    if beliefs.is_dir():
+        rows += _measure_beliefs(beliefs, None, "words")
+        if is_embedder_installed():
+            rows += _measure_beliefs(beliefs, shared_embedder(), "words and meaning")
+    return BenchResult("public", tuple(rows), "" if rows else f"no public sets below {data}")
+
+
+def _read(path: Path) -> list[Json]:
+    found: list[Json] = msgspec.json.decode(path.read_bytes())
+    return found
+
+
+def _turns_of(chat: Sequence[Any]) -> list[Json]:
+    """The turns of a chat, or of several that follow each other."""
+    return [turn for part in chat for turn in (part if isinstance(part, list) else [part])]
+
+
+def _write_chat(folder: Path, id: str, turns: Sequence[Json], project: str) -> None:
+    """Write a chat as Claude Code records it."""
+    lines = []
+    before = None
+    for number, turn in enumerate(turns):
+        text = turn["text"]
+        uuid = f"{id}-{number}"
+        lines.append(
+            {
+                "type": turn["role"],
+                "uuid": uuid,
+                "parentUuid": before,
+                "sessionId": id,
+                "cwd": project,
+                "timestamp": f"2026-11-01T10:{number % 60:02d}:00Z",
+                "message": {
+                    "id": uuid,
+                    "role": turn["role"],
+                    "content": text if turn["role"] == "user" else [{"type": "text", "text": text}],
+                },
+            }
+        )
+        before = uuid
+    (folder / f"{id}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+async def _measure_decisions(folder: Path) -> list[BenchRow]:
+    tasks, decoys = _read(folder / "tasks.json"), _read(folder / "decoys.json")
+    chats = {
+        **{f"task-{at:03d}": _turns_of(each["conversations"]) for at, each in enumerate(tasks)},
+        **{f"chat-{at:03d}": _turns_of(each["turns"]) for at, each in enumerate(decoys)},
+    }
+    with tempfile.TemporaryDirectory() as place:
+        project, recorded = Path(place, "project"), Path(place, "recorded")
+        for each in (project, recorded):
+            each.mkdir()
+        for id, turns in chats.items():
+            _write_chat(recorded, id, turns, str(project))
+        settings = Settings(home=str(Path(place, "home")))
+        layout = Layout(Path(settings.home))
+        state = open_state(settings.state, layout.database)
+        found = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
+        save_rollouts(state, found)
+        state.close()
+        with closing(SessionIndex(layout.session_index)) as index:
+            index.sync(found)
+        engine = Memorist(settings=settings)
+        engine.starts_workers = False
+
+        async def shown(number: int, prompt: str) -> str:
+            session = engine.observe_session(f"now-{number}", project=str(project))
+            texts = await session.recall_for_prompt(prompt)
+            await session.close()
+            return "\n".join(texts)
+
+        hits = [
+            f"session task-{at:03d}" in await shown(at, each["bug_report"])
+            for at, each in enumerate(tasks)
+        ]
+        disturbed = [bool(await shown(1_000 + at, each)) for at, each in enumerate(COHORT_MESSAGES)]
+        await engine.close()
+    whole = BenchConversation(
+        "sde-bench",
+        tuple(
+            BenchTurn(id, "", "\n".join(turn["text"] for turn in turns), id, "")
+            for id, turns in chats.items()
+        ),
+        (),
+    )
+    plain = FullText(whole, "porter unicode61")
+    beside = [
+        f"task-{at:03d}" in plain.find(each["bug_report"], 3) for at, each in enumerate(tasks)
+    ]
+    return [
+        BenchRow("sde-bench, half: decision shown at the prompt", 100 * fmean(hits), "%"),
+        BenchRow(
+            "sde-bench, half: prompts about something else disturbed", 100 * fmean(disturbed), "%"
+        ),
+        BenchRow("sde-bench, half: FTS5 porter, in the first three", 100 * fmean(beside), "%"),
+    ]
+
+
+def _measure_beliefs(folder: Path, embedder: Embedder | None, way: str) -> list[BenchRow]:
+    cases = _read(folder / "retrieval.cases.json")
+    beliefs = _read(folder / "beliefs.seed.json")
+    passed, active, precision = [], [], []
+    for case in cases:
+        wanted = case["expect"].get("relevantBeliefs", {}).get("shouldOnlyInclude")
+        if wanted is None:
+            continue
+        got = _shown_beliefs(case, beliefs, embedder)
+        passed.append(got == set(wanted))
+        if wanted:
+            active.append(got == set(wanted))
+            precision.append(len(got & set(wanted)) / max(1, len(got)))
+    head = f"PrecisionMemBench, half, {way}"
+    return [
+        BenchRow(f"{head}: cases passed of {len(passed)}", sum(passed)),
+        BenchRow(f"{head}: active ones of {len(active)}", sum(active)),
+        BenchRow(f"{head}: mean precision of active ones", fmean(precision)),
+    ]
+
+
+def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | None) -> set[str]:
+    """Ids of the beliefs shown for a case; pinned ones and open questions are scored elsewhere."""
+    user = case.get("userId", "test-user")
+    mine = [
+        each
+        for each in beliefs
+        if each["user_id"] == user and set(each["scope"]) & set(case["scope"])
+    ]
+    entries = [
+        SearchEntry(
+            id=each["_id"],
+            title=each["canonical_name"],
+            description=", ".join(each["aliases"]),
+            body=each["content"],
+        )
+        for each in mine
+    ]
+    if not is_searchable(case["query"]):
+        return set()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        Ranker(Path(place, "index"), embedder=embedder) as ranker,
+    ):
+        ranker.sync(entries)
+        ranker.embed(entries)
+        matches = [
+            MemoryMatch(
+                path=each.id, score=each.score, evidence=each.evidence, nearness=each.nearness
+            )
+            for each in ranker.search(case["query"], 20)
+        ]
+    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
+    shown = [
+        each.path
+        for each in matches
+        if measure_relevance(each) >= floor and is_relevant(each, len(mine))
+    ][:5]
+    elsewhere = {
+        each["_id"] for each in beliefs if each["pinned"] or each["type"] == "open_question"
+    }
+    return set(shown) - elsewhere

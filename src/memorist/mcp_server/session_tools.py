@@ -1,0 +1,71 @@
+"""The tools that search and read past sessions of a project. Pure but for the index they ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memorist.core.markdown import load_prompt, render_template
+from memorist.errors import NothingToDo
+from memorist.mcp_server.rendering import cut_page, sanitize_data, to_one_line
+from memorist.mcp_server.tools import SessionReadArguments, SessionSearchArguments
+from memorist.recall.passages import Passage, excerpt_around, format_day
+from memorist.recall.ranking import parse_query
+from memorist.recall.session_index import SessionIndex
+
+EXCERPT_CHARS = 400
+"""Characters shown of each part of a passage that was found."""
+NO_INDEX = "no past session of this project is indexed yet; `memorist search` indexes them"
+
+
+def search_sessions(path: Path, root: Path, arguments: SessionSearchArguments) -> str:
+    """Return the passages that a query finds. Raises NothingToDo, StoreError."""
+    index = _open_index(path)
+    try:
+        found = index.search(arguments.query, arguments.limit, project=str(root))
+    finally:
+        index.close()
+    if not found:
+        raise NothingToDo("nothing in the past sessions of this project has these words")
+    words = parse_query(arguments.query).words
+    lines: list[str] = []
+    for each in found:
+        turn = each.passage
+        lines.append(
+            f"## {format_day(turn.at)} session {to_one_line(each.session)} line {turn.line}"
+        )
+        for who, text in _parts(turn):
+            lines.append(f"{who}: {to_one_line(excerpt_around(text, words, EXCERPT_CHARS), 400)}")
+    return _frame("\n".join(lines))
+
+
+def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str:
+    """Return turns of a session from a line on. Raises NothingToDo, StoreError."""
+    index = _open_index(path)
+    try:
+        id, turns = index.read_around(
+            arguments.session, arguments.line, arguments.turns, project=str(root)
+        )
+    finally:
+        index.close()
+    if not turns:
+        raise NothingToDo("no session of this project begins so, or it ends before that line")
+    parts = [f"session {to_one_line(id)}"]
+    for turn in turns:
+        parts.append(f"## {format_day(turn.at)} line {turn.line}")
+        parts += [f"{who}: {sanitize_data(text)}" for who, text in _parts(turn)]
+    return _frame("\n".join(parts))
+
+
+def _open_index(path: Path) -> SessionIndex:
+    if not path.exists():
+        raise NothingToDo(NO_INDEX)
+    return SessionIndex(path)
+
+
+def _parts(turn: Passage) -> list[tuple[str, str]]:
+    named = (("user", turn.said), ("agent", turn.answered), ("work", turn.work))
+    return [(who, text) for who, text in named if text]
+
+
+def _frame(text: str) -> str:
+    return render_template(load_prompt("mcp/sessions"), {"text": cut_page(text)}, strict=True)
