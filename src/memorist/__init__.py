@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from memorist.engine.engine import Memorist
     from memorist.engine.session import Session
     from memorist.errors import MemoristError
+    from memorist.extensions import SessionExtension
     from memorist.ports import HostInfo
+    from memorist.runtime import SessionContext
     from memorist.settings import Settings
 
 __all__ = [
@@ -19,17 +21,21 @@ __all__ = [
     "Memorist",
     "MemoristError",
     "Session",
+    "SessionContext",
+    "SessionExtension",
     "Settings",
     "__version__",
 ]
 __version__ = "0.1.0"
 
 _HOMES = {
-    "HostInfo": "memorist.session_memory.trigger",
+    "HostInfo": "memorist.ports",
     "HostContext": "memorist.context.environment",
     "Memorist": "memorist.engine.engine",
     "MemoristError": "memorist.errors",
     "Session": "memorist.engine.session",
+    "SessionContext": "memorist.runtime",
+    "SessionExtension": "memorist.extensions",
     "Settings": "memorist.settings",
 }
 

@@ -243,6 +243,14 @@ class AdapterFailed(Struct, frozen=True, tag="adapter_failed"):
     error: str
 
 
+class ExtensionFailed(Struct, frozen=True, tag="extension_failed"):
+    """An extension raised; it is switched off for the rest of the session."""
+
+    extension: str
+    """Name of its class."""
+    why: str
+
+
 class SessionClosed(Struct, frozen=True, tag="session_closed"):
     """The session ended, with everything written."""
 
@@ -276,6 +284,7 @@ Event = (
     | DreamFinished
     | DreamFailed
     | AdapterFailed
+    | ExtensionFailed
     | SessionClosed
 )
 

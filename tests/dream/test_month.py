@@ -16,6 +16,7 @@ from dream.conftest import DAY, HOUR, data
 from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.memory import AutoMemory
+from memorist.dream.dream import Dream
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
@@ -84,7 +85,7 @@ async def _settled(session: Session) -> None:
     """Give a dream that began at the end of a turn the time it takes; with none nothing is waited
     for.
     """
-    dream = session._extensions._dream
+    dream = session._log.extensions.find(Dream)
     for _ in range(6_000):
         if dream is None or not dream._queue.is_busy:
             return

@@ -583,11 +583,9 @@ async def test_a_section_that_the_family_does_not_have_is_named(
         wrong = HostContext(
             folder=str(project), sections=(ContextSection(tag="no-such-tag", text="x"),)
         )
-        session = await host.open(engine, project, wrong)
+        session = await host.open(engine, project, HostContext(folder=str(project)))
         with pytest.raises(InputError, match="no-such-tag"):
-            await host.turn(session, "Hello.")
-        host.history.clear()
-        session.assemble(HostContext(folder=str(project)))
+            session.assemble(wrong)
         assert "Use tabs" in await host.turn(session, "Hello.")
 
 

@@ -29,6 +29,7 @@ from memorist.events import (
 from memorist.forks.fork import FORK_MARK
 from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.magic_docs.header import ConversationReader
+from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Request
 from memorist.settings import MagicDocsSettings, Settings, SpendSettings
 from memorist.store.files import DiskFiles, store_error
@@ -38,6 +39,13 @@ from memorist.testing.steps import CallTool, Fail, Hang, ReplyParts, Say, Step
 FRAME = "# MAGIC DOC: The shop\n_Ports and entry points._\n"
 BODY = "\nThe server listens on port 8080.\n"
 NOTHING = Say(text="Nothing new.")
+
+
+def magic_docs_of(session: Session) -> MagicDocs:
+    """The session's own."""
+    found = session._log.extensions.find(MagicDocs)
+    assert found is not None
+    return found
 
 
 class Host:
@@ -276,7 +284,7 @@ async def test_gone_or_without_its_header_it_is_forgotten(project: Path) -> None
     session = await host.open()
     await host.turn(session, "Read", project / "SHOP.md", other)
     await host.turn(session, "Wait")  # the first round has ended when its requests are counted
-    await session._extensions._magic_docs._queue.wait(60)
+    await magic_docs_of(session)._queue.wait(60)
     count = len(host.tasks)
     (project / "SHOP.md").unlink()
     other.write_text("# Other\n", "utf-8")
@@ -358,7 +366,7 @@ async def test_a_refused_change_is_told_to_the_next_fork(project: Path) -> None:
     )
     session = await host.open()
     await host.turn(session, "Read it", shop)
-    await session._extensions._magic_docs._queue.wait(60)
+    await magic_docs_of(session)._queue.wait(60)
     await host.turn(session, "The port is 9090.")
     await session.close()
 
@@ -381,7 +389,7 @@ async def test_what_somebody_else_wrote_meanwhile_stays(project: Path) -> None:
     host = Host(project, meanwhile)
     session = await host.open()
     await host.turn(session, "Read it", shop)
-    await session._extensions._magic_docs._queue.wait(60)
+    await magic_docs_of(session)._queue.wait(60)
     assert shop.read_text("utf-8") == FRAME + BODY + "Mine.\n"
     await host.turn(session, "Go on")
     await session.close()
@@ -408,7 +416,7 @@ async def test_a_full_disk_leaves_the_document_whole_and_it_is_tried_again(
     session = await host.open()
     monkeypatch.setattr(DiskFiles, "write", full)
     await host.turn(session, "Read it", shop)
-    await session._extensions._magic_docs._queue.wait(60)
+    await magic_docs_of(session)._queue.wait(60)
     monkeypatch.undo()
     assert "disk is full" in host.why()
     assert shop.read_text("utf-8") == FRAME + BODY
@@ -471,7 +479,7 @@ async def test_a_file_that_became_a_link_is_not_written_through(project: Path) -
     host = Host(project, swapped)
     session = await host.open()
     await host.turn(session, "Read", shop)
-    await session._extensions._magic_docs._queue.wait(60)
+    await magic_docs_of(session)._queue.wait(60)
     await host.turn(session, "Go on")
     await session.close()
 
@@ -510,7 +518,7 @@ async def test_closing_cuts_off_an_update_that_hangs(project: Path) -> None:
     session = await host.open()
     await host.turn(session, "Read", project / "SHOP.md")
     while not host.tasks:
-        await session._extensions._magic_docs._queue.wait(0.01)
+        await magic_docs_of(session)._queue.wait(0.01)
     await session.close()
 
     assert [receipt.outcome for receipt in kept(session)] == [ForkOutcome.CANCELLED]
@@ -532,7 +540,7 @@ async def test_the_settings_decide(project: Path, settings: MagicDocsSettings, c
     session = await host.open()
     for _ in range(4):
         await host.turn(session, "Read", project / "SHOP.md")
-        await session._extensions._magic_docs._queue.wait(60)
+        await magic_docs_of(session)._queue.wait(60)
     await session.close()
 
     assert len(host.tasks) == count

@@ -266,9 +266,9 @@ async def _update_docs(
         record_receipt=record,
     )
     context = SessionContext(runtime=runtime, id=session, project=str(ground.project))
-    registry = DocumentRegistry(ground.files, None)
+    registry = DocumentRegistry(ground.files, None)  # nothing is saved
     try:
-        await MagicDocs(heard, context, registry).update_all()
+        await MagicDocs(context, heard=heard, registry=registry).update_all()
     finally:
         governor.release_reservations()
         await model.close()

@@ -23,8 +23,8 @@ from memorist.config import load_settings
 from memorist.dream.dream import Dream, journal_path
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs, DreamReport, render_report_lines
+from memorist.dream.project import open_dream
 from memorist.engine.engine import Memorist
-from memorist.engine.extensions import open_dream
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.registry import open_model
 from memorist.runtime import Runtime, SessionContext

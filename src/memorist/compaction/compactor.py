@@ -74,6 +74,7 @@ from memorist.core.messages import JsonObject, Message, Usage, starts_reply
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
 from memorist.errors import StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
+from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.fork import run_with_budget, shares_prefix
 from memorist.forks.spec import (
     EditMethod,
@@ -257,7 +258,7 @@ PRICE_CHECK_GROWTH = 5_000
 """Growth in tokens after which pricing is repeated, so that it costs little."""
 
 
-class Compactor:
+class Compactor(SessionExtension):
     """Compaction of one session. Holds the state that must survive between requests: decisions,
     circuit breaker, the user's texts.
     """
@@ -288,8 +289,9 @@ class Compactor:
         self._conversation: MeasuredConversation | None = None
         """The conversation as last measured."""
 
-    def on_message(self, message: Message) -> None:
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """A message was added to the conversation; the user's text is kept verbatim (CP-16)."""
+        del replayed
         words = user_text(message)
         if words:
             self._user_texts.append(words)
@@ -299,13 +301,13 @@ class Compactor:
             self._breaker = record_reply(self._breaker)
         self._last_message = message
 
-    def on_reply(self, now: float, usage: Usage = NO_USAGE) -> None:
+    def on_reply(self, reply: SessionReply) -> None:
         """The model answered at this time; its usage tells how much of the conversation is in the
         provider's cache.
         """
-        self._last_reply = now
+        self._last_reply = reply.at
         self._calls += 1
-        self._cached_tokens = usage.cache_read + usage.cache_write
+        self._cached_tokens = reply.usage.cache_read + reply.usage.cache_write
         self._first_request_tokens = self._first_request_tokens or self._tracker.tokens
 
     def opening_message(self) -> Message:

@@ -94,6 +94,12 @@ def assemble_pieces(
     return tuple(render_section(section, kinds[section.tag]) for section in (*first, *last))
 
 
+def check_sections(sections: Sequence[ContextSection], family: Family) -> None:
+    """Raise InputError for a section that the family does not have, or that no context holds."""
+    for section in sections:
+        _row_of(section.tag, family)
+
+
 def _row_of(tag: str, family: Family) -> ScaffoldRow:
     found = find_row(tag, family)
     if found.role == "assistant" or found.tag == "boundary":

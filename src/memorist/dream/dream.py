@@ -77,12 +77,14 @@ from memorist.dream.rules import (
 )
 from memorist.errors import InputError, MemoristError, StoreError, WriteConflict
 from memorist.events import DreamFailed, DreamFinished, Event
+from memorist.extensions import SessionExtension
 from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     FolderAccess,
     ForkOutcome,
     ForkSpec,
+    ParentCall,
     Receipt,
     discarded_receipt,
 )
@@ -599,7 +601,7 @@ class _DreamForkResult(Struct, frozen=True, kw_only=True):
     """To be recorded once it is known what of its work was written; None if already recorded."""
 
 
-class Dream:
+class Dream(SessionExtension):
     """The dreams of one project, for one session or one command."""
 
     def __init__(
@@ -647,8 +649,9 @@ class Dream:
             uses=self._uses(),
         )
 
-    def on_turn_end(self) -> None:
+    def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """Dream in the background if every gate is open. Costs one stat, mostly not even that."""
+        del parent
         with contextlib.suppress(
             StoreError
         ):  # a lock that cannot be read is met again by whoever asks for the gates
@@ -903,7 +906,7 @@ class Dream:
         if self._runtime.model is not None:
             await self._runtime.model.close()
 
-    async def drain(self) -> None:
+    async def wait_for_background(self) -> None:
         """Wait for a running dream, as long as for an extraction; then cancel it, and the time of
         the last one stands.
         """

@@ -22,6 +22,7 @@ from memorist.context.assembly import (
     build_first_context,
     build_memory_section,
     build_world_sections,
+    check_sections,
     pieces_to_messages,
     read_folder_context,
 )
@@ -49,8 +50,10 @@ from memorist.context.world_state import (
 )
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, Origin
-from memorist.engine.request_view import RequestView
+from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog
+from memorist.extensions import HistoryChange, SessionExtension, SessionView
+from memorist.forks.spec import ParentCall
 from memorist.formats import transcript
 from memorist.formats.transcript import WorldStateRecord
 from memorist.settings import Family
@@ -66,7 +69,7 @@ SKILL_CALL_SIGNS = "$@["
 """A user message without any of these characters cannot invoke a skill."""
 
 
-class ContextExtension:
+class ContextExtension(SessionExtension):
     """Opened for a session whose host asks for it.
 
     `before_request` is called before each request; `add_system_prompt` adds the system prompt.
@@ -76,15 +79,18 @@ class ContextExtension:
         self,
         host: HostContext,
         log: SessionLog,
+        memory: MemoryExtension,
         skill_search: Callable[[str], SkillDiscovery],
     ) -> None:
         self._host = host
         self._log = log
+        self._memory = memory
         self._skill_search = skill_search
         """Returns the skill search of a working folder; one is shared by all sessions there."""
         self._runtime = log.runtime
         self._settings = log.runtime.settings.context
         self._family: Family = host.family or self._settings.family
+        check_sections(host.sections, self._family)
         self.pieces: tuple[ContextPiece, ...] = ()
         """The first context as it is shown."""
         self.omitted: tuple[OmittedSource, ...] = ()
@@ -113,21 +119,25 @@ class ContextExtension:
         self._model_switch_text = load_prompt("context/model_switch")
 
     def update_host(self, host: HostContext) -> None:
-        """Take new information of the host. The family stays."""
+        """Take new information of the host. The family stays.
+
+        Raises InputError for a section that the family does not have.
+        """
+        check_sections(host.sections, self._family)
         self._host = host
         self._is_stale = True
 
-    def on_history_replaced(self) -> None:
-        """Reset: the conversation was compacted or rewritten by the host, so the first context is
-        looked up again.
+    def on_history_replaced(self, reason: HistoryChange) -> None:
+        """Reset: the first context is looked up again, unless it stands before turns that were
+        rolled back.
         """
-        self._is_shown = self._is_first_request = False
-        self._sections = ()
         self._normalizer.reset()
+        if reason != "rolled back":
+            self._is_shown = self._is_first_request = False
+            self._sections = ()
 
-    def on_rollback(self, view: RequestView) -> None:
+    def on_resume(self, view: SessionView) -> None:
         """Restore what the model still knows after a rollback, from the transcript on disk."""
-        self._normalizer.reset()
         if self._is_shown:
             self._world_state, self._compared_sections = self._read_world_state(), None
             if not self._world_state.marks and not self._world_state.unknown:
@@ -148,35 +158,29 @@ class ContextExtension:
             )
             self._is_stale = self._is_stale or bears
 
-    async def before_request(
-        self,
-        view: RequestView,
-        request: JsonObject,
-        messages: Sequence[Message],
-        window: int | None,
-    ) -> None:
-        """Show the first context, what changed since, and invoked skills, before a request with
-        these new messages.
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
+        """Show the first context, what changed since, and invoked skills.
 
-        `window` is the model's context window in tokens; it limits the size of the skill catalogue.
+        The model's context window limits the size of the skill catalogue.
         """
-        for path in find_touched_paths(messages):
+        await self._memory.wait_for_scan()
+        model, window = view.model, view.context_window
+        for path in find_touched_paths(new_messages):
             self.on_file_read(path)
         asked = next(
             (
                 message
-                for message in reversed(messages)
+                for message in reversed(new_messages)
                 if message.origin is Origin.USER and not message.tool_results
             ),
             None,
         )
-        model = str(request.get("model", ""))
         if not self._is_shown:
             await self._show_first_context(view, model, window)
         elif self._is_stale or (asked is not None and self._has_changes()):
             await self._look_up(model, window)
         if self._normalizer.needs_normalizing(
-            messages, [call.id for call in self._log.tracker.open_calls.calls]
+            new_messages, [call.id for call in self._log.tracker.open_calls.calls]
         ):
             view.repair_messages(self._normalizer.normalize)
         if not view.accepts_messages:
@@ -194,7 +198,7 @@ class ContextExtension:
                 return True
         return self._watched_files.has_changed()
 
-    async def _show_first_context(self, view: RequestView, model: str, window: int | None) -> None:
+    async def _show_first_context(self, view: SessionView, model: str, window: int | None) -> None:
         """Show the first context: as a former process of this session showed it, or looked up now."""
         self._shown_skills = _shown_skill_ids(view)
         if not (self._is_first_request and self._resume()):
@@ -218,7 +222,7 @@ class ContextExtension:
             return False
         self.pieces, self._world_state, self._first_state = saved, state, state
         if any(piece.source == MEMORY_INDEX_SOURCE for piece in saved):
-            self._log.memory_extension.index_message()
+            self._memory.index_message()
         return True
 
     def _read_world_state(self) -> WorldState:
@@ -232,7 +236,7 @@ class ContextExtension:
         """
         now = self._snapshot
         given = list(now.host_sections)
-        if (index := self._log.memory_extension.index_message()) is not None:
+        if (index := self._memory.index_message()) is not None:
             given.append(build_memory_section(index.text, MEMORY_INDEX_SOURCE, self._family))
         seen = FolderContext(
             family=self._family, instructions=now.instructions, environment=now.environment
@@ -306,7 +310,7 @@ class ContextExtension:
         self._sections = add_removed_sections(build_world_sections(self._snapshot), self._sections)
 
     def _show_differences(
-        self, view: RequestView, model: str, user_message: Message | None
+        self, view: SessionView, model: str, user_message: Message | None
     ) -> None:
         """Show what differs from what the model was told, before the user's new message.
 
@@ -333,7 +337,7 @@ class ContextExtension:
         self._log.add_entry(step.record)
         self._world_state = step.state
 
-    async def _show_called_skills(self, view: RequestView, words: str) -> None:
+    async def _show_called_skills(self, view: SessionView, words: str) -> None:
         """Show the skills that the user's words invoke, each once while it is in the view."""
         if not any(sign in words for sign in SKILL_CALL_SIGNS):
             return
@@ -351,8 +355,9 @@ class ContextExtension:
                 self._shown_skills.add(message.id)
                 self._log.invoked_skills.on_message(message)
 
-    def on_turn_end(self) -> None:
+    def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """Search for new or changed skills in the background while the host waits for its user."""
+        del parent
         if self._skill_task is None:
             self._skill_task = asyncio.create_task(
                 asyncio.to_thread(self._skill_search(self._host.folder).find_skills)
@@ -391,12 +396,12 @@ class ContextExtension:
             [each for each in self.pieces if not self._is_system(each)], self._family
         )
 
-    async def close(self) -> None:
+    async def wait_for_background(self) -> None:
         """Wait for a running skill search; it reads a bounded number of files."""
         if self._skill_task is not None:
             await asyncio.wait([self._skill_task])
             self._skill_task = None
 
 
-def _shown_skill_ids(view: RequestView) -> set[str]:
+def _shown_skill_ids(view: SessionView) -> set[str]:
     return {message.id for message in view.messages() if message.id.startswith(SKILL_ID_PREFIX)}

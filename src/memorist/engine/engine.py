@@ -28,12 +28,11 @@ from memorist.auto_memory.location import locate_memory
 from memorist.auto_memory.memory import AutoMemory, open_memory
 from memorist.budget.governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
-from memorist.context.environment import HostContext
 from memorist.core.lazy import LruCache
+from memorist.dream.project import open_dream
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.disk_breaker import HOST_BUSY_SECONDS
-from memorist.engine.extensions import SessionExtensions
-from memorist.engine.memory_extension import open_memory_extension
+from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
@@ -42,7 +41,9 @@ from memorist.engine.session_recall import SessionRecall
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import UsageError
 from memorist.events import EventListener
+from memorist.extensions import SessionExtension
 from memorist.flags.flags import Flags, FlagSource, open_flags_file
+from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
@@ -102,6 +103,11 @@ class Memorist:
         self.starts_workers = True
         """Whether opening a session starts a worker process for due work on past sessions;
         `memorist worker` does that work too.
+        """
+        self.extensions: list[Callable[[SessionContext], SessionExtension]] = []
+        """What opens the host's own extensions of each live session: mostly subclasses of
+        `memorist.SessionExtension` whose constructor takes the session's context. They follow
+        memorist's own.
         """
         where = None if home is None else Path(home).expanduser().absolute()
         self._reads_project_settings = settings is None
@@ -181,9 +187,15 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        journal = self._open_log(session, project, format, known, folder, listener)
-        beside, _ = self._open_extensions(journal, known)
-        self._sessions.add(opened := Session(journal, beside, self._sessions.discard))
+        log = self._open_log(session, project, format, known, folder, listener)
+        with log.release_on_error():
+            memory = self._begin_live(log)
+        opened = Session(
+            log,
+            lambda context: ContextExtension(context, log, memory, self.skills),
+            self._sessions.discard,
+        )
+        self._sessions.add(opened)
         return opened
 
     def observe_session(
@@ -200,62 +212,70 @@ class Memorist:
         Raises as `open` does.
         """
         known = self._apply_off_switch(HostInfo())
-        journal = self._open_log(session, project, format, known, None, listener)
-        self._sessions.add(
-            opened := ObservedSession(
-                journal,
-                *self._open_extensions(journal, known),
-                self._open_session_recall(journal) if known.memory else None,
-                on_close=self._sessions.discard,
-            )
-        )
+        log = self._open_log(session, project, format, known, None, listener)
+        recall = self._open_session_recall(log.context) if known.memory else None
+        with log.release_on_error():
+            memory = self._begin_live(log, recall)
+        opened = ObservedSession(log, memory, on_close=self._sessions.discard)
+        self._sessions.add(opened)
         return opened
 
     def _apply_off_switch(self, host: HostInfo) -> HostInfo:
         return replace(host, memory=False) if is_switched_off(self.environment) else host
 
-    def _open_extensions(
-        self, log: SessionLog, host: HostInfo
-    ) -> tuple[SessionExtensions, RolloutMemoryExtension | None]:
-        """Open the extensions of a live session and start their due work."""
-        log.memory_extension.begin()
-        past = None
-        if self.settings.uses_rollouts and host.main and host.memory and not host.remote:
-            past = self._open_rollout_memory(log)
-            if self.starts_workers and (
-                self._worker_process is None or has_exited(self._worker_process)
-            ):
-                self._worker_process = start_worker(
-                    self.settings,
-                    files=self._files,
-                    clock=self._clock,
-                    environment=self.environment,
-                )
-        memory = self._memory_for(log.context.project, host)
-        return SessionExtensions(
-            log, memory, lambda context: self._open_context_extension(log, context), past
-        ), past
+    def _begin_live(self, log: SessionLog, *more: SessionExtension | None) -> MemoryExtension:
+        """Begin a live session with its extensions, and start their due work.
 
-    def _open_session_recall(self, log: SessionLog) -> SessionRecall | None:
+        The order of the list is the order of their calls; `more` come after memorist's own.
+        """
+        context, host = log.context, log.context.host
+        memory, extensions = self._open_memory_extension(log), list[SessionExtension]()
+        learns = self.settings.uses_rollouts and host.main and host.memory and not host.remote
+        if learns:
+            extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
+        extensions.append(memory)
+        if host.memory:
+            extensions.append(MagicDocs(context, tracker=log.tracker))
+        if (auto_memory := self._memory_for(context)) is not None:
+            extensions.append(open_dream(auto_memory, context))
+        extensions += filter(None, more)
+        log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
+        memory.begin()
+        if learns:
+            self._start_worker()
+        return memory
+
+    def _open_memory_extension(self, log: SessionLog) -> MemoryExtension:
+        context = log.context
+        return open_memory_extension(
+            context, self._memory_for(context), self._open_team_watcher(context)
+        )
+
+    def _open_session_recall(self, context: SessionContext) -> SessionRecall | None:
         """Open the recall of past sessions, and bring its index up to date in a thread."""
         if not self.settings.uses_rollouts or not self.settings.recall.enabled:
             return None
         recall = SessionRecall(
-            log.context, lambda: open_state(self.settings.state, self.layout.database)
+            context, lambda: open_state(self.settings.state, self.layout.database)
         )
         recall.begin_sync()
         return recall
 
-    def _open_rollout_memory(self, log: SessionLog) -> RolloutMemoryExtension:
-        return RolloutMemoryExtension(log.context, self._open_rollout_state)
+    def _start_worker(self) -> None:
+        if self.starts_workers and (
+            self._worker_process is None or has_exited(self._worker_process)
+        ):
+            self._worker_process = start_worker(
+                self.settings,
+                files=self._files,
+                clock=self._clock,
+                environment=self.environment,
+            )
 
     def _open_rollout_state(self) -> StateDatabase:
         if self._state is None:
             self._state = open_state(self.settings.state, self.layout.database)
         return self._state
-
-    def _open_context_extension(self, log: SessionLog, context: HostContext) -> ContextExtension:
-        return ContextExtension(context, log, self.skills)
 
     def skills(self, folder: str) -> SkillDiscovery:
         """The skill search of a working folder; what it has read is kept for the next session
@@ -279,10 +299,11 @@ class Memorist:
         Raises as `open` does.
         """
         self.flags.wait(FLAGS_WAIT_SECONDS)
-        played = ReplayedSession(
-            self._open_log(session, project, "anthropic", HostInfo(), folder, listener),
-            self._sessions.discard,
-        )
+        log = self._open_log(session, project, "anthropic", HostInfo(), folder, listener)
+        with log.release_on_error():
+            memory = self._open_memory_extension(log)
+            log.begin([memory])
+        played = ReplayedSession(log, memory, self._sessions.discard)
         self._sessions.add(played)
         return played
 
@@ -308,15 +329,7 @@ class Memorist:
             format=format,
             host=host,
         )
-        return SessionLog(
-            context,
-            load_notes_prompts(self._files, self.layout),
-            lambda about: open_memory_extension(
-                about,
-                self._memory_for(project, host),
-                self._open_team_watcher(project, host, about.runtime.emit),
-            ),
-        )
+        return SessionLog(context, load_notes_prompts(self._files, self.layout))
 
     def _session_runtime(self, project: str, listener: EventListener | None) -> Runtime:
         runtime = replace(self.runtime, environment=self.environment)
@@ -333,13 +346,16 @@ class Memorist:
             self._database = open_database(self.layout.database, HOST_BUSY_SECONDS)
         return self._database
 
-    def _memory_for(self, project: str, host: HostInfo) -> AutoMemory | None:
+    def _memory_for(self, context: SessionContext) -> AutoMemory | None:
         """The memory of a session's project; None without a project, and on a machine whose disk is
         not persistent.
         """
         return (
-            self.memory(project)
-            if project and self.settings.uses_auto_memory and host.memory and not host.remote
+            self.memory(context.project)
+            if context.project
+            and self.settings.uses_auto_memory
+            and context.host.memory
+            and not context.host.remote
             else None
         )
 
@@ -364,13 +380,11 @@ class Memorist:
             database=self.database,
         )
 
-    def _open_team_watcher(
-        self, project: str, host: HostInfo, tell: EventListener
-    ) -> TeamWatcher | None:
+    def _open_team_watcher(self, context: SessionContext) -> TeamWatcher | None:
         """The watcher that syncs the team's memories of a project; None when that is off, or no
         location is configured.
         """
-        memory = self._memory_for(project, host) if self.settings.team.enabled else None
+        memory = self._memory_for(context) if self.settings.team.enabled else None
         place = (
             None
             if memory is None
@@ -381,12 +395,18 @@ class Memorist:
 
         def opening() -> tuple[TeamSync, Callable[[], None]]:
             remote = open_remote(
-                memory.layout.team, place, Path(project), self.settings.team, self.environment
+                memory.layout.team,
+                place,
+                Path(context.project),
+                self.settings.team,
+                self.environment,
             )
             own = memory.clone_for_thread()
             return TeamSync(own, remote, files=self._files, settings=self.settings.team), own.close
 
-        return TeamWatcher(opening, files=self._files, settings=self.settings.team, tell=tell)
+        return TeamWatcher(
+            opening, files=self._files, settings=self.settings.team, tell=context.runtime.emit
+        )
 
     async def close(self) -> None:
         """Close every open session, the flags and the model. May be called twice."""

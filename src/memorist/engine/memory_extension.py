@@ -13,10 +13,9 @@ from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory import AutoMemory, WriteResult
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin
-from memorist.engine.request_view import RequestView
 from memorist.errors import StoreError
+from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.spec import ParentCall
-from memorist.magic_docs.header import ConversationReader
 from memorist.recall.recall import MemoryRecall
 from memorist.recall.relevance import list_tools_used
 from memorist.recall.search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
@@ -37,7 +36,7 @@ class RecalledText(Struct, frozen=True):
     text: str
 
 
-class MemoryExtension:
+class MemoryExtension(SessionExtension):
     """Extraction and recall of one session.
 
     Either may be missing; without both, every method does nothing.
@@ -54,8 +53,6 @@ class MemoryExtension:
         self.recall = recall
         self._initial_scan = initial_scan
         self._team_watcher = team_watcher
-        self.conversation_reader = ConversationReader()
-        """Follows the conversation for Magic Docs."""
         self._pending_query: Message | None = None
         """The user's last message, until recall was started for it."""
         self._index_failed = False
@@ -90,7 +87,6 @@ class MemoryExtension:
         if message.origin is Origin.USER and not message.tool_results:
             self._turn_messages.clear()
         self._turn_messages.append(message)
-        self.conversation_reader.on_message(message)
         if self.extraction is not None:
             self._on_written(
                 self.extraction.on_message(
@@ -109,26 +105,28 @@ class MemoryExtension:
         if self.extraction is not None and self._is_scanned:
             self._on_written(self.extraction.apply_statements())
 
-    def on_history_replaced(self) -> None:
-        """Note that the conversation was compacted, or rewritten by the host."""
+    def on_history_replaced(self, reason: HistoryChange) -> None:
+        """Show the index again, and what was recalled where it is due."""
+        del reason
         self._history_replaced = True
         if self.recall is not None:
             self.recall.on_history_replaced()
 
-    def on_resume(self, view: RequestView) -> None:
+    def on_resume(self, view: SessionView) -> None:
         """Restore what a former process had shown, from the messages that are still in the view."""
         if self.recall is not None and (shown := view.injected_texts(RECALL_ID_PREFIX)):
             self.recall.restore(shown)
 
-    def before_request(self, view: RequestView, messages: Sequence[Message]) -> None:
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
         """Show the index, and start recall for the user's newest message.
 
         A disk error skips this and never stops a request.
         """
+        await self.wait_for_scan()
         self._apply_pending_statements()
         if self.recall is None:
             return
-        asked = _last_user_message(messages)
+        asked = _last_user_message(new_messages)
         self._pending_query = asked or self._pending_query
         if self._is_scanned:
             with self.recall.scan_once():
@@ -159,7 +157,7 @@ class MemoryExtension:
             return opening
         return None
 
-    def _show_index(self, view: RequestView, recall: MemoryRecall, *, retry: bool) -> None:
+    def _show_index(self, view: SessionView, recall: MemoryRecall, *, retry: bool) -> None:
         """Show the index where it is due. `retry` allows another attempt after a disk error."""
         if not recall.is_index_due or (self._index_failed and not retry):
             return
@@ -217,7 +215,7 @@ class MemoryExtension:
         await self.recall.wait_for_selection()
         return [shown.text for shown in self.recall.take_ready_messages()]
 
-    def on_turn_end(self, parent: ParentCall | None) -> None:
+    def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """Start an extraction in the background: the reply had no tool calls, so the turn is over."""
         self._apply_pending_statements()
         if self.extraction is not None:
@@ -228,7 +226,12 @@ class MemoryExtension:
         if self.extraction is not None:
             await self.extraction.extract_now(parent)
 
-    async def close(self) -> None:
+    async def wait_for_background(self) -> None:
+        """Wait for a running extraction, within its bound."""
+        if self.extraction is not None:
+            await self.extraction.drain()
+
+    async def aclose(self) -> None:
         """Write what the user asked for and wait for a running extraction, within its bound; cancel
         a scan or recall that is still running.
         """

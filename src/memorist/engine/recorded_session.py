@@ -16,12 +16,12 @@ from memorist.compaction.compactor import NO_USAGE
 from memorist.compaction.full import CompactionOutcome, CompactionRequest
 from memorist.compaction.policy import CompactionThresholds
 from memorist.core.messages import Message, Origin
-from memorist.engine.extensions import SessionExtensions
-from memorist.engine.memory_extension import RecalledText
+from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.rollout_memory import RolloutMemoryExtension
-from memorist.engine.session_log import CLOSE_SECONDS, LogEntry, SessionLog
+from memorist.engine.session_log import LogEntry, SessionLog
 from memorist.engine.session_recall import SessionRecall
 from memorist.errors import NothingToDo, StoreError
+from memorist.extensions import SessionReply
 from memorist.forks.spec import Receipt
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript import CompactionBoundary, SessionHead, TurnRollback
@@ -54,24 +54,22 @@ class ObservedSession:
     def __init__(
         self,
         log: SessionLog,
-        extensions: SessionExtensions,
-        rollout_memory: RolloutMemoryExtension | None,
-        session_recall: SessionRecall | None = None,
+        memory: MemoryExtension,
         *,
         on_close: Callable[[ObservedSession], object] = lambda _: None,
     ) -> None:
         self._log = log
-        self._extensions = extensions
-        self._rollout_memory = rollout_memory
-        self._session_recall = session_recall
+        self._memory = memory
+        self._rollout_memory = rollout_memory = log.extensions.find(RolloutMemoryExtension)
+        self._session_recall = log.extensions.find(SessionRecall)
         self._on_close = on_close
         self._lock = asyncio.Lock()
         self._prompt_count = 0
         self.message_ids: set[str] = set(log.known_ids)
         """Ids of the messages that were recorded."""
         self._shown = self._load_shown()
-        if self._shown.texts and log.memory_extension.recall is not None:
-            log.memory_extension.recall.restore(self._shown.texts)
+        if self._shown.texts and memory.recall is not None:
+            memory.recall.restore(self._shown.texts)
         if self._shown.past and rollout_memory is not None:
             rollout_memory.mark_shown()
 
@@ -123,11 +121,18 @@ class ObservedSession:
             case TurnRollback(turns=turns, messages=messages):
                 self._log.record_rollback(turns, messages)
             case _:
-                self._log.schedule_notes_update(self._log.add_entry(entry), None)
+                self._log.add_entry(entry)
         if isinstance(entry, Message):
             self.message_ids.add(entry.id)
             if entry.origin is Origin.MODEL:
-                self._extensions.on_reply([entry])
+                self._log.extensions.on_reply(
+                    SessionReply(
+                        messages=(entry,),
+                        usage=entry.usage or NO_USAGE,
+                        at=entry.timestamp or self._log.runtime.clock.now(),
+                    )
+                )
+        self._log.session_memory.schedule_if_due()
 
     def on_rewind(self, live_ids: Iterable[str]) -> None:
         """The user rewound the conversation: of the recorded messages only those with these ids are
@@ -145,9 +150,9 @@ class ObservedSession:
         """Return what to show at the start of a session: the memory index and the rollout memory,
         unless the agent was shown them already.
         """
-        await self._log.memory_extension.wait_for_scan()
+        await self._memory.wait_for_scan()
         texts = []
-        index = self._log.memory_extension.index_message()
+        index = self._memory.index_message()
         if index is not None:
             texts.append(index.text)
         past = ""
@@ -162,16 +167,14 @@ class ObservedSession:
 
     def on_history_replaced(self) -> None:
         """The agent compacted its conversation, or began a new one: what was shown is gone."""
-        self._extensions.on_history_replaced()
-        if self._session_recall is not None:
-            self._session_recall.on_history_replaced()
+        self._log.extensions.on_history_replaced("compacted")
         self._save_shown(ShownTexts())
 
     async def recall_for_prompt(self, prompt: str) -> list[str]:
         """Return the memories that are relevant to the user's prompt and were not shown yet."""
         self._prompt_count += 1
-        await self._log.memory_extension.wait_for_scan()
-        texts = await self._log.memory_extension.recall_texts(
+        await self._memory.wait_for_scan()
+        texts = await self._memory.recall_texts(
             strip_host_markup(prompt), f"prompt-{self._prompt_count}"
         )
         if self._session_recall is not None:
@@ -183,14 +186,16 @@ class ObservedSession:
 
     async def update_notes(self, why: str) -> None:
         """Update the notes and wait for it. `why` is recorded as the reason."""
-        if self._log.keeps_notes and self.message_count:
+        if self._log.session_memory.is_kept and self.message_count:
             await self._log.session_memory.wait_until_current()
-            await self._log.update_notes(NotesDue(why=why, tokens=self._log.tracker.tokens))
+            await self._log.session_memory.update_if_due(
+                NotesDue(why=why, tokens=self._log.tracker.tokens)
+            )
 
     def on_turn_end(self) -> None:
         """The turn is over and the agent waits for its user: a natural break for updates."""
-        self._log.schedule_notes_update(self._log.tracker.on_turn_end(), None)
-        self._extensions.on_turn_end(None)
+        self._log.tracker.on_turn_end()
+        self._log.extensions.on_turn_end()
         self._log.flush()
 
     def register_recording(self, file: Path) -> None:
@@ -203,10 +208,7 @@ class ObservedSession:
 
     async def wait_for_background(self) -> None:
         """Wait for background work, within its bounds; the session stays open."""
-        await self._extensions.close()
-        await self._log.session_memory.drain(CLOSE_SECONDS)
-        if self._log.memory_extension.extraction is not None:
-            await self._log.memory_extension.extraction.drain()
+        await self._log.extensions.wait_for_background()
 
     async def close(self) -> None:
         """Wait for background work, at most a minute, write everything and release the files.
@@ -214,10 +216,7 @@ class ObservedSession:
         May be called twice.
         """
         async with self._lock:
-            await self._extensions.close()
             await self._log.close()
-            if self._session_recall is not None:
-                await asyncio.to_thread(self._session_recall.close)
         self._on_close(self)
 
 
@@ -228,9 +227,13 @@ class ReplayedSession:
     """Opened by `Memorist.replay_session`."""
 
     def __init__(
-        self, log: SessionLog, on_close: Callable[[ReplayedSession], object] = lambda _: None
+        self,
+        log: SessionLog,
+        memory: MemoryExtension,
+        on_close: Callable[[ReplayedSession], object] = lambda _: None,
     ) -> None:
         self._log = log
+        self._memory = memory
         self._on_close = on_close
         self.limits: CompactionThresholds | None = None
         """When memorist compacts by itself; None leaves compaction to the recorded agent."""
@@ -255,14 +258,13 @@ class ReplayedSession:
     async def add_record(self, entry: LogEntry) -> None:
         """Add the next entry of the recording."""
         if isinstance(entry, Message) and entry.origin is Origin.USER and not entry.tool_results:
-            await self._log.memory_extension.extract()  # the turn before has ended
-        due = self._log.add_entry(entry)
-        if due is not None:
-            await self._log.update_notes(due)
+            await self._memory.extract()  # the turn before has ended
+        self._log.add_entry(entry)
+        await self._log.session_memory.update_if_due()
         if self.limits is not None:
             await self._compact_if_due(entry, self.limits)
         if isinstance(entry, Message):
-            self._recalled += self._log.memory_extension.replay_recall(entry)
+            self._recalled += self._memory.replay_recall(entry)
 
     async def _compact_if_due(self, entry: LogEntry, limits: CompactionThresholds) -> None:
         """Compact where a live session would have: before the request that this message is part of."""
@@ -270,7 +272,9 @@ class ReplayedSession:
             return
         now = entry.timestamp or 0.0
         if entry.origin is Origin.MODEL:
-            self._log.compactor.on_reply(now, entry.usage or NO_USAGE)
+            self._log.compactor.on_reply(
+                SessionReply(messages=(entry,), usage=entry.usage or NO_USAGE, at=now)
+            )
         elif self._log.compaction_enabled and self._log.compactor.is_due(now, limits):
             done = await self._log.compactor.compact(
                 CompactionRequest(
@@ -295,7 +299,7 @@ class ReplayedSession:
                 done.result.messages,
                 measured_before=True,
             )
-            self._log.memory_extension.on_history_replaced()
+            self._memory.on_history_replaced("compacted")
 
     def take_recalled(self) -> list[RecalledText]:
         """Return the memories that a live session would have been shown since the last call."""
@@ -309,7 +313,7 @@ class ReplayedSession:
         """
         if not self.tracker.messages:
             raise NothingToDo("the conversation is empty, so there is nothing to take notes of")
-        await self._log.memory_extension.extract()
+        await self._memory.extract()
         await self._log.session_memory.update(
             NotesDue(why="the recording ends", tokens=self.tracker.tokens), None
         )

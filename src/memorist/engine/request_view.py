@@ -362,6 +362,10 @@ class RequestView:
         too.
         """
         self._model: object = None
+        self.model = ""
+        """The model that the next request names."""
+        self.context_window: int | None = None
+        """Its context window in tokens; None when unknown."""
 
     @property
     def has_changes(self) -> bool:

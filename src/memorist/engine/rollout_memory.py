@@ -12,8 +12,8 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.tags import find_row, wrap_in_tag
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
-from memorist.engine.request_view import RequestView as Window
 from memorist.errors import StoreError
+from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.artifacts import summary_paths
 from memorist.rollouts.citations import strip_citations
 from memorist.rollouts.claims import SessionLocation
@@ -30,7 +30,7 @@ from memorist.store.rollouts import count_uses, list_extracts, list_rollouts, sa
 from memorist.store.state import StateDatabase
 
 
-class RolloutMemoryExtension:
+class RolloutMemoryExtension(SessionExtension):
     """Shows rollout memory in one session of a home that learns from past sessions."""
 
     def __init__(self, context: SessionContext, open_state: Callable[[], StateDatabase]) -> None:
@@ -42,19 +42,21 @@ class RolloutMemoryExtension:
         self._history_replaced = False
         self._count = 0
 
-    def on_resume(self, view: Window) -> None:
+    def on_resume(self, view: SessionView) -> None:
         """Note whether a former process had shown it: then it is still in the view."""
         self._is_due = not view.injected_texts(ROLLOUT_MEMORY_ID_PREFIX)
 
-    def on_history_replaced(self) -> None:
-        """Note that the conversation was compacted: show it again unless it is still in the view."""
-        self._is_due = self._history_replaced = True
+    def on_history_replaced(self, reason: HistoryChange) -> None:
+        """Show it again unless it is still in the view; after a rollback `on_resume` says so."""
+        if reason != "rolled back":
+            self._is_due = self._history_replaced = True
 
-    def before_request(self, view: Window) -> None:
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
         """Show it if it is due and there is any.
 
         Files that cannot be read stop nothing: the next request tries again.
         """
+        del new_messages
         first = self._history_replaced or not view.has_model_reply
         if not self._is_due or not (first or view.accepts_messages):
             return
@@ -134,11 +136,11 @@ class RolloutMemoryExtension:
             timestamp=self._runtime.clock.now(),
         )
 
-    def on_reply(self, messages: Sequence[Message]) -> None:
+    def on_reply(self, reply: SessionReply) -> None:
         """Count the citations of a reply as uses. A database error loses a count, nothing else."""
         cited = [
             strip_citations(text)[1]
-            for text in _text_blocks(messages)
+            for text in _text_blocks(reply.messages)
             if "<oai-mem-citation>" in text
         ]
         if not cited:

@@ -37,7 +37,7 @@ from memorist.context.environment import HostContext
 from memorist.context.pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, Usage
 from memorist.core.tokens import token_factor
-from memorist.engine.extensions import SessionExtensions
+from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.host_history import HostHistory, replace_lone_surrogates, to_plain_json
 from memorist.engine.model_limits import OUTPUT_LIMIT_KEYS, find_price, thresholds_for
@@ -45,6 +45,7 @@ from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView, V
 from memorist.engine.session_log import SessionLog
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
+from memorist.extensions import SessionReply
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.registry import find_codec
 from memorist.formats.transcript import CompactionBoundary
@@ -193,11 +194,13 @@ class Session:
     def __init__(
         self,
         log: SessionLog,
-        extensions: SessionExtensions,
+        open_context: Callable[[HostContext], ContextExtension],
         on_close: Callable[[Session], object] = lambda _: None,
     ) -> None:
         self._log = log
-        self._extensions = extensions
+        self._extensions = log.extensions
+        self._open_context = open_context
+        self._context: ContextExtension | None = None
         self._on_close = on_close
         self._format = log.context.format
         self._codec = find_codec(self._format)
@@ -247,16 +250,21 @@ class Session:
         """Assemble the context, for a host that does not do it itself.
 
         Call it before the first request in each process, and again when any of its information
-        changes: the next request then tells the model the difference.
+        changes: the next request then tells the model the difference. Raises InputError for a
+        section that the family does not have.
         """
-        self._extensions.assemble(context)
+        if self._context is None:
+            self._context = self._open_context(context)
+            self._extensions.add_first(self._context)
+        else:
+            self._context.update_host(context)
 
     @property
     def context(self) -> tuple[ContextPiece, ...]:
         """The first context as the model sees it, piece by piece; empty before the first request,
         and where the host assembles its own.
         """
-        return self._extensions.context
+        return () if self._context is None else self._context.pieces
 
     def receipts(self) -> list[Receipt]:
         """Receipts of the forks that ran since the session was opened, oldest first."""
@@ -285,13 +293,14 @@ class Session:
             self._log.record_replacement(
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
-            self._extensions.on_history_replaced()
+            self._extensions.on_history_replaced("rewritten")
         for message in news.messages:
             self._log.add_message(message)
         self._view.add_request(news, back)
         if back is not None:
-            self._extensions.on_rollback(self._view)
-        if not self._resumed:
+            self._extensions.on_history_replaced("rolled back")
+            self._log.flush()
+        if back is not None or not self._resumed:
             self._resumed = True
             self._extensions.on_resume(self._view)
         self._update_limits(request)
@@ -305,9 +314,9 @@ class Session:
 
     async def _run_extensions(self, request: JsonObject, messages: Sequence[Message]) -> None:
         """Insert what the extensions have to show besides the host's messages, given the new ones."""
-        await self._extensions.before_request(
-            self._view, request, messages, None if self._price is None else self._price.window
-        )
+        self._view.model = str(request.get("model", ""))
+        self._view.context_window = None if self._price is None else self._price.window
+        await self._extensions.before_request(self._view, messages)
 
     def _update_limits(self, request: JsonObject) -> None:
         """Update thresholds and price; looked up again only when the request's model or output
@@ -333,7 +342,8 @@ class Session:
     def _build_request(self, request: JsonObject, *, rewritten: bool = False) -> JsonObject:
         marks = self._format == "anthropic" and self._log.compaction_enabled
         self._request, self._reply = request, None
-        request = self._extensions.add_system_prompt(request)
+        if self._context is not None:
+            request = self._context.add_system_prompt(request)
         if marks or self._view.has_changes:
             self._previous_sent = self._last_sent
         asyncio.get_running_loop().call_later(IDLE_WORK_DELAY_SECONDS, self._prepare_ahead)
@@ -370,17 +380,21 @@ class Session:
             )
         self._reply = cast("JsonObject", body)
         answer = self._codec.decode_reply(self._reply)
-        due: NotesDue | None = None
         for message in self._history.add_reply(answer.messages):
-            due = self._log.add_message(message) or due
-        self._log.compactor.on_reply(self._log.runtime.clock.now(), answer.usage)
-        self._extensions.on_reply(answer.messages)
+            self._log.add_message(message)
+        self.tracker.on_reply_end(answer.usage)
+        self._extensions.on_reply(
+            SessionReply(
+                messages=tuple(answer.messages),
+                usage=answer.usage,
+                at=self._log.runtime.clock.now(),
+                parent=lambda: self._parent_call(self._reply),
+            )
+        )
         self._on_provider_edits(self._reply)
         broke = self._cache_watcher.on_reply(answer.usage)
         if broke is not None:
             self._log.emit(CacheBroke(broke.cause, broke.what, broke.tokens))
-        due = due or self.tracker.on_reply_end(answer.usage)
-        self._log.schedule_notes_update(due, self._parent_call(self._reply) if due else None)
 
     def _on_provider_edits(self, reply: JsonObject) -> None:
         """Record what the provider itself cleared or compacted."""
@@ -410,10 +424,8 @@ class Session:
         """End the turn: the reply had no tool calls and the host waits for its user, a natural
         break.
         """
-        due = self.tracker.on_turn_end()
-        parent = self._parent_call(self._reply)
-        self._log.schedule_notes_update(due, parent if due else None)
-        self._extensions.on_turn_end(parent)
+        self.tracker.on_turn_end()
+        self._extensions.on_turn_end(self._parent_call(self._reply))
         self._log.flush()
 
     def on_file_read(self, path: str) -> None:
@@ -489,7 +501,7 @@ class Session:
             self._log.record_compaction(
                 done.to_boundary(before, manual=manual is not None), done.result.messages
             )
-            self._extensions.on_history_replaced()
+            self._extensions.on_history_replaced("compacted")
         return done
 
     def fetch(self, id: str) -> str | None:
@@ -526,6 +538,5 @@ class Session:
 
         May be called twice.
         """
-        await self._extensions.close()
         await self._log.close()
         self._on_close(self)

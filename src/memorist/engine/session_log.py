@@ -5,7 +5,8 @@ Shared by live, observed and replayed sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -14,7 +15,6 @@ from memorist.compaction.compactor import Compactor
 from memorist.compaction.history import load_compaction_prompts
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
-from memorist.engine.memory_extension import MemoryExtension
 from memorist.events import (
     Event,
     ForkFinished,
@@ -23,7 +23,8 @@ from memorist.events import (
     SessionOpened,
     TurnsRolledBack,
 )
-from memorist.forks.spec import ParentCall, Receipt
+from memorist.extensions import ExtensionList, SessionExtension
+from memorist.forks.spec import Receipt
 from memorist.formats.transcript import (
     CompactionBoundary,
     SessionHead,
@@ -35,19 +36,12 @@ from memorist.runtime import SessionContext
 from memorist.session_memory.notes import NotesPrompts, SessionMemory
 from memorist.session_memory.trigger import (
     ConversationTracker,
-    NotesDue,
-    are_notes_allowed,
 )
 from memorist.settings import SessionMemorySettings
 from memorist.skills.invocation import InvokedSkills
 from memorist.store.sessions import record_session
 from memorist.store.transcript import EventLog, TranscriptWriter, read_transcript
 from memorist.telemetry.tracing import SessionTracer
-
-CLOSE_SECONDS = 60.0
-"""Longest wait for background work when a session is closed, in seconds (AM-9's bound for every
-drain).
-"""
 
 LogEntry = (
     SessionHead | Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport
@@ -64,7 +58,6 @@ class SessionLog:
         self,
         context: SessionContext,
         texts: NotesPrompts,
-        open_memory: Callable[[SessionContext], MemoryExtension],
     ) -> None:
         runtime, layout = context.runtime, context.layout
         self._listener = runtime.emit
@@ -93,17 +86,33 @@ class SessionLog:
         self.session_memory = SessionMemory(context, self.tracker, texts)
         texts_of_compaction = load_compaction_prompts()
         self.compactor = Compactor(context, self.tracker, self.session_memory, texts_of_compaction)
-        self.memory_extension = open_memory(context)
         self.invoked_skills = InvokedSkills(texts_of_compaction.skill)
         """The skills that the conversation invoked."""
         self.window_messages: list[Message] = []
         """The messages that the model is shown, as far as transcript and compactions tell."""
-        try:
-            self.known_ids = self._begin()
-        except BaseException:  # else nobody could open the session before the process ends
-            self._transcript.close()
-            self._events.close()
-            raise
+        self.known_ids: list[str] = []
+        """Ids of the messages that an earlier process recorded."""
+        self.extensions = ExtensionList((), self.emit)
+
+    def begin(self, extensions: Iterable[SessionExtension]) -> None:
+        """Read what is on disk, and begin: `extensions` follow the session after its notes, its
+        compactor and its skills. Called once. Raises StoreError.
+        """
+        self.extensions = ExtensionList(
+            (self.session_memory, self.compactor, self.invoked_skills, *extensions), self.emit
+        )
+        context, runtime = self.context, self.runtime
+        self.known_ids = self._replay_transcript()
+        if not self.known_ids:
+            self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
+        record_session(
+            runtime.open_database(),
+            context.id,
+            project=context.project,
+            folder=str(context.layout.folder),
+            format=context.format,
+            now=runtime.clock.now(),
+        )
         self.emit(
             SessionOpened(
                 context.id,
@@ -113,26 +122,17 @@ class SessionLog:
             )
         )
 
-    def _begin(self) -> list[str]:
-        """Take up the transcript and record the session; returns the ids of its messages."""
-        context = self.context
-        known_ids = self._replay_transcript()
-        if not known_ids:
-            self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
-        record_session(
-            self.runtime.open_database(),
-            context.id,
-            project=context.project,
-            folder=str(context.layout.folder),
-            format=context.format,
-            now=self.runtime.clock.now(),
-        )
-        return known_ids
-
-    @property
-    def keeps_notes(self) -> bool:
-        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
-        return are_notes_allowed(self.context.host, self._session_memory_settings())
+    @contextlib.contextmanager
+    def release_on_error(self) -> Iterator[None]:
+        """Release the files if the session cannot begin, else nobody could open it before the
+        process ends.
+        """
+        try:
+            yield
+        except BaseException:
+            self._transcript.close()
+            self._events.close()
+            raise
 
     def _session_memory_settings(self) -> SessionMemorySettings:
         return self.runtime.flags.apply_to(self.runtime.settings.session_memory)
@@ -148,9 +148,7 @@ class SessionLog:
         for entry in read_transcript(self.context.layout.transcript):
             if isinstance(entry, Message):
                 known.append(entry.id)
-                self.compactor.on_message(entry)
-                self.invoked_skills.on_message(entry)
-                self.memory_extension.on_message(entry, replayed=True)
+                self.extensions.on_message(entry, replayed=True)
                 self.window_messages.append(entry)
             match entry:
                 case CompactionBoundary():
@@ -163,38 +161,34 @@ class SessionLog:
                 self.tracker.on_notes_updated(self.tracker.tokens)
         return known
 
-    def add_message(self, message: Message) -> NotesDue | None:
-        """Record a message and track it; returns whether an update of the notes is due."""
+    def add_message(self, message: Message) -> None:
+        """Record a message and track it."""
         self._transcript.append(message)
-        self.compactor.on_message(message)
-        self.invoked_skills.on_message(message)
-        self.memory_extension.on_message(message)
+        self.extensions.on_message(message)
         self.window_messages.append(message)
-        return self.tracker.on_message(message)
+        self.tracker.on_message(message)
 
-    def add_entry(self, entry: LogEntry) -> NotesDue | None:
+    def add_entry(self, entry: LogEntry) -> None:
         """Record any entry and track it."""
         match entry:
             case Message():
-                return self.add_message(entry)
+                self.add_message(entry)
             case CompactionBoundary():
                 self.record_replacement(entry)
-                return None
             case _:
                 self._transcript.append(entry)
-                return self._track(entry)
+                self._track(entry)
 
-    def _track(self, entry: object) -> NotesDue | None:
+    def _track(self, entry: object) -> None:
         match entry:
             case Message():
-                return self.tracker.on_message(entry)
+                self.tracker.on_message(entry)
             case UsageReport(context=context):
-                return self.tracker.on_measurement(context)
+                self.tracker.on_measurement(context)
             case SessionHead():
                 self.tracker.on_head(entry)
             case TurnRollback():
                 self.emit(TurnsRolledBack(entry.turns, entry.messages, entry.line))
-        return None
 
     def _apply_boundary(
         self, boundary: CompactionBoundary, kept_messages: Sequence[Message] | None
@@ -259,16 +253,6 @@ class SessionLog:
         self.window_messages = list(messages)
         self.tracker.on_history_replaced(messages, measured_before=measured_before)
 
-    def schedule_notes_update(self, due: NotesDue | None, parent: ParentCall | None) -> None:
-        """Schedule an update of the notes in the background, if it is due and notes are kept."""
-        if due is not None and self.keeps_notes:
-            self.session_memory.schedule_update(due, parent)
-
-    async def update_notes(self, due: NotesDue | None) -> None:
-        """Update the notes and wait for it, if it is due and notes are kept."""
-        if due is not None and self.keeps_notes:
-            await self.session_memory.update(due, None)
-
     def flush(self) -> None:
         """Flush the transcript to the operating system."""
         self._transcript.flush()
@@ -297,8 +281,7 @@ class SessionLog:
         if self._closed:
             return
         self._closed = True
-        await self.session_memory.drain(CLOSE_SECONDS)
-        await self.memory_extension.close()
+        await self.extensions.aclose()
         self._governor.release_reservations()
         self._transcript.close()
         self.emit(SessionClosed(self.tracker.messages, self.tracker.tokens))

@@ -4,6 +4,7 @@ dated, or nothing (PS-2); and the search over all of them (PS-1).
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from contextlib import closing
 
 from memorist.core.markdown import load_prompt
 from memorist.errors import MemoristError, StoreError
+from memorist.extensions import HistoryChange, SessionExtension
 from memorist.recall.passages import PassageMatch, render_passages, select_passages
 from memorist.recall.relevance import MAX_QUERY_CHARS, is_searchable
 from memorist.recall.session_index import SessionIndex
@@ -23,7 +25,7 @@ CANDIDATES = 30
 """Passages that are judged for one prompt."""
 
 
-class SessionRecall:
+class SessionRecall(SessionExtension):
     """What one session is shown of the past sessions of its project.
 
     The index is brought up to date in a thread, so that nobody waits for it; a prompt is answered
@@ -91,8 +93,9 @@ class SessionRecall:
                 return render_passages(prompt, shown, load_prompt("recall/sessions"))
         return ""
 
-    def on_history_replaced(self) -> None:
-        """Forget what was shown: the history was compacted."""
+    def on_history_replaced(self, reason: HistoryChange) -> None:
+        """Forget what was shown."""
+        del reason
         self._shown.clear()
 
     def wait(self) -> None:
@@ -100,10 +103,10 @@ class SessionRecall:
         if self._thread is not None:
             self._thread.join()
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Stop indexing after the current session and close the file. May be called twice."""
         self._stopping.set()
-        self.wait()
+        await asyncio.to_thread(self.wait)
         self._stopping.clear()
         if self._index is not None:
             self._index.close()

@@ -27,6 +27,7 @@ from memorist.events import (
     MagicDocUnchanged,
     MagicDocUpdated,
 )
+from memorist.extensions import SessionExtension
 from memorist.forks.fork import run_on_copy_with_budget, shares_prefix
 from memorist.forks.permissions import path_problem
 from memorist.forks.queue import BackgroundQueue
@@ -58,6 +59,7 @@ from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
+from memorist.session_memory.trigger import ConversationTracker
 from memorist.store.files import read_if_exists, remove_leftovers
 from memorist.store.layout import Layout
 from memorist.store.overlay import OverlayFiles
@@ -277,12 +279,23 @@ class DocumentUpdate(Struct, frozen=True):
     after: bytes | None
 
 
-class MagicDocs:
+class MagicDocs(SessionExtension):
     """The Magic Docs of one session."""
 
     def __init__(
-        self, heard: ConversationReader, context: SessionContext, registry: DocumentRegistry
+        self,
+        context: SessionContext,
+        *,
+        tracker: ConversationTracker | None = None,
+        heard: ConversationReader | None = None,
+        registry: DocumentRegistry | None = None,
     ) -> None:
+        heard = heard or ConversationReader()
+        registry = registry or DocumentRegistry(
+            context.runtime.files, context.layout.magic_docs if context.project else None
+        )
+        self._tracker = tracker
+        """State of the live conversation."""
         self._conversation = heard
         self._session = context.id
         self._runtime = runtime = context.runtime
@@ -314,12 +327,18 @@ class MagicDocs:
             self._asked[path] = None
             self._registry.save(self._asked)
 
-    def on_turn_end(self, parent: ParentCall | None) -> None:
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
+        """Follow a message, for the files that it read."""
+        del replayed
+        self._conversation.on_message(message)
+
+    def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """Update the documents in the background after a reply without tool calls; not awaited."""
         settings, ground = self._settings, self._scope
         if (
             not settings.enabled
             or ground is None
+            or (self._tracker is not None and self._tracker.open_calls.calls)
             or not (self._known or self._conversation.has_unread_files)
         ):
             return
@@ -367,7 +386,7 @@ class MagicDocs:
             self._asked_for = True
             await self._update_all(self._scope, None, self._conversation.count)
 
-    async def drain(self) -> None:
+    async def wait_for_background(self) -> None:
         """Wait for running updates, at most as long as configured; then cancel them, and nothing of
         them is written.
         """

@@ -5,7 +5,7 @@ or it fails.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from memorist.core.tokens import (
 )
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
+from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.fork import run_with_budget, shares_prefix
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
@@ -44,7 +45,7 @@ from memorist.session_memory.template import (
     template_sections,
     written_bodies,
 )
-from memorist.session_memory.trigger import ConversationTracker, NotesDue
+from memorist.session_memory.trigger import ConversationTracker, NotesDue, are_notes_allowed
 from memorist.settings import SessionMemorySettings
 from memorist.store.files import read_if_exists
 from memorist.store.layout import Layout
@@ -136,6 +137,9 @@ def render_conversation_brief(
 
 NOTES_LABEL = "session_memory"
 
+CLOSE_SECONDS = 60.0
+"""Longest wait for updates when a session is closed, in seconds (AM-9's bound for every drain)."""
+
 MAX_CONFLICTS = 3
 """Attempts to merge notes that are being edited concurrently."""
 
@@ -182,7 +186,7 @@ def _read_user_text(files: FileSystem, path: Path) -> str | None:
         raise SettingsError(f"your own text {path} is not UTF-8; save it as UTF-8") from error
 
 
-class SessionMemory:
+class SessionMemory(SessionExtension):
     """The notes of one session."""
 
     def __init__(
@@ -192,6 +196,7 @@ class SessionMemory:
         prompts: NotesPrompts,
     ) -> None:
         self._runtime = runtime = context.runtime
+        self._host = context.host
         self._layout = context.layout
         self._tracker = tracker
         self._prompts = prompts
@@ -236,6 +241,31 @@ class SessionMemory:
         self._updates = found.updates
         self.way = found.way
         return found
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
+        return are_notes_allowed(self._host, self._settings())
+
+    def on_reply(self, reply: SessionReply) -> None:
+        """Update the notes in the background, if the reply made that due."""
+        self.schedule_if_due(reply.parent)
+
+    def on_turn_end(self, parent: ParentCall | None = None) -> None:
+        """Update the notes in the background at this natural break, if that is due."""
+        self.schedule_if_due(lambda: parent)
+
+    def schedule_if_due(self, parent: Callable[[], ParentCall | None] = lambda: None) -> None:
+        """Update the notes in the background, if that became due and notes are kept."""
+        due = self._tracker.take_due()
+        if due is not None and self.is_kept:
+            self.schedule_update(due, parent())
+
+    async def update_if_due(self, due: NotesDue | None = None) -> None:
+        """Update the notes and wait for it, if that is due and notes are kept."""
+        due = due or self._tracker.take_due()
+        if due is not None and self.is_kept:
+            await self.update(due, None)
 
     def schedule_update(self, due: NotesDue, parent: ParentCall | None) -> None:
         """Update in the background: one run at a time, and of the waiting ones only the newest
@@ -282,6 +312,10 @@ class SessionMemory:
         if since is None or self._runtime.clock.monotonic() - since > settings.stale_seconds:
             return
         await self._queue.wait(settings.wait_seconds)
+
+    async def wait_for_background(self) -> None:
+        """Wait for all updates, at most `CLOSE_SECONDS`."""
+        await self.drain(CLOSE_SECONDS)
 
     async def drain(self, seconds: float) -> None:
         """Wait for all background updates, at most this long; those still running then are

@@ -97,6 +97,7 @@ class ConversationTracker:
         self._reply_calls = 0
         self._in_reply = False
         self._check_pending = False
+        self._due: NotesDue | None = None
 
     @property
     def tokens(self) -> int:
@@ -116,22 +117,21 @@ class ConversationTracker:
         if head.model:
             self.meter.factor = token_factor(head.model)
 
-    def on_message(self, message: Message) -> NotesDue | None:
+    def on_message(self, message: Message) -> None:
         """Add one message; the notes may be due before it (the reply that it ends) or after it (its
         usage is known).
         """
         is_model = message.origin is Origin.MODEL
-        before = None
         if not is_model and self._in_reply:
-            before = self._check_due() if self._check_pending else None
+            if self._check_pending:
+                self._check_due()
             self._in_reply = False
         if message.model is not None and message.model != self._model:
             self._model = message.model
             self.meter.factor = token_factor(message.model)
         self._count_message(message, is_model=is_model)
         if is_model and message.usage is not None:
-            return self._check_due() or before
-        return before
+            self._check_due()
 
     def _count_message(self, message: Message, *, is_model: bool) -> None:
         self.messages += 1
@@ -152,26 +152,32 @@ class ConversationTracker:
         if not self._open:
             self.last_complete_message = message.id
 
-    def on_measurement(self, context: int) -> NotesDue | None:
+    def on_measurement(self, context: int) -> None:
         """The provider's own token count arrived separately from a message."""
         self.meter.record_measurement(context)
         self.peak_tokens = max(self.peak_tokens, self.meter.tokens)
-        return self._check_due()
+        self._check_due()
 
-    def on_reply_end(self, usage: Usage) -> NotesDue | None:
+    def on_reply_end(self, usage: Usage) -> None:
         """A live reply is complete. Its usage counts if none of its messages carried it."""
-        if not self._check_pending:
-            return None
-        return self.on_measurement(usage.context) if usage.context else self._check_due()
+        if self._check_pending and usage.context:
+            self.on_measurement(usage.context)
+        elif self._check_pending:
+            self._check_due()
 
-    def on_turn_end(self) -> NotesDue | None:
+    def on_turn_end(self) -> None:
         """The host reports that the reply had no tool calls."""
         self._reply_calls = 0
-        return self._check_due()
+        self._check_due()
 
-    def _check_due(self) -> NotesDue | None:
+    def _check_due(self) -> None:
         self._check_pending = False
-        return check_due(self.progress, self._settings())
+        self._due = check_due(self.progress, self._settings()) or self._due
+
+    def take_due(self) -> NotesDue | None:
+        """The update of the notes that became due since the last call; None where none did."""
+        due, self._due = self._due, None
+        return due
 
     @property
     def progress(self) -> NotesProgress:
@@ -187,6 +193,7 @@ class ConversationTracker:
         """The notes were updated when the context had this size."""
         self._tokens_at_update = max(1, tokens)
         self._calls = 0
+        self._due = None
 
     def on_results_cleared(self, tokens: int) -> None:
         """In a replay: old results were cleared that the recorded agent's later usage still counts."""

@@ -21,6 +21,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.tokens import estimate_text_tokens, truncate_end
+from memorist.extensions import SessionExtension, SessionView
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.unicode import strip_hidden_characters
 from memorist.settings import Family, SkillsSettings
@@ -311,7 +312,7 @@ def _parse_body(text: str, order: float, known: dict[str, Skill]) -> InvokedSkil
 # (SK-2, CP-8).
 
 
-class InvokedSkills:
+class InvokedSkills(SessionExtension):
     """Follows every message of a session once; a skill's newest body counts.
 
     `template` is the text with which compaction restores a skill.
@@ -322,8 +323,15 @@ class InvokedSkills:
         self._found: dict[str, InvokedSkill] = {}
         self._count = 0
 
-    def on_message(self, message: Message) -> None:
+    def on_resume(self, view: SessionView) -> None:
+        """Follow what memorist itself injected, which is not recorded as a message."""
+        for message in view.messages():
+            if message.origin is Origin.INJECTED:
+                self.on_message(message)
+
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Follow a message, of the host or injected by memorist."""
+        del replayed
         if message.origin is Origin.MODEL or message.role == "assistant":
             return
         found = list(find_invoked_skills([message]))
