@@ -22,7 +22,7 @@ import memorist
 from memorist.cli.main import memorist_group
 from memorist.settings import SettingsLayer, resolve_settings
 from memorist.testing.steps import Say
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

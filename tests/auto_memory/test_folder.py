@@ -245,10 +245,10 @@ def test_a_read_only_folder_gets_a_clear_error(
 WRITER = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from memorist.auto_memory.changes import Change, Why
-    from memorist.auto_memory.folder.run import MemoryFolder
-    from memorist.auto_memory.settings import AutoMemorySettings
-    from memorist.clock import SystemClock
+    from memorist.auto_memory.changes import ChangeReason, MemoryChange
+    from memorist.auto_memory.folder import MemoryFolder
+    from memorist.settings import AutoMemorySettings
+    from memorist.system import SystemClock
     from memorist.store.files import DiskFiles
     from memorist.store.layout import Layout
 
@@ -256,7 +256,7 @@ WRITER = textwrap.dedent("""
     folder = MemoryFolder(Layout(home).memory("/home/dev/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())
     for number in range(count):
         data = f"---\\nname: {name}-{number}\\n---\\nx\\n".encode()
-        folder.apply([Change(path=f"{name}-{number}.md", before=None, after=data)], Why(actor="extraction", what=f"{name} {number}"))
+        folder.apply([MemoryChange(path=f"{name}-{number}.md", before=None, after=data)], ChangeReason(actor="extraction", what=f"{name} {number}"))
         print(number, flush=True)
 """)
 

@@ -22,7 +22,7 @@ from memorist.recall import ranking
 from memorist.recall.index import Ranker
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Say, Step
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 LOCOMO = [
     {

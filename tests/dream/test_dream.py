@@ -465,7 +465,7 @@ sys.path.insert(0, sys.argv[3])
 from dream.conftest import World
 from dream.test_dream import two_changes
 from memorist.store.files import DiskFiles
-import memorist.dream.lock.run as locks
+import memorist.dream.lock as locks
 at, count = int(sys.argv[2]), 0
 def counted(real):
     def step(*given, **more):

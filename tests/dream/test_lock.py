@@ -36,7 +36,7 @@ from memorist.system import SystemClock
 from memorist.dream.lock import DreamLock
 from memorist.store.layout import Layout
 lock = DreamLock(Layout(Path(sys.argv[1])).memory("/home/dev/shop"), SystemClock())
-print(type(lock.take()).__name__, flush=True)
+print(type(lock.acquire()).__name__, flush=True)
 time.sleep(60)
 """
 
@@ -148,7 +148,7 @@ def test_a_killed_dream_holds_nobody_and_its_time_does_not_count(tmp_path: Path)
         [sys.executable, "-c", HOLDING, str(tmp_path / "home")], stdout=subprocess.PIPE, text=True
     )
     assert other.stdout is not None
-    assert other.stdout.readline().strip() == "Taken"
+    assert other.stdout.readline().strip() == "HeldDreamLock"
 
     blocked, during = lock.acquire(), lock.last_dream_time()
     other.send_signal(signal.SIGKILL)

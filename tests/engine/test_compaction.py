@@ -32,7 +32,7 @@ from memorist.settings import CompactionSettings, Settings
 from memorist.testing.memory import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Fail, Say, Step
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 MODEL = "claude-made-up"
 WINDOW = 30_000

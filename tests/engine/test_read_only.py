@@ -24,7 +24,7 @@ PROGRAM = textwrap.dedent("""
     import asyncio, json, sys
     from memorist.engine.engine import Memorist
     from memorist.errors import StoreError
-    from memorist.auto_memory.kinds import Kind
+    from memorist.auto_memory.topic import MemoryKind
 
     home, project = sys.argv[1:]
 
@@ -43,7 +43,7 @@ PROGRAM = textwrap.dedent("""
             await session.close()
             told["refused"] = [reason for event in events if type(event).__name__ == "MemoryRefused" for reason in event.reasons]
             try:
-                memory.add("Use pnpm", kind=Kind.FEEDBACK, name="pnpm", description="pnpm")
+                memory.add("Use pnpm", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
             except StoreError as error:
                 told["error"] = str(error)
         print(json.dumps(told))

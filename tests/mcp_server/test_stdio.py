@@ -31,8 +31,8 @@ KILLED = textwrap.dedent("""
             return plain(*given, **named)
         return wrapped
     os.link, os.fsync, os.unlink = counted(os.link), counted(os.fsync), counted(os.unlink)
-    from memorist.cli.main import commands
-    commands(["mcp"])
+    from memorist.cli.main import memorist_group
+    memorist_group(["mcp"])
 """)
 """Each durable write is two or three of these steps: the bytes, the name, the end of what was
 temporary.
@@ -211,7 +211,7 @@ def test_little_is_loaded_before_the_first_call() -> None:
     code += "import_module('memorist.mcp_server.dispatch')\n"
     code += (
         "print(loaded('memorist.engine.engine', 'memorist.transcript.ledger', "
-        "'memorist.rollouts.run', 'anthropic', 'openai', 'numpy'))"
+        "'memorist.rollouts.stage_one', 'anthropic', 'openai', 'numpy'))"
     )
 
     said = subprocess.run(

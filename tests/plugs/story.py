@@ -32,7 +32,7 @@ from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step
-from support.provider_server import ReceivedRequest, ScriptedServer
+from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 
 MODEL = "made-up-model"
 WINDOW = 30_000

@@ -53,7 +53,7 @@ from memorist.adapters.agent_framework_messages import decode_messages, map_mess
 from memorist.adapters.bridge import EngineThread
 from memorist.core.messages import JsonObject
 from memorist.testing.steps import Say
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""

@@ -55,7 +55,7 @@ from memorist.adapters.google_adk import (
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.testing.steps import Say
 from plugs.gemini import GeminiGateway
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""

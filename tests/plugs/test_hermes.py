@@ -47,7 +47,7 @@ from memorist.adapters.bridge import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
 from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
 from memorist.core.messages import JsonObject
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""

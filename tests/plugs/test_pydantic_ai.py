@@ -72,7 +72,7 @@ from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.formats.registry import find_codec
 from memorist.ports import Request
 from memorist.testing.steps import CallTool, Say, Step
-from support.provider_server import ScriptedServer
+from memorist.testing.provider_server import ScriptedServer
 
 
 class Wired:

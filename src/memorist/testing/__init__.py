@@ -23,7 +23,7 @@ from memorist.testing.steps import (
     Step,
     Think,
 )
-from support.provider_server import ReceivedRequest, ScriptedServer
+from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 
 __all__ = [
     "CallTool",
