@@ -21,8 +21,8 @@ import pytest
 import memorist
 from memorist.cli.main import memorist_group
 from memorist.settings import SettingsLayer, resolve_settings
-from memorist.testing.steps import Say
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import Say
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

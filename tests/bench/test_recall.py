@@ -21,8 +21,8 @@ from memorist.ports import Request
 from memorist.recall import ranking
 from memorist.recall.index import Ranker
 from memorist.testing.models import ScriptedModel
-from memorist.testing.steps import Fail, Say, Step
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import Fail, Say, Step
 
 LOCOMO = [
     {
@@ -299,15 +299,19 @@ async def test_longmemeval_runs_too_and_its_absence_is_told(tmp_path: Path) -> N
     ] == 1.0
 
 
+ROOT = Path(__file__).parents[2]
+
+
 def command(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: click keeps the help that a command was first asked with."""
     return subprocess.run(
-        [sys.executable, "-m", "memorist", "bench", "questions", *options],
+        [sys.executable, "-m", "benchmarks", "questions", *options],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, **environment},
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", **environment},
     )
 
 

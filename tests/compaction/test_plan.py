@@ -29,14 +29,6 @@ LIMITS = compute_thresholds(200_000, 32_000, SETTINGS)
 FULL = WindowState(used=170_000, limits=LIMITS, has_notes=True, has_model=True)
 
 
-WORDS = {
-    OffloadResults: "offload",
-    SkipCompaction: "skip",
-    RejectRequest: "reject",
-    LeaveUntouched: "leave",
-}
-
-
 def names(steps: tuple[PlanStep, ...]) -> list[str]:
     """The steps in one word each."""
     return [

@@ -477,7 +477,7 @@ def counted(real):
     return step
 for name in ("write", "create", "remove", "append"):
     setattr(DiskFiles, name, counted(getattr(DiskFiles, name)))
-locks.DreamLock._put = counted(locks.DreamLock._put)
+locks.DreamLock._write = counted(locks.DreamLock._write)
 def mortal(text):
     counted(lambda: None)()
     return two_changes(text)

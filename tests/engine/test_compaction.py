@@ -31,8 +31,8 @@ from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.memory import FrozenClock
 from memorist.testing.models import ScriptedModel
-from memorist.testing.steps import CallTool, Fail, Say, Step
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import CallTool, Fail, Say, Step
 
 MODEL = "claude-made-up"
 WINDOW = 30_000

@@ -18,8 +18,8 @@ from openai import AsyncOpenAI
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.ports import Request
-from memorist.testing.steps import Say
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import Say
 
 CORRECTION = (
     "No, always use pnpm in this repo, never npm. Our lock file is shared with the design team."

@@ -686,7 +686,7 @@ async def main():
     print("ready", flush=True)
     while True:
         await host.turn(session, "Read it", shop)
-        await session._beside._docs._lane.wait(60)
+        await session._extensions._magic_docs._queue.wait(60)
 asyncio.run(main())
 """
 

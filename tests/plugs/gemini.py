@@ -13,7 +13,12 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.core.messages import JsonObject
-from memorist.testing.provider_server import OutgoingReply, ReceivedRequest, ScriptedServer, build_json_reply
+from memorist.testing.provider_server import (
+    OutgoingReply,
+    ReceivedRequest,
+    ScriptedServer,
+    build_json_reply,
+)
 
 
 class GeminiGateway(ScriptedServer):

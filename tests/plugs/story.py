@@ -31,8 +31,8 @@ from memorist.formats.registry import find_codec
 from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
-from memorist.testing.steps import CallTool, ReplyParts, Say, Step
 from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
+from memorist.testing.steps import CallTool, ReplyParts, Say, Step
 
 MODEL = "made-up-model"
 WINDOW = 30_000

@@ -52,8 +52,8 @@ from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvid
 from memorist.adapters.agent_framework_messages import decode_messages, map_messages
 from memorist.adapters.bridge import EngineThread
 from memorist.core.messages import JsonObject
-from memorist.testing.steps import Say
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import Say
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""

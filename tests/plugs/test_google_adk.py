@@ -53,9 +53,9 @@ from memorist.adapters.google_adk import (
     project_for_user,
 )
 from memorist.adapters.google_adk_messages import AdkContentMap
+from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say
 from plugs.gemini import GeminiGateway
-from memorist.testing.provider_server import ScriptedServer
 
 pytestmark = pytest.mark.timeout(600)
 """A story makes two hundred requests, on a machine that may be busy."""

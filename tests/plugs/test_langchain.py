@@ -65,8 +65,8 @@ from memorist.adapters.langchain_messages import decode_messages, encode_message
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.formats.registry import find_codec
 from memorist.ports import Request
-from memorist.testing.steps import CallTool, Say, Step
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import CallTool, Say, Step
 
 KEY = SecretStr("none")
 

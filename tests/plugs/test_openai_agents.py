@@ -53,8 +53,8 @@ from memorist.adapters.bridge import EngineThread
 from memorist.adapters.openai_agents import MemoristSession
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.ports import Request
-from memorist.testing.steps import CallTool, ReplyParts, Say, Step, Think
 from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import CallTool, ReplyParts, Say, Step, Think
 
 TURNS = 100
 

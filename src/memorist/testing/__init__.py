@@ -9,6 +9,7 @@ from memorist.testing.assertions import check_prefix, only_grows
 from memorist.testing.conformance import check_files, check_model
 from memorist.testing.memory import FrozenClock, InMemoryFiles
 from memorist.testing.models import ScriptedModel
+from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 from memorist.testing.steps import (
     CallTool,
     CutReply,
@@ -23,7 +24,6 @@ from memorist.testing.steps import (
     Step,
     Think,
 )
-from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 
 __all__ = [
     "CallTool",
