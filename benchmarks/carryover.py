@@ -38,7 +38,8 @@ from memorist.compaction.history import (
     load_compaction_prompts,
 )
 from memorist.compaction.inline import retain_user_messages
-from memorist.compaction.offline import OfflineOptions, RecordedWindow, compact_offline
+from memorist.compaction.offline import OfflineOptions, compact_offline
+from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.messages import (
     Block,
     JsonObject,

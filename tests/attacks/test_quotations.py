@@ -6,8 +6,14 @@ import pytest
 
 from attacks.quotations import CARRIED, FAITHFUL, LAUNDERED, Carried, Faithful, Laundered
 from memorist.auto_memory.changes import MemoryChange
-from memorist.auto_memory.topic import Provenance, Trust, create_topic, encode_topic_text
-from memorist.auto_memory.topic import MemoryKind, parse_topic
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Trust,
+    create_topic,
+    encode_topic_text,
+    parse_topic,
+)
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,

@@ -53,11 +53,11 @@ for at in range(1_000):
             os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     own = memory(home)
-    if not own.heads():
+    if not own.headers():
         write(own, "a.md", "We cut releases on Mondays.")
     write(own, "b.md", "The port is 8080.")
-    assert [head.path for head in sorted(own.heads(), key=lambda head: head.path)] == ["a.md", "b.md"], at
-    assert own.folder.history.files().keys() >= {"a.md", "b.md"}, at
+    assert [head.path for head in sorted(own.headers(), key=lambda head: head.path)] == ["a.md", "b.md"], at
+    assert own.folder.history.list_files().keys() >= {"a.md", "b.md"}, at
     assert not list(home.rglob("*.damaged*")), at
     own.close()
     if status == 0:

@@ -17,7 +17,7 @@ from memorist.compaction.history import (
     keep_tail,
     measure_conversation,
 )
-from memorist.compaction.offline import read_recorded_window
+from memorist.compaction.recorded_window import read_recorded_window
 from memorist.compaction.standing import PREAMBLE_ID, reattach_preamble, split_preamble
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.offline import read_recorded_window
+from memorist.compaction.recorded_window import read_recorded_window
 from memorist.context.inspection import (
     HIDDEN_KINDS,
     MAX_NAMED_LINES,

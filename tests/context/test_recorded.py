@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.offline import read_recorded_window
+from memorist.compaction.recorded_window import read_recorded_window
 from memorist.context.inspection import (
     CONVERSATION_PARTS,
     build_recorded_pieces,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.offline import RecordedWindow
+from memorist.compaction.recorded_window import RecordedWindow
 from memorist.context.inspection import build_recorded_pieces
 from memorist.context.tags import (
     FILE_NATIVE_ROWS,

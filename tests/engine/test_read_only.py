@@ -32,7 +32,7 @@ PROGRAM = textwrap.dedent("""
         told, events = {}, []
         async with Memorist(model="structural", home=home) as engine:
             memory = engine.memory(project)
-            told["heads"] = [head.path for head in memory.heads()]
+            told["heads"] = [head.path for head in memory.headers()]
             session = await engine.open("one", project=project, listener=events.append)
             messages = [{"role": "user", "content": "How do we oil the frobnicator of the mill?"}]
             sent = await session.prepare({"model": "m", "max_tokens": 1000, "messages": messages})
@@ -43,7 +43,7 @@ PROGRAM = textwrap.dedent("""
             await session.close()
             told["refused"] = [reason for event in events if type(event).__name__ == "MemoryRefused" for reason in event.reasons]
             try:
-                memory.add("Use pnpm", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
+                memory.add_memory("Use pnpm", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
             except StoreError as error:
                 told["error"] = str(error)
         print(json.dumps(told))

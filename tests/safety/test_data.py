@@ -47,7 +47,7 @@ def test_every_mark_of_the_harness_is_known() -> None:
         *COMMON_WORD_TAGS,
     }
     assert all(lead.startswith(SCAFFOLD_OPENINGS) for lead, _ in host_markup._OPENINGS)
-    assert {host_markup._INSTRUCTIONS_OPENING, host_markup._IDE_OPENING} <= set(SCAFFOLD_OPENINGS)
+    assert host_markup._INSTRUCTIONS_OPENING in SCAFFOLD_OPENINGS
 
 
 @given(TEXTS)

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 
 from memorist.cli import output
 from memorist.cli.memory.topics import open_project_memory
-from memorist.compaction.offline import read_recorded_window
+from memorist.compaction.recorded_window import read_recorded_window
 from memorist.config import load_settings
 from memorist.context.assembly import (
     assemble_first_context,

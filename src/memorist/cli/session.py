@@ -22,14 +22,8 @@ from memorist.compaction.history import (
     measure_conversation,
     user_text,
 )
-from memorist.compaction.offline import (
-    OfflineOptions,
-    RecordedWindow,
-    compact_offline,
-    find_text,
-    find_token_factor,
-    read_recorded_window,
-)
+from memorist.compaction.offline import OfflineOptions, compact_offline, find_token_factor
+from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary import UnusableSummary
 from memorist.config import load_settings
 from memorist.core.markdown import load_prompt

@@ -4,7 +4,7 @@ benchmarks. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,85 +24,14 @@ from memorist.compaction.history import (
     measure_conversation,
     user_text,
 )
+from memorist.compaction.recorded_window import RecordedWindow
 from memorist.compaction.session_memory import SessionNotes
 from memorist.core.messages import Message
 from memorist.core.tokens import token_factor
-from memorist.errors import InputError
-from memorist.formats.transcript import CompactionBoundary, SessionHead, TranscriptEntry
 from memorist.session_memory.structural import NotesBudget, render_structural_notes
 from memorist.session_memory.template import merge_structural_notes
 from memorist.settings import CompactionSettings
 from memorist.transcript.ledger import TranscriptLedger
-
-# The conversation of a recorded session as it was at one of its messages. Pure.
-
-
-class RecordedWindow(Struct, frozen=True, kw_only=True):
-    """What the model was shown at a message, and every message up to it."""
-
-    head: SessionHead | None
-    last_message: str
-    """Id of the newest message."""
-    messages: tuple[Message, ...]
-    """The window: messages since the last compaction, including those it kept."""
-    all_messages: tuple[Message, ...]
-    """Every message so far, including those that a compaction removed."""
-
-
-def read_recorded_window(entries: Iterable[TranscriptEntry], until: str = "") -> RecordedWindow:
-    """Read up to a message, identified by its id, a prefix of its id, or its number counted from 1;
-    to the end when `until` is empty.
-
-    Raises InputError when there is no such message, or none at all.
-    """
-    head: SessionHead | None = None
-    window: list[Message] = []
-    everything: list[Message] = []
-    for entry in entries:
-        match entry:
-            case SessionHead():
-                head = entry
-            case CompactionBoundary():
-                window = [*entry.replacement, *(window[-entry.kept :] if entry.kept else ())]
-            case Message():
-                window.append(entry)
-                everything.append(entry)
-                if until and (until == str(len(everything)) or entry.id.startswith(until)):
-                    break
-            case _:
-                pass
-    else:
-        if until:
-            raise InputError(
-                f"the session has no message {until!r}; give a number from 1 to "
-                f"{len(everything)}, or an id"
-            )
-    if not everything:
-        raise InputError("the session holds no message")
-    return RecordedWindow(
-        head=head,
-        last_message=everything[-1].id,
-        messages=tuple(window),
-        all_messages=tuple(everything),
-    )
-
-
-def find_text(messages: Iterable[Message], id: str) -> str | None:
-    """The full text of a message or of a tool result, by its id (fetch back); None when there is
-    none.
-    """
-    for message in messages:
-        if message.id == id:
-            return "\n".join(
-                part
-                for part in (message.text, *(result.text for result in message.tool_results))
-                if part
-            )
-        for result in message.tool_results:
-            if result.tool_use_id == id:
-                return result.text
-    return None
-
 
 AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "session-memory", "structural")
 """Strategies that `auto` tries, the least lossy first, until the conversation fits its budget."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from memorist.compaction.offline import RecordedWindow
+from memorist.compaction.recorded_window import RecordedWindow
 from memorist.context.pieces import ContextPiece, OmittedSource, build_piece
 from memorist.context.tags import (
     escape_closing_tag,
