@@ -43,7 +43,7 @@ PROGRAM = textwrap.dedent("""
             await session.close()
             told["refused"] = [reason for event in events if type(event).__name__ == "MemoryRefused" for reason in event.reasons]
             try:
-                memory.add_memory("Use pnpm", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
+                memory.add("Use pnpm", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
             except StoreError as error:
                 told["error"] = str(error)
         print(json.dumps(told))
