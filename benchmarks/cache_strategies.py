@@ -295,7 +295,9 @@ class _Offer:
             )
 
     def _worth_clearing(self, shown: PromptPiece) -> bool:
-        """Whether a result that the model has seen is worth its loss once the cache is lost anyway."""
+        """Whether a result that the model has seen is worth its loss once the cache is lost
+        anyway.
+        """
         if shown.call == self.play.call_number:
             return False
         freed = shown.tokens - PLACEHOLDER

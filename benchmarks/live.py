@@ -1,4 +1,6 @@
-"""What `prepare` and `observe` cost in a long session, beside a short one, in the same run (EN-1)."""
+"""What `prepare` and `observe` cost in a long session, beside a short one, in the same run
+(EN-1).
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ async def _measure() -> BenchResult:
 
 
 def _no_end() -> Settings:
-    """A window so large that nothing is compacted: what is measured is following, not compacting."""
+    """A window so large that nothing is compacted: what is measured is following, not
+    compacting.
+    """
     return Settings(models=ModelSettings(prices={MODEL: ModelPrice(window=100_000_000)}))
 
 

@@ -49,7 +49,9 @@ not compacting.
 
 
 class FollowedTurn(NamedTuple):
-    """What the user says, what the model answers, and the tokens of the conversation before both."""
+    """What the user says, what the model answers, and the tokens of the conversation before
+    both.
+    """
 
     user: str
     reply: str
@@ -149,7 +151,9 @@ class MemoristFollower:
 
 
 def _offered(module: str, name: str) -> Callable[..., Any]:
-    """A class of another library; ImportError also where this version of it has none of that name."""
+    """A class of another library; ImportError also where this version of it has none of that
+    name.
+    """
     found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None)
     if found is None:
         raise ImportError(f"{module} has no {name}")

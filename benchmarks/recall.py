@@ -149,7 +149,9 @@ SEED = 1
 
 
 def scale_rows(data: Path) -> list[BenchRow]:
-    """Ten thousand memories, as files and as turns of sessions. Nothing without recorded sessions."""
+    """Ten thousand memories, as files and as turns of sessions. Nothing without recorded
+    sessions.
+    """
     words = session_words(data)
     if len(words) < 2 * max(SCALE_WORDS):
         return []

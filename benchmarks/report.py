@@ -46,7 +46,9 @@ _BAR_STYLE = Markup(
 
 
 class Bar(Struct, frozen=True):
-    """One bar: its name, its length, what stands at its end, and whether it is the one to look at."""
+    """One bar: its name, its length, what stands at its end, and whether it is the one to look
+    at.
+    """
 
     name: str
     value: float

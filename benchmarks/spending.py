@@ -118,7 +118,9 @@ def _receipt(number: int, started: float) -> Receipt:
 
 
 def _fill(database: sqlite3.Connection, count: int, now: float) -> None:
-    """Receipts of many sessions over many days, in one transaction, which is what makes it quick."""
+    """Receipts of many sessions over many days, in one transaction, which is what makes it
+    quick.
+    """
     with transaction(database):
         for number in range(count):
             session = f"s{number % SESSIONS}"

@@ -45,7 +45,9 @@ REST_SECONDS = 0.5
 
 
 class TeamTimings(Struct):
-    """What clients saw: seconds of each read and write, marks that were answered for, and failures."""
+    """What clients saw: seconds of each read and write, marks that were answered for, and
+    failures.
+    """
 
     reads: list[float]
     writes: list[float]

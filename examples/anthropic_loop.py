@@ -1,4 +1,6 @@
-"""A loop over the raw Anthropic SDK with session memory. The lines that adopt memorist are marked."""
+"""A loop over the raw Anthropic SDK with session memory. The lines that adopt memorist are
+marked.
+"""
 
 from __future__ import annotations
 

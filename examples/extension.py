@@ -17,7 +17,9 @@ EVERY = 10
 
 
 class StyleReminder(SessionExtension):
-    """Shows the rules with the first question, with every tenth, and when they were compacted away."""
+    """Shows the rules with the first question, with every tenth, and when they were compacted
+    away.
+    """
 
     def __init__(self, context: SessionContext) -> None:
         self.session = context.id

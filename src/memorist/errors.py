@@ -80,7 +80,9 @@ class ModelUnavailable(ModelError):
 
 
 class BudgetSpent(ModelUnavailable):
-    """Nothing was sent: the spending caps, or limits that a provider reported, do not allow it now."""
+    """Nothing was sent: the spending caps, or limits that a provider reported, do not allow it
+    now.
+    """
 
 
 class ModelTimeout(ModelError):

@@ -147,7 +147,9 @@ class TeamFailed(Struct, frozen=True, tag="team_failed"):
 
 
 class MemoryNeedsReview(Struct, frozen=True, tag="memory_waits"):
-    """A memory change is doubtful, or the policy is `review`: it waits in the inbox for the user."""
+    """A memory change is doubtful, or the policy is `review`: it waits in the inbox for the
+    user.
+    """
 
     proposal: str
     path: str

@@ -27,7 +27,8 @@ class HostInfo(Struct, frozen=True, kw_only=True):
     """A user is present. A program that asks one question and exits has no time for a dream (DR-1).
     """
     main: bool = True
-    """It is the main agent. The prompts of a subagent are a model's words: it keeps no notes, learns
+    """It is the main agent. The prompts of a subagent are a model's words: it keeps no notes,
+    learns
     and recalls nothing, and does not dream.
     """
     memory: bool = True
@@ -171,7 +172,9 @@ class ReadableFileSystem(Protocol):
 
 
 class FileSystem(ReadableFileSystem, Protocol):
-    """A readable and writable file system. Its methods raise as those of `ReadableFileSystem` do."""
+    """A readable and writable file system. Its methods raise as those of `ReadableFileSystem`
+    do.
+    """
 
     def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
         """Replace the file atomically (temporary file in the same folder, flush, rename); missing

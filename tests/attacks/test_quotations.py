@@ -40,7 +40,7 @@ def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdi
         "note.md",
         kind=kind,
         name="note",
-        description=memory.split("\n")[0],
+        description=memory.split("\n", maxsplit=1)[0],
         body=memory,
         provenance=Provenance(quote=quote),
     )

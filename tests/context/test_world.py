@@ -365,8 +365,7 @@ def test_taking_back_twice_counts_from_what_is_left() -> None:
     like any other.
     """
     entries = list(STORY)
-    for _ in range(2):
-        entries.append(TurnRollback(1, 0, 0, kept=True))
+    entries += [TurnRollback(1, 0, 0, kept=True)] * 2
     entries += [user("four"), reply("4")]
 
     assert [entry.text for entry in drop_rolled_back(entries) if isinstance(entry, Message)] == [

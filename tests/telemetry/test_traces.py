@@ -467,7 +467,7 @@ async def main():
         said = [{{"type": "text", "text": "Done."}}]
         await session.observe({{"role": "assistant", "content": said, "usage": {{"input_tokens": 5, "output_tokens": 5}}}})
         await session.end_turn()
-        await session.memory.drain(60)
+        await session.session_memory.drain(60)
         assert session.receipts()
 
 asyncio.run(main())

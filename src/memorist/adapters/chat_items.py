@@ -22,7 +22,9 @@ _encode = msgspec.json.Encoder(enc_hook=repr).encode
 
 
 def compact_json(value: object) -> str:
-    """Any value as JSON in one line; values that JSON cannot express are written as Python's repr."""
+    """Any value as JSON in one line; values that JSON cannot express are written as Python's
+    repr.
+    """
     return _encode(value).decode("utf-8", "replace")
 
 
@@ -37,7 +39,8 @@ def build_media_part(
     """A part of inline bytes, or of a link to them, with this media type."""
     url = (
         link
-        or f"data:{kind or 'application/octet-stream'};base64,{base64.b64encode(data or b'').decode()}"
+        or f"data:{kind or 'application/octet-stream'};base64,"
+        + base64.b64encode(data or b"").decode()
     )
     if kind.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": url}}

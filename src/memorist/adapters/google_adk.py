@@ -243,7 +243,9 @@ class MemoristMemory(BaseMemoryService):
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
-        """Return the memories that are relevant to the query, best first; none when memorist fails."""
+        """Return the memories that are relevant to the query, best first; none when memorist
+        fails.
+        """
         project = project_for_user(self._project, app_name, user_id)
         try:
             entries = await self.attached.arun(lambda: self._search(project, query))

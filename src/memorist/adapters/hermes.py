@@ -177,7 +177,7 @@ class MemoristEngine(ContextEngine):
         self.session = ""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MemoristEngine:
-        """Return a shallow copy:
+        """Return a shallow copy.
 
         Hermes copies the engine for each agent, and the copies share files and threads.
         """

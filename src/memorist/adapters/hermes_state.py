@@ -170,7 +170,9 @@ def _encode_assistant(message: object) -> JsonObject:
 
 
 def encode_message(message: Mapping[str, Any]) -> JsonObject:
-    """Encode a Hermes message; the same for a model's message as received and as Hermes stores it."""
+    """Encode a Hermes message; the same for a model's message as received and as Hermes stores
+    it.
+    """
     item = {key: message[key] for key in _WIRE_KEYS if message.get(key)}
     item["content"] = message.get("content") or ""
     if "tool_calls" in item:

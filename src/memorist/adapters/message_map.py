@@ -96,7 +96,9 @@ class MessageMap(Generic[T]):
         return end - self._first_items[owner]
 
     def _whole_message_length(self, positions: Sequence[int | None], start: int) -> int:
-        """Number of items from here on that are exactly those of one message; 0 when they are not."""
+        """Number of items from here on that are exactly those of one message; 0 when they are
+        not.
+        """
         place = positions[start]
         if place is None or self._first_items[self._owners[place]] != place:
             return 0

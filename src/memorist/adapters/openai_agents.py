@@ -122,7 +122,9 @@ class MemoristSession:
         await self.underlying.clear_session()
 
     def run_config(self, base: RunConfig | None = None) -> RunConfig:
-        """Return the run's settings with memorist's filter after the filter that they already have."""
+        """Return the run's settings with memorist's filter after the filter that they already
+        have.
+        """
         config = base or RunConfig()
         own = config.call_model_input_filter
 

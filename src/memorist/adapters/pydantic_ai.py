@@ -93,7 +93,9 @@ class MemoristCapability(AbstractCapability[Any]):
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Return the prepared request; in the attempt after a refusal as too long, the smaller one."""
+        """Return the prepared request; in the attempt after a refusal as too long, the smaller
+        one.
+        """
         talk, mapped = self._run_conversation(ctx), PydanticAIRequest(request_context)
         if request_context.attempt > 1:
             again = await talk.arecover_mapped(mapped.decode)

@@ -58,7 +58,9 @@ def encode_pieces(
 
 
 def _encode_part(of: ModelRequestPart) -> Sequence[JsonObject]:
-    """Encode a part of a request by its `part_kind`: which classes exist differs between versions."""
+    """Encode a part of a request by its `part_kind`: which classes exist differs between
+    versions.
+    """
     part: Any = of
     match part.part_kind:
         case "user-prompt":

@@ -146,7 +146,9 @@ class WireCall:
             await self.conversation.aend_turn()
 
     def observe_body(self, content_type: str, data: bytes) -> None:
-        """As `observe`, for a body as it came over the wire; ignored unless it holds a whole reply."""
+        """As `observe`, for a body as it came over the wire; ignored unless it holds a whole
+        reply.
+        """
         reply = read_wire_reply(self.conversation.format, content_type, data)
         if reply is not None:
             self.observe(reply)

@@ -94,9 +94,9 @@ MAX_CAUSES = 5
 
 
 def is_too_long_error(error: BaseException | None) -> bool:
-    """Judge by status, code and text of the error or of one of its causes, as SDKs carry them:
+    """Judge by status, code and text of the error or of one of its causes, as SDKs carry them.
 
-    `status_code`, `code`, `str()`.
+    Read are `status_code`, `code` and `str()`.
     """
     for _ in range(MAX_CAUSES):
         if error is None:

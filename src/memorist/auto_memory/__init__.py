@@ -1,1 +1,3 @@
-"""Auto memory: facts kept about a project across sessions, in typed topic files behind one index."""
+"""Auto memory: facts kept about a project across sessions, in typed topic files behind one
+index.
+"""

@@ -1,4 +1,6 @@
-"""When a model extracts memories, from which messages, and with which prompt (AM-5 to AM-7). Pure."""
+"""When a model extracts memories, from which messages, and with which prompt (AM-5 to AM-7).
+Pure.
+"""
 
 from __future__ import annotations
 

@@ -106,7 +106,9 @@ class FolderScan(Struct, frozen=True):
 def scan_file(
     path: str, facts: FileInfo, data: bytes, *, blob: str, lines: int, foreign: bool = False
 ) -> ScannedFile:
-    """Build a file's scan entry from its facts and bytes (its first bytes where it is too large)."""
+    """Build a file's scan entry from its facts and bytes (its first bytes where it is too
+    large).
+    """
     if not is_memory_file(path) or has_unreadable_name(path):
         return ScannedFile(facts.size, facts.modified_ns, blob)
     modified = facts.modified_ns / 1e9
@@ -531,7 +533,9 @@ class ScannedFolder:
         return build_index(heads, text, usage=uses, now=self._clock.now(), limits=limits)
 
     def read_usage(self) -> Mapping[str, MemoryUsage]:
-        """Return each memory's usage; empty when the database fails, as the index works without it."""
+        """Return each memory's usage; empty when the database fails, as the index works without
+        it.
+        """
         try:
             return self._usage_source()
         except StoreError:
@@ -568,7 +572,9 @@ _DERIVED_PREFIXES = ("recall.sqlite", "history.damaged")
 
 
 class MemoryFolder(ScannedFolder):
-    """One project's memory folder. Nothing is created on disk before the first memory is written."""
+    """One project's memory folder. Nothing is created on disk before the first memory is
+    written.
+    """
 
     def __init__(
         self,
@@ -589,7 +595,9 @@ class MemoryFolder(ScannedFolder):
         """
 
     def read_topic(self, path: str) -> Topic:
-        """Read one memory. Raises InputError when there is none at this path, or it is too large."""
+        """Read one memory. Raises InputError when there is none at this path, or it is too
+        large.
+        """
         problem = find_path_problem(path)
         if problem:
             raise InputError(f"{path!r} names no memory. {problem}")

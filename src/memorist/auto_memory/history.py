@@ -101,7 +101,9 @@ def compute_object_id(kind: int, data: bytes) -> ObjectID:
 
 
 def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
-    """Return path to blob id of every file below a tree. Raises KeyError where a part is missing."""
+    """Return path to blob id of every file below a tree. Raises KeyError where a part is
+    missing.
+    """
     return {
         path.decode("utf-8", "surrogateescape"): sha.hex()
         for path, sha in _iter_tree(store, tree, b"")

@@ -92,7 +92,9 @@ def create_proposal(
 
 
 def _without_volatile_lines(data: bytes) -> bytes:
-    """Drop lines that differ at every attempt: times, session and message ids under memorist's key."""
+    """Drop lines that differ at every attempt: times, session and message ids under memorist's
+    key.
+    """
     kept = [
         line
         for line in data.splitlines()

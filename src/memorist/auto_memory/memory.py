@@ -304,7 +304,9 @@ class AutoMemory:
         return fitting.pop() if len(fitting) == 1 else name
 
     def find_free_path(self, name: str) -> str:
-        """Find an unused path for a new memory of this name, numbered where the plain one exists."""
+        """Find an unused path for a new memory of this name, numbered where the plain one
+        exists.
+        """
         taken = {head.path.casefold() for head in self.headers()}
         plain = make_file_name(redact(name).text)
         path, number = plain, 1

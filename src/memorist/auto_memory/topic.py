@@ -145,7 +145,9 @@ class Topic(Struct, frozen=True, kw_only=True):
 
     @property
     def description(self) -> str:
-        """The line by which it is selected; without one in the header, the first line of the body."""
+        """The line by which it is selected; without one in the header, the first line of the
+        body.
+        """
         return self._text("description") or _first_line(self.body)
 
     @property
@@ -176,7 +178,9 @@ class Topic(Struct, frozen=True, kw_only=True):
 
     @property
     def provenance(self) -> Provenance:
-        """What memorist recorded of its origin; all unknown for a file that another program wrote."""
+        """What memorist recorded of its origin; all unknown for a file that another program
+        wrote.
+        """
         given = self.document.front.mapping_value(MEMORIST_KEY) if self.document.front else {}
         messages = given.get("messages")
         return Provenance(
@@ -316,7 +320,9 @@ def make_file_name(name: str) -> str:
 
 
 def format_utc_timestamp(timestamp: float) -> str:
-    """Format seconds since the epoch as ISO 8601, UTC, whole seconds; empty outside the calendar."""
+    """Format seconds since the epoch as ISO 8601, UTC, whole seconds; empty outside the
+    calendar.
+    """
     try:
         return dt.datetime.fromtimestamp(int(timestamp), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):

@@ -260,7 +260,9 @@ def _has_other_texts(topic: Topic) -> bool:
 def _determine_origin(
     topic: Topic, change: MemoryChange, case: GateContext, messages: tuple[str, ...]
 ) -> tuple[Trust, Provenance]:
-    """Determine the text's origin as far as the session proves it; the writer's claims are ignored."""
+    """Determine the text's origin as far as the session proves it; the writer's claims are
+    ignored.
+    """
     claimed = topic.provenance
     before = (
         parse_topic(change.path, change.before).provenance

@@ -18,7 +18,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
 
-TOKEN_VARIABLE = "MEMORIST_PROXY_TOKEN"
+AUTH_VARIABLE = "MEMORIST_PROXY_TOKEN"
 """Environment variable with the token that clients must send, where one is needed."""
 TENANTS_FOLDER = "tenants"
 """Folder of the tenants' homes, below the home of whoever runs the proxy."""
@@ -88,7 +88,7 @@ def proxy_command(
         level=logging.WARNING if quiet else logging.INFO,
         format="%(asctime)s %(message)s",
     )
-    token = os.environ.get(TOKEN_VARIABLE, "")
+    token = os.environ.get(AUTH_VARIABLE, "")
     tenancy = server.read_tenancy(chosen)
     engines = (
         (lambda: Tenants(Path(settings.home).expanduser() / TENANTS_FOLDER, settings=settings))

@@ -103,7 +103,9 @@ class TokenRates(Struct, frozen=True, kw_only=True):
     long_factor: float = 1.0
 
     def call_cost(self, read: float, written: float) -> float:
-        """Cost of one request, given the tokens read from the cache and the tokens written to it."""
+        """Cost of one request, given the tokens read from the cache and the tokens written to
+        it.
+        """
         factor = self.long_factor if read + written > self.long_from else 1.0
         return (read * self.read + written * self.write) * factor
 
@@ -430,7 +432,9 @@ class CostState(Struct, frozen=True, kw_only=True):
 
 
 class ReplaceableHistory(Struct, frozen=True):
-    """History that notes could replace: the messages before `start`, replaced by `tokens` of notes."""
+    """History that notes could replace: the messages before `start`, replaced by `tokens` of
+    notes.
+    """
 
     start: int
     tokens: int

@@ -279,7 +279,9 @@ def _build_extract(
 
 
 def _wrap_long_lines(text: str) -> tuple[list[str], bool]:
-    """The lines, with very long ones split at a space or else anywhere; and whether any was split."""
+    """The lines, with very long ones split at a space or else anywhere; and whether any was
+    split.
+    """
     lines = text.split("\n")
     if len(text) <= EXTRACT_CHARACTERS or max(map(len, lines)) <= EXTRACT_CHARACTERS:
         return lines, False

@@ -179,7 +179,9 @@ class SkipCompaction(Struct, frozen=True):
 
 
 class RejectRequest(Struct, frozen=True):
-    """After the other steps: reject the request if the context is still at `limit` tokens or more."""
+    """After the other steps: reject the request if the context is still at `limit` tokens or
+    more.
+    """
 
     limit: int
     why: str

@@ -109,7 +109,9 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
 
 
 def _split_message(message: Message) -> tuple[Message | None, Message | None]:
-    """The preamble part of a message (the same object where that is all of it), and the remainder."""
+    """The preamble part of a message (the same object where that is all of it), and the
+    remainder.
+    """
     if message.role in _INSTRUCTION_ROLES:
         return message, None
     theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)

@@ -258,10 +258,12 @@ def _replace_result_text(result: ToolResult, text: str) -> ToolResult:
 COMPACTABLE_TOOLS = frozenset(
     {
         # Claude Code: file read, shells, grep, glob, web search and fetch, edit, write
-        "read", "notebookread", "bash", "bashoutput", "powershell", "grep", "glob", "ls", "websearch", "webfetch", "edit", "multiedit", "write",
+        "read", "notebookread", "bash", "bashoutput", "powershell", "grep", "glob", "ls",
+        "websearch", "webfetch", "edit", "multiedit", "write",
         "notebookedit",
         # Codex: the same work under its own names
-        "shell", "shell_command", "exec_command", "write_stdin", "unified_exec", "local_shell", "local_shell_call", "container.exec", "read_file",
+        "shell", "shell_command", "exec_command", "write_stdin", "unified_exec", "local_shell",
+        "local_shell_call", "container.exec", "read_file",
         "list_dir", "grep_files", "web_search", "web_fetch", "apply_patch", "view_image",
         # Names of the same tools in other clients
         "view", "create_file", "write_file", "str_replace", "str_replace_based_edit_tool",

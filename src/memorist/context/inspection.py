@@ -117,7 +117,8 @@ _KIND = "attachment/"
 _DEFERRED_TOOLS_KIND = "deferred_tools_delta"
 _LOCATION_FIELDS = ("displayPath", "filename", "path", "planFilePath", "uri", "name")
 _BODY_FIELDS = (
-    "addedLines", "addedBlocks", "content", "snippet", "text", "memories", "skills", "planContent", "blockingError", "newDate",
+    "addedLines", "addedBlocks", "content", "snippet", "text", "memories", "skills", "planContent",
+    "blockingError", "newDate",
     "message", "prompt", "file",
 )  # fmt: skip
 

@@ -338,7 +338,8 @@ def wrap_in_tag(kind: ScaffoldRow, text: str, values: Mapping[str, str] | None =
     SettingsError for a missing value.
     """
     plain = {name: _tag_value(value, kind) for name, value in (values or {}).items()}
-    return f"{render_template(kind.opening, plain, strict=True)}{text}{render_template(kind.closing, plain, strict=True)}"
+    opening = render_template(kind.opening, plain, strict=True)
+    return f"{opening}{text}{render_template(kind.closing, plain, strict=True)}"
 
 
 def _tag_value(value: str, kind: ScaffoldRow) -> str:

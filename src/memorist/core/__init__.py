@@ -1,1 +1,3 @@
-"""Pure values and algorithms. Imports nothing else of memorist but the exceptions, and does no I/O."""
+"""Pure values and algorithms. Imports nothing else of memorist but the exceptions, and does no
+I/O.
+"""

@@ -265,7 +265,9 @@ def parse_patch(patch: str) -> tuple[FileEdit, ...]:
 
 
 def parse_diff(path: str, diff: str) -> FileEdit:
-    """The removed and added lines of a unified diff, or of search-and-replace blocks, of one file."""
+    """The removed and added lines of a unified diff, or of search-and-replace blocks, of one
+    file.
+    """
     old: list[str] = []
     new: list[str] = []
     side = ""
@@ -323,7 +325,8 @@ _OLD_TEXT_KEYS = (
     "before",
 )
 _NEW_TEXT_KEYS = (
-    "new_string", "new_str", "new", "new_text", "newText", "newString", "new_content", "replace", "replacement", "updated", "after", "new_source",
+    "new_string", "new_str", "new", "new_text", "newText", "newString", "new_content", "replace",
+    "replacement", "updated", "after", "new_source",
     "insert_text",
 )  # fmt: skip
 _WHOLE_TEXT_KEYS = ("content", "contents", "file_text", "text", "code_edit")

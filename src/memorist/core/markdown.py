@@ -184,7 +184,8 @@ _FENCE = "---"
 _END_FENCES = ("---", "...")
 _KEY_LINE = re.compile(r"([A-Za-z_][\w.-]*)\s*:(?=\s|$)(.*)", re.DOTALL)
 _PLAIN_LINE = re.compile(
-    r"""([A-Za-z_][A-Za-z0-9_.-]{0,127}): +(?![-?:,\[\]{}#&*!|>'"%@`])([!-~](?:[ -~]*[!-~])?) *\n?"""
+    r"""([A-Za-z_][A-Za-z0-9_.-]{0,127}): +(?![-?:,\[\]{}#&*!|>'"%@`])([!-~](?:[ -~]*[!-~])?) *\n?
+    """
 )
 """A line whose value YAML reads literally, provided that it holds no `: ` or ` #` and does not end
 in a colon.
@@ -192,7 +193,9 @@ in a colon.
 
 
 class HeaderEntry(Struct, frozen=True):
-    """One top-level key with its source lines; an empty key holds the lines before the first key."""
+    """One top-level key with its source lines; an empty key holds the lines before the first
+    key.
+    """
 
     key: str
     raw: str
@@ -270,7 +273,8 @@ def join_front_matter(document: MarkdownDocument) -> str:
         return document.body
     unended = document.closing == document.closing.rstrip() and document.body
     closing = f"{document.closing}\n" if unended else document.closing
-    return f"{document.opening}{''.join(entry.raw for entry in document.front.entries)}{closing}{document.body}"
+    entries = "".join(entry.raw for entry in document.front.entries)
+    return f"{document.opening}{entries}{closing}{document.body}"
 
 
 def update_front_matter(header: FrontMatter | None, values: dict[str, Any]) -> FrontMatter:
@@ -385,7 +389,9 @@ def escape_text(text: str) -> str:
 
 
 def escape_attribute(value: str) -> str:
-    """Escape an attribute value for use inside double quotes; the quotes themselves are not added."""
+    """Escape an attribute value for use inside double quotes; the quotes themselves are not
+    added.
+    """
     return value.translate(_ATTRIBUTE_TABLE).replace('"', "&quot;")
 
 

@@ -613,7 +613,8 @@ class Dream(SessionExtension):
         uses: Callable[[], Mapping[str, MemoryUsage]] = dict,
     ) -> None:
         self._context = context
-        """The session whose turn ends may trigger dreams, which is never examined itself; one without
+        """The session whose turn ends may trigger dreams, which is never examined itself; one
+        without
         an id outside a session.
         """
         self._runtime = runtime = context.runtime

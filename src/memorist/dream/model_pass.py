@@ -308,7 +308,8 @@ def _select_fitting(
 def _render_memory(folder: Path, topic: Topic) -> str:
     return (
         f"<memory "
-        f'path="{strip_hidden_characters(str(folder / topic.path))}">\n{_escape_data(topic.text().rstrip())}\n</memory>'
+        f'path="{strip_hidden_characters(str(folder / topic.path))}">\n'
+        f"{_escape_data(topic.text().rstrip())}\n</memory>"
     )
 
 

@@ -199,7 +199,9 @@ class ContextExtension(SessionExtension):
         return self._watched_files.has_changed()
 
     async def _show_first_context(self, view: SessionView, model: str, window: int | None) -> None:
-        """Show the first context: as a former process of this session showed it, or looked up now."""
+        """Show the first context: as a former process of this session showed it, or looked up
+        now.
+        """
         self._shown_skills = _shown_skill_ids(view)
         if not (self._is_first_request and self._resume()):
             await self._look_up(model, window, git=True)

@@ -216,7 +216,9 @@ class MemoryExtension(SessionExtension):
         return [shown.text for shown in self.recall.take_ready_messages()]
 
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
-        """Start an extraction in the background: the reply had no tool calls, so the turn is over."""
+        """Start an extraction in the background: the reply had no tool calls, so the turn is
+        over.
+        """
         self._apply_pending_statements()
         if self.extraction is not None:
             self.extraction.on_turn_end(parent)

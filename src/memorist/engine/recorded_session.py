@@ -267,7 +267,9 @@ class ReplayedSession:
             self._recalled += self._memory.replay_recall(entry)
 
     async def _compact_if_due(self, entry: LogEntry, limits: CompactionThresholds) -> None:
-        """Compact where a live session would have: before the request that this message is part of."""
+        """Compact where a live session would have: before the request that this message is part
+        of.
+        """
         if not isinstance(entry, Message):
             return
         now = entry.timestamp or 0.0

@@ -17,7 +17,13 @@ from memorist.compaction.compactor import Compactor
 from memorist.compaction.full import CompactionOutcome, CompactionRequest
 from memorist.compaction.recorded_window import find_text
 from memorist.context.rollback import starts_turn
-from memorist.core.messages import WORLD_STATE_ID_PREFIX, JsonObject, Message, Origin, ToolResult
+from memorist.core.messages import (
+    WORLD_STATE_ID_PREFIX,
+    JsonObject,
+    Message,
+    Origin,
+    ToolResult,
+)
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.errors import StoreError
 from memorist.formats import transcript

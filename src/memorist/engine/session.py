@@ -313,7 +313,9 @@ class Session:
         return self._build_request(request, rewritten=news.rewritten)
 
     async def _run_extensions(self, request: JsonObject, messages: Sequence[Message]) -> None:
-        """Insert what the extensions have to show besides the host's messages, given the new ones."""
+        """Insert what the extensions have to show besides the host's messages, given the new
+        ones.
+        """
         self._view.model = str(request.get("model", ""))
         self._view.context_window = None if self._price is None else self._price.window
         await self._extensions.before_request(self._view, messages)

@@ -464,7 +464,9 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
 
 
 class PlannedWrite(Struct, frozen=True):
-    """A change that is computed but not written yet. `before` is None when the file does not exist."""
+    """A change that is computed but not written yet. `before` is None when the file does not
+    exist.
+    """
 
     path: Path
     before: bytes | None

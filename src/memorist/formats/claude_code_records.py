@@ -158,7 +158,8 @@ class MessageRecord(Struct, rename="camel"):
     is_api_error_message: bool | None = None
     origin: RecordOrigin | None = None
     prompt_source: str | None = None
-    """`typed`, `queued`, `system`, or `sdk` in print mode, where it may have come through a pipe."""
+    """`typed`, `queued`, `system`, or `sdk` in print mode, where it may have come through a pipe.
+    """
 
 
 class LooseMessageRecord(Struct, rename="camel"):
@@ -320,7 +321,9 @@ def _is_not_typed(origin: RecordOrigin | None) -> bool:
 
 
 def _read_unusual(data: bytes, line: int) -> Message | None:
-    """A queued prompt, a local command, or a user or assistant record with fields of unusual types."""
+    """A queued prompt, a local command, or a user or assistant record with fields of unusual
+    types.
+    """
     kind = _kind(data).type
     if kind == "attachment":
         return _read_attachment(data, line)

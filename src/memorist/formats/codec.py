@@ -218,7 +218,9 @@ def parse_tool_arguments(text: str) -> JsonObject | None:
 
 
 def arguments_text(call: ToolUse) -> str:
-    """The arguments as text: the exact text when the wire had text, otherwise the object as JSON."""
+    """The arguments as text: the exact text when the wire had text, otherwise the object as
+    JSON.
+    """
     return json.dumps(call.input, ensure_ascii=False) if call.arguments is None else call.arguments
 
 
@@ -363,7 +365,9 @@ def require_list(body: JsonObject, key: str, what: str) -> list[Any]:
 
 
 def join_texts(blocks: Iterable[Block]) -> str:
-    """Text blocks and the text of unknown ones, joined by blank lines; media as a word in brackets."""
+    """Text blocks and the text of unknown ones, joined by blank lines; media as a word in
+    brackets.
+    """
     return "\n\n".join(text for block in blocks if (text := _block_text(block)))
 
 
@@ -494,7 +498,9 @@ class BaseCodec(ABC):
 
 
 class SideGroup(Struct):
-    """Consecutive messages of one side: groups alternate between the assistant and everyone else."""
+    """Consecutive messages of one side: groups alternate between the assistant and everyone
+    else.
+    """
 
     assistant: bool
     messages: list[Message]

@@ -191,7 +191,9 @@ class RolloutIndex:
         """Whether the file has no history items, so that its events are the conversation."""
 
     def head(self) -> SessionHead:
-        """The session as a whole; the first `session_meta` counts, later ones may come from a fork."""
+        """The session as a whole; the first `session_meta` counts, later ones may come from a
+        fork.
+        """
         line = self.meta or SessionMetaLine(SessionMetaPayload())
         meta = line.payload
         given = meta.base_instructions or meta.instructions

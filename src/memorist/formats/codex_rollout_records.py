@@ -110,7 +110,9 @@ class CompactionLine(Struct):
 
 
 class UtterancePayload(Struct, gc=False):
-    """An event that repeats a text: `message` of the user and the agent, `text` of its reasoning."""
+    """An event that repeats a text: `message` of the user and the agent, `text` of its
+    reasoning.
+    """
 
     message: str | None = None
     text: str | None = None
@@ -239,7 +241,9 @@ def read_call(data: bytes, number: int, reply: str, model: str | None) -> Messag
 
 
 def read_call_output(data: bytes, number: int) -> Message:
-    """The message of a line with a call's result. Raises msgspec.ValidationError for another shape."""
+    """The message of a line with a call's result. Raises msgspec.ValidationError for another
+    shape.
+    """
     record = _decode_output(data)
     item = record.payload
     return Message(

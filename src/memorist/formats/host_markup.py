@@ -195,7 +195,9 @@ def _strip_interruption(text: str) -> tuple[str, Origin]:
 
 
 def _strip_instructions(text: str, lead: str) -> str:
-    """The text without an instruction-file wrapper or an editor's context in front of the request."""
+    """The text without an instruction-file wrapper or an editor's context in front of the
+    request.
+    """
     if lead.startswith(_INSTRUCTIONS_OPENING):
         folded = text.lower()
         closing = (

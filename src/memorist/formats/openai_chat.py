@@ -351,7 +351,9 @@ _PARTS_WIRE = WireInfo(FORMAT)
 
 
 def read_usage(usage: object) -> Usage:
-    """Token counts. `prompt_tokens` includes cached and cache-written tokens; they are subtracted."""
+    """Token counts. `prompt_tokens` includes cached and cache-written tokens; they are
+    subtracted.
+    """
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("prompt_tokens_details")

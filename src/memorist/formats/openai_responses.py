@@ -499,7 +499,9 @@ _PLAIN_WIRE = WireInfo(FORMAT, plain=True)
 
 
 def read_usage(usage: object) -> Usage:
-    """Token counts. `input_tokens` includes cached and cache-written tokens; they are subtracted."""
+    """Token counts. `input_tokens` includes cached and cache-written tokens; they are
+    subtracted.
+    """
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("input_tokens_details")

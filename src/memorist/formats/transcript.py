@@ -147,7 +147,9 @@ class CompactionBoundary(Struct, frozen=True, kw_only=True):
 
 
 class TurnRollback(Struct, frozen=True):
-    """The user rolled back the last `turns` turns; the reader left out their `messages` messages."""
+    """The user rolled back the last `turns` turns; the reader left out their `messages`
+    messages.
+    """
 
     turns: int
     messages: int

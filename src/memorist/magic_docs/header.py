@@ -123,7 +123,11 @@ def build_update_prompt(
         else ""
     )
     own = (
-        f"\n{render_template(prompts.own_instruction, {'instruction': header.instruction}, strict=True).strip()}\n"
+        "\n"
+        + render_template(
+            prompts.own_instruction, {"instruction": header.instruction}, strict=True
+        ).strip()
+        + "\n"
         if header.instruction
         else ""
     )

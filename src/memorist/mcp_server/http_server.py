@@ -21,7 +21,7 @@ from memorist.errors import UsageError
 from memorist.mcp_server.server import McpServer
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
 
-TOKEN_VARIABLE = "MEMORIST_MCP_TOKEN"
+AUTH_VARIABLE = "MEMORIST_MCP_TOKEN"
 MIN_TOKEN_CHARS = 16
 """Characters of the shortest token: 80 bits where it is drawn from letters and digits."""
 MCP_PATH = "/mcp"
@@ -83,13 +83,13 @@ def build_access_policy(host: str, allowed_hosts: Collection[str], token: str) -
     """
     if token and len(token) < MIN_TOKEN_CHARS:
         raise UsageError(
-            f"the token in {TOKEN_VARIABLE} is too short; take {MIN_TOKEN_CHARS} characters or "
+            f"the token in {AUTH_VARIABLE} is too short; take {MIN_TOKEN_CHARS} characters or "
             f"more, drawn at random"
         )
     if host not in LOOPBACK_NAMES and not token:
         raise UsageError(
             f"{host} can be reached from elsewhere, and anybody could read and write; put a "
-            f"token into {TOKEN_VARIABLE} first"
+            f"token into {AUTH_VARIABLE} first"
         )
     return McpAccessPolicy(
         hosts=LOOPBACK_NAMES | {name.lower() for name in allowed_hosts}, token=token

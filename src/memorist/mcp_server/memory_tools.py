@@ -371,7 +371,9 @@ class MemoryTools:
         )
 
     def _is_meant(self, path: str, wishes: Sequence[Statement]) -> bool:
-        """Whether one of the user's statements asks to forget this memory and cannot mean another."""
+        """Whether one of the user's statements asks to forget this memory and cannot mean
+        another.
+        """
         asked = [wish for wish in wishes if wish.act == "forget"]
         dropped = [plan_removal(wish, self._read_topics()) for wish in asked]
         return any(

@@ -325,7 +325,9 @@ def _to_mcp_error(error: MemoristError) -> MCPError:
 
 
 def client_name(context: McpContext) -> str:
-    """Name of the client in history and ledger: what it calls itself, reduced to plain characters."""
+    """Name of the client in history and ledger: what it calls itself, reduced to plain
+    characters.
+    """
     given = context.session.client_params
     name = _CLIENT.sub("-", given.client_info.name).strip("-.") if given is not None else ""
     return name[:40] or "agent"

@@ -34,7 +34,8 @@ MemoryPath = Annotated[
     Meta(
         min_length=1,
         max_length=MAX_NAME_CHARS,
-        description="The memory's path as memory_search and the index name it, such as use-pnpm.md.",
+        description="The memory's path as memory_search and the index name it, such as "
+        "use-pnpm.md.",
     ),
 ]
 StartOffset = Annotated[
@@ -223,7 +224,8 @@ class WhyArguments(ToolArguments, frozen=True):
         str,
         Meta(
             max_length=MAX_QUERY_CHARS,
-            description="A message of the user, to ask whether the memory would be recalled for it.",
+            description="A message of the user, to ask whether the memory would be recalled for "
+            "it.",
         ),
     ] = ""
 

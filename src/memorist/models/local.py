@@ -123,7 +123,9 @@ class LocalModel:
         return await chat.send(request)
 
     async def close(self) -> None:
-        """Stop the server and free its memory. May be called twice; a later `send` starts it again."""
+        """Stop the server and free its memory. May be called twice; a later `send` starts it
+        again.
+        """
         async with self._starting:
             chat, self._chat = self._chat, None
             if chat is not None:

@@ -52,7 +52,9 @@ def subscribe_to_rate_limits(model: object, listener: RateLimitListener) -> None
 
 
 def report_of_failure(model: str, fault: CallFailure) -> RateLimitReport | None:
-    """The rate limit report of a failed attempt; None when the failure says nothing about limits."""
+    """The rate limit report of a failed attempt; None when the failure says nothing about
+    limits.
+    """
     asked = fault.retry_after is not None and (fault.status or 0) >= 500
     if fault.status not in RATE_LIMIT_STATUSES and not asked:
         return None

@@ -86,7 +86,9 @@ async def read_stream(
 
 
 def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
-    """Parse the reply of a server that answered without streaming although a stream was requested."""
+    """Parse the reply of a server that answered without streaming although a stream was
+    requested.
+    """
     try:
         body = msgspec.json.decode(data)
     except msgspec.DecodeError as error:

@@ -198,7 +198,8 @@ class ConversationMatcher:
 
     def _restore(self, each: StoredConversation) -> None:
         lane = ProxyConversation(
-            id=each.id, format=each.format, main=each.main, project=each.told, name=each.name, declared_project=each.told, restored_project=each.folder,
+            id=each.id, format=each.format, main=each.main, project=each.told, name=each.name,
+            declared_project=each.told, restored_project=each.folder,
             shape=each.shape, history_ends=(each.asked, each.answered),
         )  # fmt: skip
         if each.name:
@@ -386,8 +387,11 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
     if not conversation.name and not conversation.history_ends[0]:
         return None
     return StoredConversation(
-        id=conversation.id, format=conversation.format, main=conversation.main, name=conversation.name, told=conversation.declared_project, folder=conversation.project or conversation.restored_project,
-        shape=conversation.shape, asked=conversation.history_ends[0], answered=conversation.history_ends[1],
+        id=conversation.id, format=conversation.format, main=conversation.main,
+        name=conversation.name, told=conversation.declared_project,
+        folder=conversation.project or conversation.restored_project,
+        shape=conversation.shape, asked=conversation.history_ends[0],
+        answered=conversation.history_ends[1],
     )  # fmt: skip
 
 

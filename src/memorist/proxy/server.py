@@ -98,7 +98,8 @@ class Proxy:
             answer = _error_response(error.status, f"memorist's proxy: {error}")
         log.info(
             "%s %s %s %d %s in %.0f ms",
-            request.method, way.upstream, way.path.partition("?")[0][:120], answer.status, exchange.outcome, 1_000 * (time.monotonic() - began),
+            request.method, way.upstream, way.path.partition("?")[0][:120], answer.status,
+            exchange.outcome, 1_000 * (time.monotonic() - began),
         )  # fmt: skip
         return answer
 

@@ -1,1 +1,3 @@
-"""Replay: run a recorded session through the engine as if it were live, and report what happened."""
+"""Replay: run a recorded session through the engine as if it were live, and report what
+happened.
+"""

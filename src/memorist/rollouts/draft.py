@@ -90,8 +90,10 @@ class ConsolidationReport(Struct, frozen=True, kw_only=True):
     def describe(self) -> str:
         """Describe the counts that are not zero."""
         words = {
-            "sessions": "sessions new or changed", "gone": "sessions gone", "forgotten": "claims forgotten with them",
-            "superseded": "claims superseded", "left_out": "claims left out for want of room", "withheld": "claims withheld as planted orders",
+            "sessions": "sessions new or changed", "gone": "sessions gone",
+            "forgotten": "claims forgotten with them",
+            "superseded": "claims superseded", "left_out": "claims left out for want of room",
+            "withheld": "claims withheld as planted orders",
         }  # fmt: skip
         return ", ".join(
             f"{getattr(self, name)} {text}" for name, text in words.items() if getattr(self, name)

@@ -433,7 +433,8 @@ def render_stage_two_material(task: StageTwoTask) -> str:
             f"changed or for want of room:\n{listed}"
         )
     parts.append(
-        f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n</difference>"
+        f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n"
+        "</difference>"
     )
     parts.append(f"<raw_memories>\n{_render_raw_memories(task.rows)}\n</raw_memories>")
     return "\n\n".join(parts)

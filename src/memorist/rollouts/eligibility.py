@@ -176,9 +176,12 @@ def _last_wanted(row: StoredExtract) -> int:
 _MCP_NAME = re.compile(r"mcp__|mcp[-_.:/]", re.IGNORECASE)
 _WEB_TOOLS = frozenset(
     {
-        "websearch", "webfetch", "web_search", "web_fetch", "web_search_call", "web_search_20250305", "web_fetch_20250910", "tool_search",
-        "tool_search_call", "tool_search_output", "tool_search_call_output", "web_search_tool_result", "web_fetch_tool_result",
-        "mcp_call", "mcp_tool_use", "mcp_tool_result", "list_mcp_resources", "read_mcp_resource", "listmcpresourcestool",
+        "websearch", "webfetch", "web_search", "web_fetch", "web_search_call",
+        "web_search_20250305", "web_fetch_20250910", "tool_search",
+        "tool_search_call", "tool_search_output", "tool_search_call_output",
+        "web_search_tool_result", "web_fetch_tool_result",
+        "mcp_call", "mcp_tool_use", "mcp_tool_result", "list_mcp_resources", "read_mcp_resource",
+        "listmcpresourcestool",
         "readmcpresourcetool", "google_web_search", "fetch_url", "browser", "open_url",
     }
 )  # fmt: skip

@@ -284,8 +284,10 @@ MAX_OPEN_CALLS = 64
 """Calls awaiting a result; the result of an older one never came."""
 _MAX_CALL_CHARACTERS = 400
 _INSTRUCTION_OPENINGS = (
-    "# agents.md instructions", "<skill", "<user_instructions", "base directory for this skill:", "<permissions instructions", "<system-reminder",
-    "<skills_instructions", "<plugins_instructions", "<apps_instructions", "<collaboration_mode", "<personality_spec", "caveat: the messages below",
+    "# agents.md instructions", "<skill", "<user_instructions", "base directory for this skill:",
+    "<permissions instructions", "<system-reminder",
+    "<skills_instructions", "<plugins_instructions", "<apps_instructions", "<collaboration_mode",
+    "<personality_spec", "caveat: the messages below",
     "<local-command-caveat", "[memorist]",
 )  # fmt: skip
 """How texts begin that a client repeats in every session, case-folded: they are instruction files,

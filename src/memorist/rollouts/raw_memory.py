@@ -116,7 +116,8 @@ _OTHER_TITLES = {"user preferences": "preferences", "reference": "references"} |
     field: field for field in SECTION_TITLES
 }
 _OUTCOME_WORDS: dict[str, TaskOutcome] = {
-    "succeeded": "success", "successful": "success", "done": "success", "failed": "fail", "failure": "fail", "partially": "partial",
+    "succeeded": "success", "successful": "success", "done": "success", "failed": "fail",
+    "failure": "fail", "partially": "partial",
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Metadata from the beginning and the end of a session file: owner, place, time, first words. Pure."""
+"""Metadata from the beginning and the end of a session file: owner, place, time, first words.
+Pure.
+"""
 
 from __future__ import annotations
 

@@ -154,7 +154,8 @@ async def extract_session(
 
     A session without any request is a no-op, and no model is asked. Raises UnreadableSession for a
     file that cannot be read, and ModelUnavailable if the model may answer another time and this is
-    not the `final` attempt, which uses structure instead, or the session would be lost: BudgetSpent if
+    not the `final` attempt, which uses structure instead, or the session would be lost: BudgetSpent
+    if
     it was not asked.
     """
     lines = LineFile(Path(thread.path))

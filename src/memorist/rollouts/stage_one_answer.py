@@ -374,7 +374,8 @@ class _AnswerJudge:
 
 
 _USER_SAID = lazy_pattern(
-    r"\b(?:the )?(?:user|person|they|he|she) (?:said|says|asked|asks|wrote|told|wants?|put it right)"
+    r"\b(?:the )?(?:user|person|they|he|she) (?:said|says|asked|asks|wrote"
+    r"|told|wants?|put it right)"
     r"(?: that| to)?\b",
     re.IGNORECASE,
 )

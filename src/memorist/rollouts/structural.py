@@ -402,7 +402,8 @@ def _working_commands(note: TaskRecord) -> list[MemoryBullet]:
 
 
 _WORKED_PHRASES = {
-    "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with", "build": "Built with", "format": "Formatted with",
+    "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with",
+    "build": "Built with", "format": "Formatted with",
     "install": "Installed with",
 }  # fmt: skip
 

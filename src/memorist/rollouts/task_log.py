@@ -72,8 +72,10 @@ _BARE_COMMAND = lazy_pattern(
 _GO_WORDS = frozenset(
     re.findall(
         r"\w+",
-        """ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice cool go ahead continue proceed do it on with this that
-        these those them all both the a an next step steps finish keep going resume let s again try run commit push merge pr main master origin changes
+        """ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
+        cool go ahead continue proceed do it on with this that
+        these those them all both the a an next step steps finish keep going resume let s again try
+        run commit push merge pr main master origin changes
         change branch         directly to done saved complete
         ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送""",
     )

@@ -280,7 +280,9 @@ class SessionMemory(SessionExtension):
         )
 
     def _on_dropped(self, due: NotesDue, outcome: ForkOutcome) -> None:
-        """An update that never ran leaves a receipt too, where it would have used a model (FK-8)."""
+        """An update that never ran leaves a receipt too, where it would have used a model
+        (FK-8).
+        """
         model = self._runtime.model
         if model is not None:
             self._runtime.record_receipt(
@@ -344,7 +346,9 @@ class SessionMemory(SessionExtension):
         self._update_structurally(before, due, upto)
 
     def _ensure_notes(self) -> str:
-        """The notes, created from the template if missing: exclusively, 0600 in a folder of 0700."""
+        """The notes, created from the template if missing: exclusively, 0600 in a folder of
+        0700.
+        """
         self._runtime.files.create(self._layout.notes, self._prompts.template.encode())
         return self._read_file() or self._prompts.template
 

@@ -196,7 +196,9 @@ class ConversationTracker:
         self._due = None
 
     def on_results_cleared(self, tokens: int) -> None:
-        """In a replay: old results were cleared that the recorded agent's later usage still counts."""
+        """In a replay: old results were cleared that the recorded agent's later usage still
+        counts.
+        """
         self.meter.subtract(tokens)
 
     def on_history_replaced(

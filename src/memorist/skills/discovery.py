@@ -101,7 +101,9 @@ def discover_skills(locations: SkillLocations, settings: SkillsSettings) -> Disc
 
 
 class SkillDiscovery:
-    """Searches repeatedly: unchanged files are not read again, unchanged folders not listed again."""
+    """Searches repeatedly: unchanged files are not read again, unchanged folders not listed
+    again.
+    """
 
     def __init__(self, locations: SkillLocations, settings: SkillsSettings) -> None:
         self._locations = locations

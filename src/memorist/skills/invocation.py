@@ -28,7 +28,8 @@ from memorist.settings import Family, SkillsSettings
 from memorist.skills.skill import SKILL_FILE, Skill, SkillPrompts, is_same_skill, load_skill_prompts
 
 SHELL_VARIABLES = frozenset(
-    {"PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM", "XDG_CONFIG_HOME"}
+    ["PATH", "HOME", "USER", "SHELL", "PWD", "TMPDIR", "TEMP", "TMP", "LANG", "TERM",
+     "XDG_CONFIG_HOME"]
 )  # fmt: skip
 """Names that mean a shell variable even where a skill has that name (codex.md section 4.3)."""
 
@@ -230,7 +231,8 @@ def build_body_message(
     """
     contents = neutralize_markup(strip_hidden_characters(skill.body), ("skill",))
     if estimate_text_tokens(contents) > settings.body_tokens:
-        contents = f"{truncate_end(contents, settings.body_tokens)}\n{render_template(prompts.cut, {'path': _escape_text(skill.path)}, strict=True)}"
+        cut = render_template(prompts.cut, {"path": _escape_text(skill.path)}, strict=True)
+        contents = f"{truncate_end(contents, settings.body_tokens)}\n{cut}"
     if family == "rollout":
         values = {
             "name": _escape_text(skill.name),

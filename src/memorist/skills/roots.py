@@ -164,7 +164,9 @@ def _scan_folder(folder: str, limit: int) -> dict[str, str]:
 def list_subfolders(
     folder: str, names: Mapping[str, str], *, follow: bool
 ) -> list[tuple[str, bool]]:
-    """List the real paths of a folder's visible subfolders, each with whether a link leads to it."""
+    """List the real paths of a folder's visible subfolders, each with whether a link leads to
+    it.
+    """
     found = []
     top = folder.rstrip("/")
     for name, kind in sorted(names.items()):
@@ -356,7 +358,9 @@ def parse_codex_plugins(text: str) -> tuple[tuple[tuple[str, str], ...], str]:
 
 
 def select_active_version(names: Iterable[str]) -> str:
-    """Select a plugin's active version: `local`, else the last by name; empty where there is none."""
+    """Select a plugin's active version: `local`, else the last by name; empty where there is
+    none.
+    """
     found = sorted(name for name in names if _PATH_SEGMENT.fullmatch(name))
     return LOCAL_VERSION if LOCAL_VERSION in found else found[-1] if found else ""
 

@@ -289,7 +289,8 @@ def render_interview(
         "notes": truncate_middle(_sanitise_material(notes).strip(), MAX_NOTES_TOKENS) or "(none)",
         "messages": messages or "(none)",
         "skeleton": _sanitise_material(draft.text).strip(),
-        "description": f"The user describes it so: {_sanitise_material(' '.join(description.split()))}"
+        "description": "The user describes it so: "
+        + _sanitise_material(" ".join(description.split()))
         if description.strip()
         else "",
     }

@@ -49,7 +49,9 @@ def is_write_forbidden(error: StoreError) -> bool:
 
 @contextmanager
 def _translate_os_errors(verb: str, path: Path) -> Iterator[None]:
-    """Translate OSError into StoreError; FileNotFoundError passes through, as the port specifies."""
+    """Translate OSError into StoreError; FileNotFoundError passes through, as the port
+    specifies.
+    """
     try:
         yield
     except FileNotFoundError:
@@ -321,7 +323,9 @@ def _check_expected(path: Path, expect: bytes) -> None:
 
 
 def _file_mode(path: Path) -> int:
-    """The permissions of the file being replaced, which are its owner's choice; 0600 for a new one."""
+    """The permissions of the file being replaced, which are its owner's choice; 0600 for a new
+    one.
+    """
     try:
         found = path.lstat().st_mode
     except FileNotFoundError:

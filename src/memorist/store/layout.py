@@ -286,7 +286,9 @@ class SessionLayout:
 
     @property
     def window(self) -> Path:
-        """The messages shown to the model after a compaction, so that a new process shows the same."""
+        """The messages shown to the model after a compaction, so that a new process shows the
+        same.
+        """
         return self.folder / "window.json"
 
     @property

@@ -112,7 +112,9 @@ class OverlayFiles:
             return []
 
     def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
-        """Relative path and facts of every file including changes, sorted; hidden ones are skipped."""
+        """Relative path and facts of every file including changes, sorted; hidden ones are
+        skipped.
+        """
         pairs = [
             (posixpath.join(*path.relative_to(folder).parts), self.facts(path))
             for path in self.walk(folder)

@@ -155,7 +155,9 @@ _NO_LIMIT = 2**62
 
 
 class RolloutChanges(Struct, frozen=True):
-    """The result of scanning the sessions: new ids, changed ids, and the number of unchanged ones."""
+    """The result of scanning the sessions: new ids, changed ids, and the number of unchanged
+    ones.
+    """
 
     new: tuple[str, ...]
     changed: tuple[str, ...]
@@ -264,7 +266,9 @@ def list_extracts(state: StateDatabase) -> list[StoredExtract]:
 
 
 def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
-    """Count one answer that cites these rollouts, each once; returns the ids that have no extract."""
+    """Count one answer that cites these rollouts, each once; returns the ids that have no
+    extract.
+    """
     now = state.now()
     with state.transaction():
         return [

@@ -141,8 +141,8 @@ class ServerRemote:
         self._sleep = sleep
         self._trust = _load_trust(access.ca_file) if secure and access.ca_file else None
         self.name = (
-            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}{parts.path.rstrip('/')} "
-            f"({access.space})"
+            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"
+            f"{parts.path.rstrip('/')} ({access.space})"
         )
 
     def fetch_listing(self, known_state: RemoteState) -> RemoteListing | None:

@@ -20,7 +20,7 @@ from memorist.team.http import ServerAccess, ServerRemote
 from memorist.team.protocol import space_name
 from memorist.team.remote import TeamRemote
 
-TOKEN_VARIABLE = "MEMORIST_TEAM_TOKEN"
+AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
 _GIT_PREFIX = "git:"
 _MAX_LOCATION_BYTES = 4_096
 
@@ -99,7 +99,7 @@ def _project_space(root: Path) -> str:
 
 
 def _read_token(settings: TeamSettings, environment: Mapping[str, str]) -> str:
-    if given := environment.get(TOKEN_VARIABLE, "").strip():
+    if given := environment.get(AUTH_VARIABLE, "").strip():
         return _clean_token(given)
     if not settings.token_file:
         return ""

@@ -41,9 +41,9 @@ def only_grows(*, except_for: Collection[PrefixDifferenceReason] = ()) -> Iterat
 def check_prefix(
     bodies: Iterable[JsonObject], *, except_for: Collection[PrefixDifferenceReason] = ()
 ) -> None:
-    """The same for recorded requests:
+    """The same for recorded requests.
 
-    `check_prefix(request.body for request in server.received)`.
+    Example: `check_prefix(request.body for request in server.received)`.
     """
     with only_grows(except_for=except_for) as sent:
         for body in bodies:
@@ -93,7 +93,8 @@ def _line(block: Block, message: Message) -> str:
 
 
 def _media(block: Block) -> str:
-    return f"<{block.kind if isinstance(block, UnknownBlock) else type(block).__name__.removesuffix('Block').lower()}>"
+    kind = block.kind if isinstance(block, UnknownBlock) else block.__struct_config__.tag
+    return f"<{kind}>"
 
 
 def _label(origin: Origin, text: str) -> str:

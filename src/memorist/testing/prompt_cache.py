@@ -85,7 +85,9 @@ class PrefixBlock(NamedTuple):
 
 
 class CachedPrefix(NamedTuple):
-    """When a prefix expires, in seconds of the given clock, and the lifetime that each hit renews."""
+    """When a prefix expires, in seconds of the given clock, and the lifetime that each hit
+    renews.
+    """
 
     until: float = inf
     lifetime: float = inf

@@ -222,7 +222,9 @@ class ConnectionOwner(Protocol):
 
 
 class ScriptedConnection(BaseHTTPRequestHandler):
-    """Reads requests, sends what the server's script says, and notices a client that disconnects."""
+    """Reads requests, sends what the server's script says, and notices a client that
+    disconnects.
+    """
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True

@@ -156,7 +156,9 @@ def _anthropic_pairing_problems(messages: list[JsonObject]) -> Iterator[str]:
 
 
 def _merge_neighbours(messages: list[JsonObject]) -> list[JsonObject]:
-    """Merge neighbours of one role, as the provider does; system messages between them are ignored."""
+    """Merge neighbours of one role, as the provider does; system messages between them are
+    ignored.
+    """
     merged: list[JsonObject] = []
     for message in messages:
         if message.get("role") == "system":

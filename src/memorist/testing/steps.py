@@ -70,7 +70,9 @@ class RawReply(Struct, frozen=True, kw_only=True):
 
 
 class Fail(Struct, frozen=True, kw_only=True):
-    """Fail with this error; the server sends the status and message from which a client raises it."""
+    """Fail with this error; the server sends the status and message from which a client raises
+    it.
+    """
 
     error: ModelError
 

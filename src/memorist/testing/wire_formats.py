@@ -1,4 +1,6 @@
-"""What the wire formats of the scripted model share: facts of a reply, server-sent events, sizes."""
+"""What the wire formats of the scripted model share: facts of a reply, server-sent events,
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ class ScriptedEvent(NamedTuple):
 
 
 class ReplyFacts(Struct, frozen=True, kw_only=True):
-    """What a reply needs besides its step: the call's number from 1, the model's name, the tokens."""
+    """What a reply needs besides its step: the call's number from 1, the model's name, the
+    tokens.
+    """
 
     number: int
     model: str

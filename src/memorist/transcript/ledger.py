@@ -67,7 +67,9 @@ class OpenToolCall(Struct, frozen=True):
 
 
 class WorkRecord:
-    """The actions of a session. `cwd` is the folder that paths of read files are shown relative to."""
+    """The actions of a session. `cwd` is the folder that paths of read files are shown relative
+    to.
+    """
 
     __slots__ = (
         "_talk",

@@ -153,7 +153,9 @@ def shorten_command(command: str) -> str:
 
 
 def _insert_subject(short: str, command: str) -> str:
-    """A commit whose message is a here-document, with the first line of the message in its place."""
+    """A commit whose message is a here-document, with the first line of the message in its
+    place.
+    """
     subject = find_commit_message(command).split("\n", 1)[0]
     return f'{short[: short.find("$(cat")].rstrip(chr(34))}"{subject}"' if subject else short
 
@@ -178,7 +180,9 @@ def classify_command(short: str) -> str:
 
 
 def split_command(command: str) -> list[str]:
-    """The commands joined by `&&`, `||`, `;` and line ends; separators inside quotes do not count."""
+    """The commands joined by `&&`, `||`, `;` and line ends; separators inside quotes do not
+    count.
+    """
     if not _JOINT.search(command):
         return [command]
     parts: list[str] = []

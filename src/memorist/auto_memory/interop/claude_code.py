@@ -40,7 +40,9 @@ _REMARK = "<!-- memorist:"
 
 
 def recognise_claude_code(files: Mapping[str, bytes]) -> bool:
-    """Whether there is an index that points to files, or a file with a name, description or type."""
+    """Whether there is an index that points to files, or a file with a name, description or
+    type.
+    """
     if list_pointer_targets(decode_text(files.get(INDEX_NAME, b""))):
         return True
     return any(_has_header(path, data) for path, data in files.items() if is_memory_file(path))

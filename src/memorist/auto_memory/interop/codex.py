@@ -222,7 +222,9 @@ def _add_group(
 def _build_knowledge_topics(
     title: str, scope: str, name: str, entries: Sequence[str], taken: dict[str, int]
 ) -> list[Topic]:
-    """Build one topic from a group's knowledge: single lines seldom make sense without the group."""
+    """Build one topic from a group's knowledge: single lines seldom make sense without the
+    group.
+    """
     if not entries:
         return []
     told = f"{title}: what failed, and what to do instead" if name == FAILURES else title
@@ -247,7 +249,9 @@ def parse_group_folders(head: str) -> tuple[str, ...]:
 
 
 def parse_absolute_folders(text: str) -> tuple[str, ...]:
-    """Return the full paths in a list of folders, in backticks or separated by commas and the like."""
+    """Return the full paths in a list of folders, in backticks or separated by commas and the
+    like.
+    """
     named = _BACKTICKED.findall(text) or [
         each.strip("`'\" ") for each in _LIST_SEPARATOR.split(text.strip())
     ]
@@ -301,7 +305,9 @@ def recognise_codex(files: Mapping[str, bytes]) -> bool:
 
 
 def read_codex(files: Mapping[str, bytes]) -> DialectImport:
-    """Read preferences, knowledge, profile and notes; raw memories only where there is no handbook."""
+    """Read preferences, knowledge, profile and notes; raw memories only where there is no
+    handbook.
+    """
     taken: dict[str, int] = {}
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []

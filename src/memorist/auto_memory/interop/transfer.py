@@ -206,7 +206,9 @@ lie beside anything.
 
 
 def recognise_dialect(files: Mapping[str, bytes]) -> str | None:
-    """Return the name of the first dialect that recognises these files (by relative path), or None."""
+    """Return the name of the first dialect that recognises these files (by relative path), or
+    None.
+    """
     return next((name for name, dialect in DIALECTS.items() if dialect.recognise(files)), None)
 
 
@@ -270,7 +272,9 @@ def _read_single_file(
 
 
 def _read_folder(files: FileSystem, folder: Path) -> tuple[dict[str, bytes], list[IgnoredEntry]]:
-    """Read the Markdown files below a folder, and report what was not read; links are not followed."""
+    """Read the Markdown files below a folder, and report what was not read; links are not
+    followed.
+    """
     entries = files.scan(folder, limit=MAX_FILES + 1)
     if len(entries) > MAX_FILES:
         raise InputError(

@@ -88,7 +88,9 @@ def _check_folder(
 
 
 def _check_headers(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckResult]:
-    """Report headers that cannot be read: broken YAML, and what breaks the bounds of `parse_yaml`."""
+    """Report headers that cannot be read: broken YAML, and what breaks the bounds of
+    `parse_yaml`.
+    """
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
             continue

@@ -228,12 +228,12 @@ def _check_token(chosen: places.RemoteLocation, place: DoctorContext) -> Iterato
     if (
         chosen.remote.startswith("https://")
         and host not in _LOCAL
-        and not (os.environ.get(places.TOKEN_VARIABLE) or place.settings.team.token_file)
+        and not (os.environ.get(places.AUTH_VARIABLE) or place.settings.team.token_file)
     ):
         yield CheckResult(
             "wrong",
             f"there is no token for {host}",
-            f"Ask its operator; then set {places.TOKEN_VARIABLE}, or team.token_file.",
+            f"Ask its operator; then set {places.AUTH_VARIABLE}, or team.token_file.",
         )
 
 
