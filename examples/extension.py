@@ -1,5 +1,5 @@
-"""An extension of one's own: a reminder of the user's style rules beside every tenth question, and a
-count of what each session cost.
+"""An extension of one's own: a reminder of the user's style rules beside every tenth question, and
+a count of what each session cost.
 """
 
 from __future__ import annotations

@@ -168,10 +168,8 @@ def docs_update_command(
     for path in files:
         place = inspect_document(ground, str(path.absolute()))
         if place is None or place.why:
-            raise InputError(
-                f"{path} is not kept: "
-                f"{place.why if place is not None else 'it cannot be read, or has no line `# MAGIC DOC: title`'}"
-            )
+            unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
+            raise InputError(f"{path} is not kept: {unknown if place is None else place.why}")
         heard.on_file_read(str(place.path))
     done = asyncio.run(_update_docs(name, heard, ground, settings, asked))
     if as_json:

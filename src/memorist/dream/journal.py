@@ -150,10 +150,9 @@ class DailyLogs:
         time = format_utc_timestamp(at)
         if not time:
             raise InputError("the clock shows a time outside the calendar; set it")
-        line = (
-            f"- {time[11:16]} "
-            f"{said[: MAX_LOG_LINE_CHARACTERS - 1].rstrip() + '…' if len(said) > MAX_LOG_LINE_CHARACTERS else said}"
-        )
+        if len(said) > MAX_LOG_LINE_CHARACTERS:
+            said = said[: MAX_LOG_LINE_CHARACTERS - 1].rstrip() + "…"
+        line = f"- {time[11:16]} {said}"
         with hold_lock(self._where.lock):
             self._files.append(
                 self._folder / time[:4] / time[5:7] / f"{time[:10]}.md", (line + "\n").encode()

@@ -125,7 +125,7 @@ def _fingerprint_parts(message: Message) -> Iterator[str]:
             case UnknownBlock(kind=kind, raw=raw):
                 yield f"{kind} {_encode(raw).decode()}"
             case _:
-                yield type(block).__name__
+                yield type(block).__name__.removesuffix("Block")
 
 
 class HostHistory:

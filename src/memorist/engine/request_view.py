@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.full import CompactionOutcome, CompactionRequest
-from memorist.compaction.recorded_window import find_text
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import (
     WORLD_STATE_ID_PREFIX,
@@ -23,6 +22,7 @@ from memorist.core.messages import (
     Message,
     Origin,
     ToolResult,
+    find_text,
 )
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.errors import StoreError
@@ -595,7 +595,8 @@ class RequestView:
     def prepare_ahead(self) -> None:
         """Do work for the next request in advance, while the host waits for its model."""
         if len(self._history.entries) >= LONG_HISTORY_ENTRIES:
-            self._window.prepare_copy() if self._window.has_changes else self._history.prepare_copy()
+            source = self._window if self._window.has_changes else self._history
+            source.prepare_copy()
 
     def items(self) -> list[Any]:
         """The history as it was last sent."""

@@ -154,11 +154,8 @@ def _format_value(value: str | Sequence[str] | Mapping[str, str]) -> str:
     if isinstance(value, str):
         return quote_toml_string(value)
     if isinstance(value, Mapping):
-        return (
-            f"{{ "
-            f"{', '.join(f'{_format_key(key)} = {quote_toml_string(each)}' for key, each in value.items())} "
-            f"}}"
-        )
+        pairs = (f"{_format_key(key)} = {quote_toml_string(each)}" for key, each in value.items())
+        return f"{{ {', '.join(pairs)} }}"
     return f"[{', '.join(map(quote_toml_string, value))}]"
 
 

@@ -593,8 +593,7 @@ def _topic_text(group: HandbookSection, work: HandbookTask) -> str:
     )
     if taught and work.title != OLDER_WORK_TITLE:
         text = " ".join(taught[0].text.split())
-        lines.append(
-            f"- learnings: "
-            f"{text if len(text) <= _MAX_LEARNING_CHARACTERS else text[: _MAX_LEARNING_CHARACTERS - 1].rstrip() + '…'}"
-        )
+        if len(text) > _MAX_LEARNING_CHARACTERS:
+            text = text[: _MAX_LEARNING_CHARACTERS - 1].rstrip() + "…"
+        lines.append(f"- learnings: {text}")
     return "\n".join(lines)

@@ -182,10 +182,9 @@ def memory_export_command(
 def _print_export(plan: ExportPlan, kept: Sequence[ExportLoss], *, dry_run: bool) -> None:
     for path in sorted(plan.files):
         verb = "would write" if dry_run else "wrote"
-        click.echo(
-            f"{verb} "
-            f"{plan.folder / path}{' (it is there with other content)' if dry_run and path in plan.existing else ''}"
-        )
+        differs = dry_run and path in plan.existing
+        remark = " (it is there with other content)" if differs else ""
+        click.echo(f"{verb} {plan.folder / path}{remark}")
     for path in plan.unchanged:
         click.echo(f"{plan.folder / path} holds it already")
     for each in (*kept, *plan.losses):
