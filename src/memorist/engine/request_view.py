@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
 from memorist.compaction.compactor import Compactor
 from memorist.compaction.full import CompactionOutcome, CompactionRequest
+from memorist.compaction.recorded_window import find_text
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import (
     WORLD_STATE_ID_PREFIX,
@@ -22,7 +23,6 @@ from memorist.core.messages import (
     Message,
     Origin,
     ToolResult,
-    find_text,
 )
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.errors import StoreError
