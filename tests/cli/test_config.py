@@ -70,8 +70,10 @@ def test_a_mistyped_flag_is_told_by_both_commands(file: Path) -> None:
     assert "session_memory.tool_calls is 0" in shown.stderr
     assert len(json.loads(show("--json").stdout)["ignored"]) == 2
     assert code == 0
-    assert findings[0][:2] == ("good", f"the flags file {file} is readable and sets 0 flags")
-    assert [state for state, _, _ in findings[1:]] == ["note", "note"]
+    assert ("good", f"the flags file {file} is readable and sets 0 flags") in [
+        each[:2] for each in findings
+    ]
+    assert [state for state, _, _ in findings].count("note") == 2
     assert all(str(file) in mend for _, _, mend in findings[1:])
 
 

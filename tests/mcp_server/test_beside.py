@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from memorist.auto_memory.extraction_policy import is_memory_change
@@ -47,7 +48,10 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
     def missing(name: str) -> ModuleType:
         raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
 
-    monkeypatch.setattr("memorist.cli.serve.importlib.import_module", missing)
+    command = memorist_group.get_command(Context(memorist_group), "mcp")  # loads its module
+    assert command is not None
+    monkeypatch.setattr("memorist.cli.mcp.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("memorist.cli.mcp.importlib.import_module", missing)
     said = CliRunner().invoke(memorist_group, ["mcp", *options])
     monkeypatch.undo()
 

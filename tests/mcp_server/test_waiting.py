@@ -35,7 +35,7 @@ async def test_a_locked_folder_holds_up_only_what_needs_it(connect: Connect) -> 
                 )
             )
             tools = await asker.client.list_tools()
-            assert len(tools.tools) == 8
+            assert len(tools.tools) == 10
             assert not write.done()
         assert await write == "remembered: the-roof.md"
 

@@ -67,7 +67,7 @@ def mcp_command(
         _serve_stdio(project, working)
         return
     server = _load_server("memorist.mcp_server.http_server")
-    let_in = server.build_access_policy(host, allow_host, os.environ.get(server.TOKEN_VARIABLE, ""))
+    let_in = server.build_access_policy(host, allow_host, os.environ.get(server.AUTH_VARIABLE, ""))
     listening = open_listening_socket(host, port, server.MAX_CONNECTIONS)
     name, number = listening.getsockname()[:2]
     click.echo(
