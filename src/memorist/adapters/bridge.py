@@ -339,11 +339,11 @@ async def _open_engine(engine: EngineArguments) -> Memorist:
 def _suppress_errors(listener: EventListener) -> EventListener:
     """Wrap a listener so that its exceptions are dropped: they cannot stop a session halfway."""
 
-    def told(event: Event) -> None:
+    def on_event(event: Event) -> None:
         with contextlib.suppress(Exception):
             listener(event)
 
-    return told
+    return on_event
 
 
 def _close_at_exit(attached: EngineThread) -> None:

@@ -66,18 +66,18 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
     )
     failed: list[JobFinished] = []
 
-    def told(what: JobEvent) -> None:
+    def on_event(what: JobEvent) -> None:
         if isinstance(what, JobFinished) and what.outcome == "failed":
             failed.append(what)
         click.echo(msgspec.json.encode(what).decode() if as_json else _format_event(what))
 
-    asyncio.run(_run_worker(settings, told, once=once, at_once=at_once))
+    asyncio.run(_run_worker(settings, on_event, once=once, at_once=at_once))
     if once and failed:
         sys.exit(1)
 
 
 async def _run_worker(
-    settings: Settings, told: Callable[[JobEvent], None], *, once: bool, at_once: int | None
+    settings: Settings, on_event: Callable[[JobEvent], None], *, once: bool, at_once: int | None
 ) -> None:
     async with open_rollout_pipeline(settings) as past:
         past.open_models()
@@ -86,7 +86,7 @@ async def _run_worker(
                 f"memorist: {remark}; `memorist rollouts sync` takes up what the files hold",
                 err=True,
             )
-        await _work_until_stopped(past, told, once=once, at_once=at_once)
+        await _work_until_stopped(past, on_event, once=once, at_once=at_once)
         for job in list_exhausted_jobs(past.state):
             click.echo(
                 f"not tried again: {job.key}, {job.attempts} attempts, the last: {job.last_error}",
@@ -95,14 +95,14 @@ async def _run_worker(
 
 
 async def _work_until_stopped(
-    past: RolloutPipeline, told: Callable[[JobEvent], None], *, once: bool, at_once: int | None
+    past: RolloutPipeline, on_event: Callable[[JobEvent], None], *, once: bool, at_once: int | None
 ) -> None:
     stop, pace = asyncio.Event(), WorkerPace()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     rollouts, many = past.settings.rollouts, is_shared(past.settings.state)
     means = past.worker_dependencies(
-        rollouts, told, terms=build_claim_terms(rollouts, lease=pace.lease if many else None)
+        rollouts, on_event, terms=build_claim_terms(rollouts, lease=pace.lease if many else None)
     )
     number_at_once = at_once or rollouts.running
     if many:

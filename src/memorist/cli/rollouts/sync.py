@@ -107,11 +107,11 @@ def is_interactive() -> bool:
 
 
 def _advance_on_extract(step: Callable[[], None]) -> Callable[[JobEvent], None]:
-    def told(what: JobEvent) -> None:
+    def on_event(what: JobEvent) -> None:
         if isinstance(what, JobFinished) and what.kind == "extract":
             step()
 
-    return told
+    return on_event
 
 
 def print_sync_report(done: RolloutSyncReport, *, as_json: bool) -> None:
