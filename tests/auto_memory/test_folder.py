@@ -256,7 +256,7 @@ WRITER = textwrap.dedent("""
     folder = MemoryFolder(Layout(home).memory("/home/dev/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())
     for number in range(count):
         data = f"---\\nname: {name}-{number}\\n---\\nx\\n".encode()
-        folder.apply([MemoryChange(path=f"{name}-{number}.md", before=None, after=data)], ChangeReason(actor="extraction", what=f"{name} {number}"))
+        folder.apply_changes([MemoryChange(path=f"{name}-{number}.md", before=None, after=data)], ChangeReason(actor="extraction", what=f"{name} {number}"))
         print(number, flush=True)
 """)
 

@@ -24,6 +24,7 @@ from memorist.recall.passages import (
     split_passages,
 )
 from memorist.recall.ranking import parse_query
+from memorist.safety.secrets import redact
 from memorist.store.database import (
     BUSY_SECONDS,
     create_private_file,
@@ -34,7 +35,7 @@ from memorist.store.database import (
 from memorist.store.rollouts import Rollout
 from memorist.store.transcript import LineFile
 
-SESSION_INDEX_VERSION = 1
+SESSION_INDEX_VERSION = 2
 """Version of the tables and of the words; a file of another version is made anew."""
 MAX_QUERY_KEYS = 40
 """Words of a query that are looked up, the rarest."""
@@ -180,15 +181,13 @@ class SessionIndex:
                     session.size,
                     session.modified_ns,
                     session.repository,
-                    session.first_words,
+                    redact(session.first_words).text,
                     session.updated,
                 ),
             ).lastrowid
             for each in passages:
-                columns = [
-                    _storable(" ".join(list_search_keys(text)))
-                    for text in (each.said, each.answered, each.work)
-                ]
+                texts = [redact(text).text for text in (each.said, each.answered, each.work)]
+                columns = [_storable(" ".join(list_search_keys(text))) for text in texts]
                 at = self._database.execute(
                     "insert into passages (session, line, at, said, answered, work) values "
                     "(?, ?, ?, ?, ?, ?)",
@@ -196,7 +195,7 @@ class SessionIndex:
                         number,
                         each.line,
                         each.at,
-                        *map(_storable, (each.said, each.answered, each.work)),
+                        *map(_storable, texts),
                     ),
                 ).lastrowid
                 self._database.execute(
