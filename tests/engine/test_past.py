@@ -319,6 +319,22 @@ async def test_due_work_is_done_by_a_process_of_its_own(
 
 
 @pytest.mark.covers("RO-2")
+async def test_a_first_session_leaves_no_process_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there is no past but this session, nothing can be due and no worker is started: a
+    script may delete its home as soon as it has closed the engine. The next session finds a past.
+    """
+    begun: list[Settings] = []
+    monkeypatch.setattr(engine_module, "start_worker", lambda settings, **_: begun.append(settings))
+    async with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        await engine.open("s", project=str(tmp_path))
+        assert not begun
+        await engine.open("t", project=str(tmp_path))
+    assert len(begun) == 1
+
+
+@pytest.mark.covers("RO-2")
 def test_a_worker_is_started_at_most_once_in_half_an_hour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,9 @@ def test_the_sessions_of_three_agents_are_found_where_they_keep_them(tmp_path: P
     }
 
     found = find_rollouts(
-        default_source_folders(layout, tmp_path, {"CODEX_HOME": str(tmp_path / "codex")})
+        default_source_folders(
+            layout, {"HOME": str(tmp_path), "CODEX_HOME": str(tmp_path / "codex")}
+        )
     )
 
     assert sorted(

@@ -47,6 +47,7 @@ from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
+from memorist.rollouts.sources import default_source_folders, has_recordings
 from memorist.runtime import Runtime, SessionContext
 from memorist.session_memory.notes import load_notes_prompts
 from memorist.settings import Settings
@@ -54,7 +55,7 @@ from memorist.skills.discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout, SessionLayout
-from memorist.store.state import StateDatabase, open_state
+from memorist.store.state import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.location import open_remote, read_remote_location
 from memorist.team.sync import TeamSync
@@ -242,7 +243,7 @@ class Memorist:
         log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
         memory.begin()
         if learns:
-            self._start_worker()
+            self._start_worker(context.layout.folder)
         return memory
 
     def _open_memory_extension(self, log: SessionLog) -> MemoryExtension:
@@ -261,9 +262,16 @@ class Memorist:
         recall.begin_sync()
         return recall
 
-    def _start_worker(self) -> None:
-        if self.starts_workers and (
-            self._worker_process is None or has_exited(self._worker_process)
+    def _start_worker(self, session: Path) -> None:
+        """Start one where something may be due.
+
+        A user whose first session this is has no past: a script leaves no process behind that
+        writes to the home after the engine was closed.
+        """
+        if (
+            self.starts_workers
+            and (self._worker_process is None or has_exited(self._worker_process))
+            and self._has_past(session)
         ):
             self._worker_process = start_worker(
                 self.settings,
@@ -271,6 +279,16 @@ class Memorist:
                 clock=self._clock,
                 environment=self.environment,
             )
+
+    def _has_past(self, session: Path) -> bool:
+        """Whether there is anything to learn from but the session that is kept in this folder."""
+        return (
+            is_shared(self.settings.state)
+            or self.layout.rollouts_state.exists()
+            or has_recordings(
+                default_source_folders(self.layout, self.environment), excluding=session
+            )
+        )
 
     def _open_rollout_state(self) -> StateDatabase:
         if self._state is None:

@@ -187,10 +187,9 @@ class RolloutPipeline(RolloutStore):
         Raises StoreError.
         """
         self._restore_from_files()
-        home = Path(self._environment.get("HOME") or "~").expanduser()
         places = [
             SourceFolder(folder, is_named=True) for folder in folders
-        ] or default_source_folders(self.layout, home, self._environment)
+        ] or default_source_folders(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find_rollouts(places, [*list_rollouts(self.state), *load_skipped_files(passed)])
         save_rollouts(self.state, found.threads)

@@ -88,10 +88,9 @@ class SourceScan(Struct, frozen=True, kw_only=True):
     unchanged: int = 0
 
 
-def default_source_folders(
-    layout: Layout, home: Path, environment: Mapping[str, str]
-) -> list[SourceFolder]:
+def default_source_folders(layout: Layout, environment: Mapping[str, str]) -> list[SourceFolder]:
     """Return where Claude Code, Codex and memorist keep their sessions for this user."""
+    home = Path(environment.get("HOME") or "~").expanduser()
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     return [
@@ -129,6 +128,17 @@ def find_rollouts(
     )
     passed = [each for each in (*unchanged, *new) if isinstance(each, SkippedFile)]
     return SourceScan(threads=tuple(kept), skipped=(*passed, *copies), unchanged=len(unchanged))
+
+
+def has_recordings(folders: Sequence[SourceFolder], *, excluding: Path) -> bool:
+    """Whether there is any recorded session but the one that is kept in the folder `excluding`.
+
+    Stops at the first one it meets.
+    """
+    own = os.path.realpath(excluding) + os.sep
+    return any(
+        found is not None and not path.startswith(own) for path, found, _ in _walk_files(folders)
+    )
 
 
 def load_skipped_files(path: Path) -> tuple[SkippedFile, ...]:
