@@ -94,7 +94,18 @@ class ModelRefused(ModelError):
 
 
 class ContextTooLong(ModelError):
-    """The request does not fit the model's context window."""
+    """The request does not fit the model's context window.
+
+    `tokens` is the size of the request and `window` that of the model, where the provider says
+    them; None otherwise.
+    """
+
+    def __init__(
+        self, message: str, *, tokens: int | None = None, window: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+        self.window = window
 
 
 class RemoteError(MemoristError):

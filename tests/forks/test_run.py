@@ -792,3 +792,29 @@ def test_the_prompts_of_forks_hold_what_the_code_relies_on() -> None:
         )
     )
     assert all(field in texts.json_edits for field in ('"edits"', '"path"', '"old"', '"new"'))
+
+
+@pytest.mark.covers("FK-1")
+async def test_a_hosts_short_answers_do_not_cut_a_fork() -> None:
+    """Chat Completions caches by the messages alone, so the fork's own limit counts where the
+    host's is smaller; a cut answer is named in the receipt.
+    """
+
+    class Cut(ScriptedModel):
+        async def send(self, request: Request) -> Any:
+            return msgspec.structs.replace(await super().send(request), stop_reason="length")
+
+    model = Cut([Say(text="Hello."), again(0)], format="openai_chat")
+    asked = parent_request("openai_chat")
+    asked = msgspec.structs.replace(asked, body=asked.body | {"max_tokens": 60})
+    reply = await model.send(asked)
+    receipt = await run_fork(
+        spec(ParentCall(asked, reply.body), limits=ForkLimits(turns=1, output=800)),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
+    )
+
+    assert model.requests[-1].body["max_tokens"] == 800
+    assert receipt.outcome is ForkOutcome.OVER_LIMIT
+    assert "cut off at its output limit" in receipt.said

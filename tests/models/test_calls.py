@@ -10,8 +10,9 @@ import pytest
 
 from memorist.core.messages import TextBlock, ThinkingBlock, ToolUse, Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec
-from memorist.models.pricing import ModelPrice
+from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.models.registry import open_model
 from memorist.ports import Model, Request
 from memorist.testing import (
@@ -112,7 +113,8 @@ async def test_custom_and_namespaced_calls_pass(clock: FrozenClock) -> None:
 @pytest.mark.covers("FK-1")
 async def test_the_body_reaches_the_wire_unchanged(open_at: Open) -> None:
     """Known and unknown keys, deep values, nulls and key order inside values: all arrive as they
-    were given, and the given body stays.
+    were given, and the given body stays. A compatible server gets its output limit in both
+    spellings.
     """
     extras: dict[str, Any] = {
         "x_unknown": {"b": 1, "a": [None, True, 1.5, "ü"]},
@@ -130,6 +132,8 @@ async def test_the_body_reaches_the_wire_unchanged(open_at: Open) -> None:
     assert repr(body) == before
     assert sent.pop("stream") is True
     assert sent.pop("stream_options", {"include_usage": True}) == {"include_usage": True}
+    if model.format == "openai_chat":
+        assert sent.pop("max_tokens") == body["max_completion_tokens"]
     assert sent == body
     assert list(sent["x_unknown"]) == ["b", "a"]
 
@@ -391,3 +395,85 @@ async def test_keys_are_sent_but_never_recorded(open_at: Open) -> None:
 
     assert server.received[0].headers["x-own"] == "kept"
     assert not {"authorization", "x-api-key", "cookie"} & set(server.received[0].headers)
+
+
+@pytest.mark.covers("SF-5")
+async def test_a_server_that_loads_its_model_is_waited_for(clock: FrozenClock) -> None:
+    """It is up and says so (llama.cpp: 503, Loading model); that is no failed attempt, however
+    often it says it.
+    """
+    loading = HttpError(code=503, message="Loading model", kind="unavailable_error")
+    with ScriptedServer([loading] * 9 + [Say(text="ready")]) as server:
+        model = open_model(f"openai-chat:m@{server.openai_url}", clock=clock, environment={})
+        assert model is not None
+        reply = await ask(model)
+        await model.close()
+
+    assert reply.messages[0].text == "ready"
+    assert reply.attempts == 1
+
+
+@pytest.mark.covers("FM-2")
+async def test_the_window_is_the_one_that_the_server_has() -> None:
+    """A compatible server is asked once, before the first request; a refusal corrects it; a setting
+    counts before both.
+    """
+    refusal = HttpError(
+        code=400,
+        kind="exceed_context_size_error",
+        message="request (5200 tokens) exceeds the available context size (4096 tokens)",
+    )
+    with ScriptedServer([Say(text="a"), Say(text="b"), refusal], window=16_384) as server:
+        address = f"openai-chat:m@{server.openai_url}"
+        model = open_model(address, environment={})
+        fixed = open_model(address, ModelSettings(window=9_000), environment={})
+        assert model is not None
+        assert fixed is not None
+        before = model.window
+        for each in (model, fixed):
+            await ask(each)
+        asked = model.window
+        with pytest.raises(ContextTooLong) as refused:
+            await ask(model)
+        await model.close()
+        await fixed.close()
+
+    assert (before, asked, model.window, fixed.window) == (128_000, 16_384, 4_096, 9_000)
+    assert (refused.value.tokens, refused.value.window) == (5_200, 4_096)
+    assert sum(request.path == "/v1/models" for request in server.requests) == 1
+
+
+@pytest.mark.covers("FK-8")
+async def test_every_request_is_bounded_by_the_settings(open_at: Open) -> None:
+    """`models.max_output` holds for each request, whatever its caller asks for; a smaller limit
+    stays.
+    """
+    with ScriptedServer(lambda _: Say(text="ok")) as server:
+        for most in (50, 5_000):
+            model = open_at(server, max_output=most)
+            await ask(model)
+
+    limits = [
+        {request.body[key] for key in OUTPUT_LIMIT_KEYS if key in request.body}
+        for request in server.received
+    ]
+    assert limits == [{50}, {100}]
+
+
+async def test_a_compatible_server_gets_a_low_temperature_and_both_limits() -> None:
+    """Many servers read only `max_tokens`, and sample at 0.8 where nothing is said."""
+    with ScriptedServer(lambda _: Say(text="ok")) as server:
+        address = f"openai-chat:m@{server.openai_url}"
+        for settings in (ModelSettings(), ModelSettings(temperature=None)):
+            model = open_model(address, settings, environment={})
+            assert model is not None
+            await ask(model)
+            await model.close()
+
+    first, second = (request.body for request in server.received)
+    assert (first["max_tokens"], first["max_completion_tokens"], first["temperature"]) == (
+        100,
+        100,
+        0.0,
+    )
+    assert "temperature" not in second

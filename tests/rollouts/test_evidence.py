@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult
 from memorist.core.tokens import estimate_text_tokens
+from memorist.errors import ContextTooLong
 from memorist.rollouts.evidence import (
     EvidenceRow,
     EvidenceRowBuilder,
@@ -215,23 +216,32 @@ def test_a_long_session_is_parted_between_turns(weights: list[int], size: int) -
     assert sum(weights) > size or len(found) == 1
 
 
-@given(
-    st.integers(1_000, 1_000_000),
-    st.text(max_size=80) | st.just("prompt is too long: 210000 tokens > 200000 maximum"),
-)
+COUNTS = st.none() | st.integers(1, 10_000_000)
+
+
+@given(st.integers(1_000, 1_000_000), st.integers(1_000, 1_000_000), COUNTS, COUNTS)
 @pytest.mark.covers("RO-3")
-def test_a_refused_request_is_tried_smaller(tokens: int, why: str) -> None:
-    """Whatever a model says, the next budget is smaller by a tenth at least, and never nothing at
-    once.
+def test_a_refused_request_is_tried_smaller(
+    budget: int, sent: int, tokens: int | None, window: int | None
+) -> None:
+    """Whatever a provider says, the next budget is smaller by a tenth at least than what was sent,
+    and never nothing at once.
     """
-    assert tokens * 0.09 <= shrink_budget(tokens, why) <= tokens * 0.9
+    smaller = shrink_budget(budget, sent, ContextTooLong("too long", tokens=tokens, window=window))
+
+    assert min(budget, sent) * 0.09 <= smaller <= min(budget, sent) * 0.9
 
 
 @pytest.mark.covers("RO-3")
-def test_the_numbers_of_a_refusal_are_believed() -> None:
-    """A model that says what was sent and what fits is sent just that much."""
-    assert shrink_budget(100_000, "prompt is too long: 250,000 tokens > 200,000 maximum") == 76_000
-    assert shrink_budget(100_000, "This is too long.") == 60_000
+def test_what_a_refusal_says_is_believed() -> None:
+    """A provider that says what was sent and what fits is sent just that much, counted from what
+    was sent and not from a budget that was never used up.
+    """
+    told = ContextTooLong("too long", tokens=250_000, window=200_000)
+
+    assert shrink_budget(100_000, 100_000, told) == 76_000
+    assert shrink_budget(100_000, 2_000, told) == 1_520
+    assert shrink_budget(100_000, 100_000, ContextTooLong("too long")) == 60_000
 
 
 @pytest.mark.covers("RO-3")

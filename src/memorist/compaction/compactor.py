@@ -72,7 +72,7 @@ from memorist.compaction.tool_results import (
 )
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
-from memorist.errors import StoreError
+from memorist.errors import ContextTooLong, StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.fork import run_with_budget, shares_prefix
@@ -98,11 +98,6 @@ from memorist.transcript.ledger import TranscriptLedger
 
 
 COMPACTION_LABEL = "compact"
-
-TOO_LONG_PHRASES = ("too long", "too large", "context window", "context length", "larger than")
-"""Phrases in errors (ours and the providers') that mean the request does not fit; it is then
-retried, shortened.
-"""
 
 
 async def request_summary(
@@ -149,9 +144,7 @@ async def request_summary(
 
 
 def _is_too_long(found: str | UnusableSummary) -> bool:
-    return isinstance(found, UnusableSummary) and any(
-        words in found.why.lower() for words in TOO_LONG_PHRASES
-    )
+    return isinstance(found, UnusableSummary) and found.too_long
 
 
 def _build_request(
@@ -199,7 +192,10 @@ async def _run_fork(
         receipt.outcome is not ForkOutcome.UNCHANGED
         and receipt.outcome is not ForkOutcome.OVER_LIMIT
     ):
-        return UnusableSummary(receipt.said or "The model gave no summary.")
+        return UnusableSummary(
+            receipt.said or "The model gave no summary.",
+            too_long=any(sent.error == ContextTooLong.__name__ for sent in receipt.sent),
+        )
     return parse_summary(receipt.said, tool_calls=len(receipt.denied))
 
 

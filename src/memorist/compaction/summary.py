@@ -13,14 +13,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-
-FINISHED_REASONS = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
-"""Stop reasons of the three wire formats that mean the answer is complete."""
-
-CUT_OFF_REASONS = frozenset(
-    {"max_tokens", "length", "incomplete", "max_output_tokens", "model_context_window_exceeded"}
-)
-"""Stop reasons that mean the answer was cut off."""
+from memorist.formats.codec import CUT_OFF_REASONS, FINISHED_REASONS
 
 ERROR_LENGTH = 400
 """Characters up to which a text may be just an error message."""
@@ -102,6 +95,8 @@ class UnusableSummary(Struct, frozen=True):
     """False where no model was asked at all: a cap on background work is reached, or the provider
     currently wants no requests.
     """
+    too_long: bool = False
+    """The provider refused the request as too long: a shorter one may do."""
 
 
 def parse_summary(

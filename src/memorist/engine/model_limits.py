@@ -16,6 +16,7 @@ from memorist.compaction.policy import (
     compute_thresholds,
 )
 from memorist.core.messages import JsonObject
+from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.models.pricing import (
     ModelPrice,
     PriceTable,
@@ -30,10 +31,6 @@ DEFAULT_WINDOW = 200_000
 
 DEFAULT_OUTPUT = 8_192
 """Output tokens of a model about which nothing is known."""
-
-
-OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
-"""Keys of a request that limit the length of the reply, in the three wire formats."""
 
 
 def find_price(request: JsonObject, settings: Settings) -> ModelPrice | None:

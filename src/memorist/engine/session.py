@@ -40,13 +40,14 @@ from memorist.core.tokens import token_factor
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.host_history import HostHistory, replace_lone_surrogates, to_plain_json
-from memorist.engine.model_limits import OUTPUT_LIMIT_KEYS, find_price, thresholds_for
+from memorist.engine.model_limits import find_price, thresholds_for
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView, ViewWindow
 from memorist.engine.session_log import SessionLog
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
 from memorist.extensions import SessionReply
 from memorist.forks.spec import ParentCall, Receipt
+from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec
 from memorist.formats.transcript import CompactionBoundary
 from memorist.models.pricing import ModelPrice

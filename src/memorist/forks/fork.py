@@ -37,7 +37,12 @@ from memorist.forks.tool_calls import (
     parse_json_edits,
     parse_tool_call,
 )
-from memorist.formats.codec import Codec, is_custom_call
+from memorist.formats.codec import (
+    CUT_OFF_REASONS,
+    OUTPUT_LIMIT_KEYS,
+    Codec,
+    is_custom_call,
+)
 from memorist.formats.registry import find_codec
 from memorist.ports import Clock, FileSystem, Model, Reply, Request
 
@@ -192,9 +197,21 @@ def build_first_request(
     # only then does the provider's cache serve the prefix.
     text = f"{_boundary_text(spec, prompts)}\n\n{_task_text(spec, method, prompts)}"
     results = build_placeholder_results(codec, spec.parent.reply, prompts.placeholder.strip())
-    return codec.extend_request(
+    body = codec.extend_request(
         spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)
     )
+    if spec.parent.request.format != "openai_chat":
+        return body
+    # A host that wants short answers would cut every fork. Chat Completions caches by the messages
+    # alone, so its limit may grow; in the other formats it stays as it is.
+    return {
+        **body,
+        **{
+            key: max(limit, spec.limits.output)
+            for key in OUTPUT_LIMIT_KEYS
+            if isinstance(limit := body.get(key), int)
+        },
+    }
 
 
 def build_placeholder_results(codec: Codec, reply: JsonObject | None, text: str) -> list[Message]:
@@ -372,7 +389,8 @@ class _ForkRun:
             over = self._reached_limit(spec)
             if over:
                 self.statement = over
-                return ForkOutcome.TIMED_OUT if over == _TIME_USED_UP else ForkOutcome.OVER_LIMIT
+                late = over.startswith(_TIME_USED_UP)
+                return ForkOutcome.TIMED_OUT if late else ForkOutcome.OVER_LIMIT
             reply = await self._send(spec, body)
             turn = await _apply_reply(reply, way, hands, wire)
             seen.update(turn.keys)
@@ -417,7 +435,10 @@ class _ForkRun:
             ),
             (self._elapsed() >= limits.seconds, _TIME_USED_UP),
         )
-        return next((why for reached, why in checks if reached), "")
+        why = next((why for reached, why in checks if reached), "")
+        if why and self._sent and self._sent[-1].stop_reason in CUT_OFF_REASONS:
+            return f"{why} Its last answer was cut off at its output limit (forks.output)."
+        return why
 
     async def _send(self, spec: ForkSpec, body: JsonObject) -> Reply:
         self._requests += 1

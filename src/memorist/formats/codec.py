@@ -37,6 +37,18 @@ from memorist.ports import Reply
 # `openai_chat`.
 
 
+OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+"""Keys of a request that limit the length of the reply, in the three wire formats."""
+
+FINISHED_REASONS = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
+"""Stop reasons of the three wire formats that mean the answer is complete."""
+
+CUT_OFF_REASONS = frozenset(
+    {"max_tokens", "length", "incomplete", "max_output_tokens", "model_context_window_exceeded"}
+)
+"""Stop reasons that mean the answer was cut off."""
+
+
 class Codec(Protocol):
     """Reads and writes one wire format. Every method is pure and never changes its arguments.
 

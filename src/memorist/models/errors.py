@@ -12,6 +12,7 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+from memorist.models.context_window import RequestSize, read_refused_size
 
 FailureKind = Literal["status", "connection", "cut", "invalid"]
 """The provider returned an error status; it was not reached; its reply ended early; its reply was
@@ -65,6 +66,11 @@ _TOO_LONG_WORDS = lazy_pattern(
 that a request does not fit.
 """
 
+_LOADING_WORDS = lazy_pattern(r"\bloading\b|\bwarming up\b|\bnot (yet )?loaded\b", re.IGNORECASE)
+"""Words by which a server on the user's machine says that it still loads the model (llama.cpp:
+`Loading model` with status 503).
+"""
+
 _PERMANENT_CODES = frozenset({"insufficient_quota", "billing_not_active"})
 """Codes that come with status 429 but do not pass by waiting (OpenAI's error codes page)."""
 
@@ -94,6 +100,8 @@ class CallFailure(Struct, frozen=True, kw_only=True):
     """The provider's own statement on retrying (`x-should-retry`); None when it made none."""
     allowances: tuple[RateLimitStatus, ...] = ()
     """The rate limits that the provider reported."""
+    size: RequestSize = RequestSize()
+    """What the provider says of the request's size and its window."""
 
 
 def status_for_code(code: str | None) -> int:
@@ -114,7 +122,8 @@ def failure_from_error(error: JsonObject) -> CallFailure:
         kind="status",
         status=status,
         code=code,
-        message=str(error.get("message") or found or "no reason given"),
+        message=(said := str(error.get("message") or found or "no reason given")),
+        size=read_refused_size(said, error),
     )
 
 
@@ -123,6 +132,13 @@ def is_too_long(fault: CallFailure) -> bool:
     if fault.status == 413 or fault.code in _TOO_LONG_CODES:
         return True
     return fault.status in {400, 422, 500} and _TOO_LONG_WORDS.search(fault.message) is not None
+
+
+def is_loading(fault: CallFailure) -> bool:
+    """Whether the server is up and still loads the model: waiting helps, and is no failed
+    attempt.
+    """
+    return fault.status == 503 and _LOADING_WORDS.search(fault.message) is not None
 
 
 def is_retryable(fault: CallFailure) -> bool:
@@ -148,7 +164,11 @@ def build_model_error(fault: CallFailure, model: str, attempts: int) -> ModelErr
     """The exception to raise when `fault` was the last of `attempts`."""
     said = fault.message.strip().rstrip(".")[:500]
     if is_too_long(fault):
-        return ContextTooLong(f"{model} does not take a request of this size ({said}); send less.")
+        return ContextTooLong(
+            f"{model} does not take a request of this size ({said}); send less.",
+            tokens=fault.size.tokens,
+            window=fault.size.window,
+        )
     if not is_retryable(fault):
         advice = _ADVICE.get(fault.status or 0, "correct the request")
         return ModelRefused(

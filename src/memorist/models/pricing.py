@@ -165,8 +165,14 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_output: int | None = None
     """Largest output to request; None uses the price table's number for the model, or 8,192."""
     window: int | None = None
-    """Context window; None uses the price table's number for the model, or 128,000 (8,192 for the
-    embedded model).
+    """Context window. None: what the server says of itself (llama.cpp, vLLM, LM Studio, Ollama) or
+    in a refusal, else the price table's number for the model, else 128,000 (8,192 for the embedded
+    model).
+    """
+    temperature: float | None = 0.0
+    """Sampling temperature of memorist's own requests to a compatible server (`openai-chat:…@URL`);
+    None leaves the server's default. OpenAI's and Anthropic's own servers get none: some of their
+    models refuse it.
     """
     prices: dict[str, ModelPrice] = field(default_factory=dict)
     """The user's own prices, by model name or prefix; they override the shipped ones, field by

@@ -10,9 +10,14 @@ from typing import NamedTuple
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelTimeout
-from memorist.models.errors import CallFailure, build_model_error, is_retryable
+from memorist.models.errors import CallFailure, build_model_error, is_loading, is_retryable
 from memorist.models.pricing import ModelSettings
 from memorist.ports import Clock
+
+LOADING_POLL_SECONDS = 2.0
+"""Wait before a server that still loads its model is asked again; the time limit of the call bounds
+it. Our choice: a model of 1 GB takes some 20 seconds.
+"""
 
 ModelAttempt = Callable[[], Awaitable[JsonObject | CallFailure]]
 """One request: the reply's body, or why there is none."""
@@ -52,7 +57,8 @@ class RetryPolicy(NamedTuple):
     draw_random: Callable[[], float]
 
     async def call(self, attempt: ModelAttempt, limit_seconds: float | None) -> RetryResult:
-        """Try until there is a reply. The limit counts real time over all attempts and waits.
+        """Try until there is a reply. The limit counts real time over all attempts and waits; a
+        server that still loads its model is waited for until then.
 
         Raises `ModelTimeout` when the limit passes, and the error of the last failure when a retry
         does not help or the attempts are used up. Cancellation propagates.
@@ -73,6 +79,9 @@ class RetryPolicy(NamedTuple):
             outcome = await attempt()
             if not isinstance(outcome, CallFailure):
                 return RetryResult(outcome, failed + 1)
+            if is_loading(outcome):
+                await self.clock.sleep(LOADING_POLL_SECONDS)
+                continue
             failed += 1
             if failed >= self.settings.attempts or not is_retryable(outcome):
                 raise build_model_error(outcome, self.model, failed)

@@ -12,8 +12,15 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject
 from memorist.errors import FormatError, ModelRefused, ModelUnavailable
+from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec
-from memorist.models.errors import CallFailure, failure_from_error, status_for_code
+from memorist.models.context_window import read_refused_size
+from memorist.models.errors import (
+    CallFailure,
+    failure_from_error,
+    is_too_long,
+    status_for_code,
+)
 from memorist.models.pricing import (
     ModelPrice,
     ModelSettings,
@@ -113,8 +120,11 @@ def failure_from_status(
     error: Mapping[str, object] = inner if isinstance(inner, Mapping) else outer
     code = next((name for key in ("code", "type") if isinstance(name := error.get(key), str)), None)
     said = str(error.get("message") or message)
+    size = read_refused_size(said, error)
     if status < 400:
-        return CallFailure(kind="status", message=said, code=code, status=status_for_code(code))
+        return CallFailure(
+            kind="status", message=said, code=code, status=status_for_code(code), size=size
+        )
     retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")
     return CallFailure(
         kind="status",
@@ -123,6 +133,7 @@ def failure_from_status(
         status=status,
         retry_after=_retry_after_seconds(headers),
         retry=retry,
+        size=size,
     )
 
 
@@ -168,6 +179,8 @@ class StreamingModel(ABC):
             name, self._settings, clock or SystemClock(), random.random
         )
         self._listener: RateLimitListener | None = None
+        self._learned_window: int | None = None
+        self._window_asked = False
 
     def listen(self, listener: RateLimitListener) -> None:
         """Set the listener for the provider's rate limits."""
@@ -191,7 +204,17 @@ class StreamingModel(ABC):
     @property
     def window(self) -> int:
         """Context window in tokens."""
-        return self._settings.window or self._price.window or self._default_window
+        return (
+            self._settings.window
+            or self._learned_window
+            or self._price.window
+            or self._default_window
+        )
+
+    def learn_window(self, window: int | None) -> None:
+        """Use this window from now on, unless the settings name one; None changes nothing."""
+        if window is not None:
+            self._learned_window = window
 
     @property
     def max_output(self) -> int:
@@ -230,11 +253,25 @@ class StreamingModel(ABC):
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
         well.
         """
-        outcome = await self._attempt(body)
+        outcome = await self._attempt(self._limit_output(body))
+        if isinstance(outcome, CallFailure) and is_too_long(outcome):
+            self.learn_window(outcome.size.window)
         news = report_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
         if news is not None and self._listener is not None:
             self._listener(news)
         return outcome
+
+    def _limit_output(self, body: JsonObject) -> JsonObject:
+        """The body with an output limit of at most `models.max_output`; itself where that is not
+        set or not exceeded.
+        """
+        most = self._settings.max_output
+        over = {
+            key: most
+            for key in OUTPUT_LIMIT_KEYS
+            if most is not None and isinstance(given := body.get(key), int) and given > most
+        }
+        return {**body, **over} if over else body
 
     def _report_rate_limits(self, headers: Mapping[str, str]) -> None:
         """Report the rate limits in a response's headers."""

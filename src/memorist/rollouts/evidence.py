@@ -9,7 +9,6 @@ outlive tool output. Memory is bounded: no more of each tier is held than could 
 from __future__ import annotations
 
 import math
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -31,6 +30,7 @@ from memorist.core.messages import (
     ToolUse,
 )
 from memorist.core.tokens import BYTES_PER_TOKEN, estimate_text_tokens, truncate_middle
+from memorist.errors import ContextTooLong
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.safety.sanitize import neutralize_markup
 from memorist.transcript.outcomes import answer_ends, parse_call_outcome
@@ -89,7 +89,6 @@ SHRINK_FACTOR = 0.6
 """Factor of the next budget if the model does not say by how much the request was too long."""
 
 _GAP_BYTES = 32
-_NUMBERS = re.compile(r"(?<![\w.])(\d{1,3}(?:[,_]\d{3})+|\d{4,9})(?![\w.])")
 _FACTOR_BOUNDS = (0.5, 4.0)
 """Bounds within which a measured factor is believed."""
 
@@ -136,15 +135,16 @@ def calibrate_factor(factor: float, *, estimated: int, counted: int) -> float:
     return min(_FACTOR_BOUNDS[1], max(_FACTOR_BOUNDS[0], factor * counted / estimated))
 
 
-def shrink_budget(tokens: int, error: str) -> int:
-    """Return the next smaller budget after a refusal: from the numbers in the error (sent,
-    allowed), otherwise by a fixed factor.
+def shrink_budget(budget: int, sent: int, refused: ContextTooLong) -> int:
+    """Return the next smaller budget after a refusal of `sent` tokens of evidence: by what the
+    provider says of the request's size and its window, otherwise by a fixed factor.
+
+    Counted from what was sent: a session that is smaller than its budget shrinks as well.
     """
-    numbers = sorted(
-        {int(re.sub(r"\D", "", found)) for found in _NUMBERS.findall(error)}, reverse=True
-    )
-    share = 0.95 * numbers[1] / numbers[0] if len(numbers) > 1 else SHRINK_FACTOR
-    return int(tokens * min(0.9, max(0.1, share)))
+    share = SHRINK_FACTOR
+    if refused.tokens and refused.window:
+        share = 0.95 * refused.window / refused.tokens
+    return int(min(budget, sent) * min(0.9, max(0.1, share)))
 
 
 class EvidenceRows:

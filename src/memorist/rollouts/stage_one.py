@@ -291,7 +291,8 @@ class _ModelExtraction:
             receipt = await self._ask_model(asked)
             if isinstance(self._model.error, ContextTooLong):
                 shrinks += 1
-                room = shrink_budget(room, str(self._model.error))
+                sent = estimate_text_tokens(chosen.text + before, self._factor)
+                room = shrink_budget(room, sent, self._model.error)
                 if shrinks > MAX_SHRINKS or room < MIN_EVIDENCE_TOKENS:
                     return StageOneFailed(
                         f"the session does not fit the model's window, however little of it is "

@@ -397,6 +397,11 @@ _MODEL = {
     "created": 0,
     "owned_by": "memorist",
 }
+SELF_DESCRIPTIONS = frozenset({"/props", "/api/v0/models", "/api/ps", "/api/show"})
+"""Where servers on a user's machine tell their window; a client may ask for each, and this one has
+none.
+"""
+
 _FORMATS = {
     "/messages": "anthropic",
     "/responses": "openai_responses",
@@ -492,8 +497,8 @@ class ScriptedServer:
         self._ledger.forget_cache()
 
     def wait_left(self, number: int, seconds: float = 5.0) -> bool:
-        """Wait until the client of request `number` has disconnected; False when it has not after
-        that time.
+        """Wait until the client of request `number` to a model has disconnected; False when it
+        has not after that time.
         """
         with self._changed:
             return self._changed.wait_for(lambda: number in self.left, timeout=seconds)
@@ -534,7 +539,9 @@ class ScriptedServer:
         plain = request.path.partition("?")[0].rstrip("/").removeprefix("/v1")
         spoken = _FORMATS.get(plain) if request.method == "POST" else None
         with self._changed:
-            number = len(self.requests) + 1
+            # Requests to a model count from 1, as tests name them; all others from -1 downwards.
+            models = len(self.received)
+            number = models + 1 if spoken else models - len(self.requests) - 1
             self.requests.append(msgspec.structs.replace(request, number=number, format=spoken))
             self._changed.notify_all()
         if spoken is not None:
@@ -555,11 +562,13 @@ class ScriptedServer:
                 "display_name": "Scripted",
                 "created": 0,
                 "owned_by": "memorist",
+                "max_model_len": self._ledger.window,
             }
             return build_json_reply(200, {"object": "list", "data": [model], "has_more": False})
         if not plain and method != "POST":
             return build_json_reply(200, {})
-        self.refusals.append(f"{method} {plain}: there is no such path")
+        if plain not in SELF_DESCRIPTIONS:
+            self.refusals.append(f"{method} {plain}: there is no such path")
         return build_json_reply(
             404,
             {
