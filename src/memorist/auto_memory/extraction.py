@@ -27,6 +27,7 @@ from memorist.auto_memory.extraction_policy import (
 )
 from memorist.auto_memory.index import is_index_file
 from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.quotation_proof import keep_typed
 from memorist.auto_memory.statements.parser import (
     Statement,
     find_statements,
@@ -58,6 +59,7 @@ from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
 from memorist.store.overlay import OverlayFiles
+from memorist.transcript.typed_replies import TypedReplyReader
 
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
@@ -97,6 +99,7 @@ class MemoryExtraction:
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
         """
+        self._replies = TypedReplyReader()
         self._cursor = self._load_cursor()
         self._queue = BackgroundQueue(context.runtime.clock, on_error=self._on_background_error)
         self._prompts = ExtractionPrompts(
@@ -133,13 +136,19 @@ class MemoryExtraction:
             )
             self._new_messages.clear()
             self._statements.clear()
-        if replayed or message.origin is not Origin.USER or self._memory.settings.policy == "off":
+        reply = self._replies.read(message)
+        if replayed or self._memory.settings.policy == "off":
             return None
-        wishes = find_statements(message)
-        self._statements += wishes
-        waiting = find_waiting_statements(message, self._last_reply())
-        self._deferred_statements += [(wish, message) for wish in (*wishes, *waiting)]
+        for typed in (message, reply):
+            if typed is not None and typed.origin is Origin.USER:
+                self._collect_statements(typed)
         return None if deferred else self.apply_statements()
+
+    def _collect_statements(self, typed: Message) -> None:
+        wishes = find_statements(typed)
+        self._statements += wishes
+        waiting = keep_typed(find_waiting_statements(typed, self._last_reply()), typed)
+        self._deferred_statements += [(wish, typed) for wish in (*wishes, *waiting)]
 
     def _last_reply(self) -> str:
         """The text of the model's newest message, which a confirmation confirms."""

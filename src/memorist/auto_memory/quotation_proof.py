@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.statements.filters import is_question
-from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.parser import Statement, find_statements
 from memorist.auto_memory.statements.patterns import find_lead_in_end
 from memorist.auto_memory.statements.prose import find_sentence_ends, mask_quotations
 from memorist.auto_memory.statements.similarity import derive_title
@@ -21,10 +21,12 @@ from memorist.auto_memory.topic import Topic, with_body, with_header
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     WriteEvidence,
+    extract_typed_part,
     normalize_for_comparison,
     split_script_words,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message
 from memorist.core.words import stem_word
 
 MAX_PROVING_SENTENCES = 8
@@ -114,6 +116,19 @@ _EMPTY_WORDS = frozenset(
 )
 """Words that say nothing of what is to be done, or only who speaks."""
 _PIECE = lazy_pattern(r"[^;；]+")
+
+
+def find_proven_statements(message: Message) -> tuple[Statement, ...]:
+    """The statements of a message that a person typed to the agent: none of one that a program may
+    have passed on, none from the words of others in it.
+    """
+    return keep_typed(find_statements(message), message) if message.attended else ()
+
+
+def keep_typed(statements: Sequence[Statement], message: Message) -> tuple[Statement, ...]:
+    """Those statements whose quote stands before the words of others begin."""
+    typed = extract_typed_part(message) if statements else ""
+    return tuple(each for each in statements if each.quote in typed)
 
 
 class QuotedSentences(Struct, frozen=True):

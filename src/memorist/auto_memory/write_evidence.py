@@ -19,6 +19,7 @@ from memorist.auto_memory.statements.prose import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import DocumentBlock, Message, Origin, TextBlock, UnknownBlock
 from memorist.formats.host_markup import strip_host_markup
+from memorist.transcript.typed_replies import with_typed_replies
 
 # The user's own words in a typed message, without quotations, pasted text and reported speech
 # (SF-2).
@@ -186,12 +187,13 @@ class WriteEvidence(Struct, frozen=True, kw_only=True):
 def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEvidence:
     """Sort the messages' texts by who said them.
 
-    What memorist itself put in counts for neither side (AM-11); everything else that no user typed
+    A reason typed with a refusal, and answers to the agent's questions, are the user's words. What
+    memorist itself put in counts for neither side (AM-11); everything else that no user typed
     is outside: tool results, reminders, instruction files, hook output, documents.
     """
     user: list[tuple[str, str]] = []
     outside: list[str] = []
-    for message in messages:
+    for message in with_typed_replies(messages):
         outside += [result.text for result in message.tool_results]
         outside += _attached_texts(message)
         if message.origin in _OUTSIDE_ORIGINS:
@@ -260,10 +262,14 @@ def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
     """Collect the evidence for statements found by code in one message: what the user typed up to
     where the words of others begin. The code that found them has told quotations apart.
     """
-    typed = strip_unknown_tags(extract_user_text(message)) if message.attended else ""
-    return WriteEvidence(
-        session=session, user_messages=((message.id, typed[: find_others_words(typed)]),)
-    )
+    typed = extract_typed_part(message) if message.attended else ""
+    return WriteEvidence(session=session, user_messages=((message.id, typed),))
+
+
+def extract_typed_part(message: Message) -> str:
+    """What stands in a user's message before the words of others begin, wrapped text taken out."""
+    typed = strip_unknown_tags(extract_user_text(message))
+    return typed[: find_others_words(typed)]
 
 
 def normalize_for_comparison(text: str) -> str:

@@ -97,6 +97,7 @@ from memorist.store.layout import MemoryLayout, SessionLayout
 from memorist.store.overlay import OverlayFiles
 from memorist.store.transcript import read_transcript
 from memorist.telemetry.tracing import trace_work
+from memorist.transcript.typed_replies import with_typed_replies
 
 # Read a dream's inputs from disk: the folder with its history, past sessions, and instruction
 # files. Runs in a thread of its own.
@@ -264,7 +265,8 @@ def read_past_evidence(
 def _add_session_evidence(
     heard: PastEvidence, session: str, at: float, transcript: Path
 ) -> PastEvidence:
-    messages = [entry for entry in read_transcript(transcript) if isinstance(entry, Message)]
+    entries = (entry for entry in read_transcript(transcript) if isinstance(entry, Message))
+    messages = list(with_typed_replies(entries))
     behind = collect_write_evidence(session, messages)
     own = dict(behind.user_messages)
     sayings = [

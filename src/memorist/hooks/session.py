@@ -11,7 +11,7 @@ from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.recorded_session import ObservedSession
-from memorist.errors import UnreadableSession
+from memorist.errors import MemoristError, UnreadableSession
 from memorist.hooks.event import Client, HookEvent
 from memorist.hooks.response import (
     render_context,
@@ -26,6 +26,10 @@ CLIENT_FORMATS: dict[Client, str] = {"claude-code": "anthropic", "codex": "opena
 LOOK_AGAIN_SECONDS = (0.0, 0.3, 1.0)
 """Pauses before the readings at the end of a turn, until the agent's answer is in the file. Claude
 Code was seen to write the first turn about half a second after the hook.
+"""
+PROMPT_LOOK_SECONDS = (0.3, 1.0)
+"""Pauses before the readings after a prompt, which the client writes after the hook: what was typed
+is then known while the agent still works, so that a memory it writes can rest on it.
 """
 READ_AFTER_BYTES = 256 * 1024
 """Unread bytes from which on the session file is read after a tool call; otherwise at the end of
@@ -50,6 +54,9 @@ class HookSession:
             event.session_id, project=cwd, format=CLIENT_FORMATS[client]
         )
         self._notes: asyncio.Future[None] | None = None
+        self._prompt_reading: asyncio.Task[None] | None = None
+        self._next_event = asyncio.Event()
+        """Set when an event comes, which ends the readings after a prompt."""
 
     def _track_file(self, event: HookEvent) -> None:
         """Track the session file of the event; it may change, and may not exist yet."""
@@ -74,6 +81,7 @@ class HookSession:
         `seconds` is the time available for updating the notes.
         """
         self._track_file(event)
+        self._next_event.set()
         match event.hook_event_name:
             case "SessionStart":
                 return await self._answer_start(event.source, seconds)
@@ -131,9 +139,20 @@ class HookSession:
             case "SessionEnd":
                 await self._end_session()
             case "UserPromptSubmit":
-                pass  # the client writes the prompt to its session file after this event
+                self._next_event.clear()
+                self._prompt_reading = asyncio.create_task(self._read_prompt())
             case _:
                 await self.read_new_records()
+
+    async def _read_prompt(self) -> None:
+        """Process the prompt once the client has written it, unless another event comes first."""
+        for pause in PROMPT_LOOK_SECONDS:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._next_event.wait(), pause)
+                return
+            if self._tail is not None and self._tail.unread_bytes:
+                with contextlib.suppress(MemoristError):  # the end of the turn reports it
+                    await self.read_new_records()
 
     async def _read_turn(self) -> None:
         """Process the turn that ended, once the client has written its answer: clients call the
@@ -179,8 +198,10 @@ class HookSession:
         """Close the session, after a last look at its file: a client that was killed sent no last
         event. May be called twice.
         """
-        if self._notes is not None:
-            await asyncio.wait([self._notes])
+        self._next_event.set()
+        for work in (self._notes, self._prompt_reading):
+            if work is not None:
+                await asyncio.wait([work])
         if self._tail is not None and self._tail.unread_bytes:
             with contextlib.suppress(UnreadableSession):
                 await self.read_new_records()

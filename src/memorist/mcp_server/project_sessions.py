@@ -11,7 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.location import locate_project_root
-from memorist.auto_memory.statements.parser import Statement, find_statements
+from memorist.auto_memory.quotation_proof import find_proven_statements
+from memorist.auto_memory.statements.parser import Statement
 from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     find_quoted_messages,
@@ -25,6 +26,7 @@ from memorist.store.files import read_if_exists
 from memorist.store.layout import SessionLayout
 from memorist.store.sessions import list_newest_sessions
 from memorist.store.transcript import read_transcript
+from memorist.transcript.typed_replies import with_typed_replies
 
 MAX_SEARCHED_SESSIONS = 20
 """Newest sessions that are searched when none is named."""
@@ -146,7 +148,7 @@ class ProjectSessions:
         for each in self._searched_sessions(id_prefix):
             likely = [
                 message
-                for message in self._messages(each)
+                for message in with_typed_replies(self._messages(each))
                 if message.origin is Origin.USER
                 and wanted in normalize_for_comparison(message.text)
             ]
@@ -157,7 +159,7 @@ class ProjectSessions:
                     wish
                     for message in likely
                     if message.id in ids
-                    for wish in find_statements(message)
+                    for wish in find_proven_statements(message)
                 ]
                 return QuoteSource(
                     each.id,

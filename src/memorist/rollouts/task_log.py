@@ -12,8 +12,9 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from memorist.auto_memory.dates import make_dates_absolute
+from memorist.auto_memory.quotation_proof import find_proven_statements
 from memorist.auto_memory.statements.filters import classify_statement
-from memorist.auto_memory.statements.parser import Statement, find_statements
+from memorist.auto_memory.statements.parser import Statement
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.apply_patch import FileEdit
 from memorist.core.lazy import lazy_pattern
@@ -388,7 +389,7 @@ class TaskLogBuilder:
         act = classify_message(words, first=not any(task.requests for task in self.tasks))
         if act is MessageAct.COMMAND:
             return
-        wishes = [wish for wish in find_statements(message) if wish.act != "forget"]
+        wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
         if (
             act is MessageAct.BEGINS
             and self.tasks

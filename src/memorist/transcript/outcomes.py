@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+import msgspec
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
@@ -45,7 +46,12 @@ _REJECTED = lazy_pattern(
     r"|\b[Tt]he user (?:has )?(?:refused|declined|rejected|denied|cancelled|canceled)\b"
     r"|\b(?:refused|declined|rejected|denied|cancelled|canceled) by (?:the )?user\b"
 )
-_USER_SAID = lazy_pattern(r"the user said:\s*(.+)", re.DOTALL)
+_USER_SAID = lazy_pattern(
+    r"\s*The user doesn['’]t want to [^\n]{1,400}?the user said:\s*(.+)", re.DOTALL
+)
+"""The client's own sentence, with which its result begins: elsewhere a tool may have printed it."""
+_NOTE_MARK = "user_note: "
+"""What Codex puts before a note that was typed beside an option."""
 _ANSWERED_QUESTION = lazy_pattern(r"\"([^\"\n]{3,400})\"\s*=\s*\"((?:[^\"\\]|\\.){1,600})\"")
 _CLARIFY = "The user wants to clarify these questions"
 _REMINDER = lazy_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
@@ -273,7 +279,7 @@ def _quote_line(line: str) -> str:
 
 
 def _refusal_words(head: str) -> str:
-    said = _USER_SAID.search(head)
+    said = _USER_SAID.match(head)
     if not said:
         return ""
     words = said[1].strip()
@@ -285,9 +291,35 @@ def _refusal_words(head: str) -> str:
 
 def parse_user_answers(text: str) -> str:
     """The user's answers in the result of a question tool, as `question → answer` lines; empty
-    where there are none.
+    where there are none; Codex names no questions.
     """
+    if text.lstrip().startswith("{"):
+        return "\n".join(read_answer_list(text))
     pairs = _ANSWERED_QUESTION.findall(text)
     return "\n".join(
         f"“{_quote_line(question)}” → {answer.strip()}" for question, answer in pairs[:8]
     )
+
+
+class _AnswerList(Struct):
+    answers: list[str] = []
+
+
+class _AnswersObject(Struct):
+    answers: dict[str, _AnswerList] = {}
+
+
+def read_answer_list(text: str) -> list[str]:
+    """The answers in Codex's result, `{"answers": {ID: {"answers": [TEXT, …]}}}`; empty for any
+    other text.
+    """
+    try:
+        answers = msgspec.json.decode(text, type=_AnswersObject).answers
+    except msgspec.DecodeError:
+        return []
+    return [
+        words
+        for each in answers.values()
+        for answer in each.answers
+        if (words := answer.removeprefix(_NOTE_MARK).strip())
+    ]
