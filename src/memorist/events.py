@@ -114,6 +114,18 @@ class CacheBroke(Struct, frozen=True, tag="cache_broke"):
     tokens: int
 
 
+class WindowLearned(Struct, frozen=True, tag="window_learned"):
+    """A model's server showed a smaller window than was assumed; compaction follows it from now
+    on.
+    """
+
+    model: str
+    window: int
+    """In tokens."""
+    why: str
+    """`refused`: a request was too long; `cut`: the server read less than was sent."""
+
+
 class MemoryChanged(Struct, frozen=True, tag="memory_changed"):
     """Memories were written or deleted. `change` is the id in the folder's history."""
 
@@ -272,6 +284,7 @@ Event = (
     | CompactionFailed
     | ResultsStored
     | CacheBroke
+    | WindowLearned
     | MemoryChanged
     | MemoryNeedsReview
     | MemoryRefused

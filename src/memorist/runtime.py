@@ -57,6 +57,11 @@ class Runtime(Struct, frozen=True, kw_only=True):
     record_receipt: Callable[[Receipt], object] = _ignore
     """Keeps a fork's receipt and emits its event."""
 
+    learned_windows: dict[str, int] = field(default_factory=dict)
+    """Context windows in tokens by model, as their servers showed them in this process; shared by
+    the sessions of an engine.
+    """
+
     @property
     def layout(self) -> Layout:
         """Paths below the home folder."""

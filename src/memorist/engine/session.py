@@ -40,12 +40,24 @@ from memorist.core.tokens import token_factor
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.host_history import HostHistory, replace_lone_surrogates, to_plain_json
-from memorist.engine.model_limits import find_price, thresholds_for
+from memorist.engine.model_limits import (
+    WindowObserver,
+    find_price,
+    find_window,
+    thresholds_for,
+)
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView, ViewWindow
 from memorist.engine.session_log import SessionLog
 from memorist.errors import FormatError, NothingToDo
-from memorist.events import CacheBroke, CompactionFailed, ConversationCompacted, FileRead
+from memorist.events import (
+    CacheBroke,
+    CompactionFailed,
+    ConversationCompacted,
+    FileRead,
+    WindowLearned,
+)
 from memorist.extensions import SessionReply
+from memorist.forks.fork import model_id
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec
@@ -217,6 +229,7 @@ class Session:
         self._reply: JsonObject | None = None
         self._recovery_tried = False
         self._limits_key: tuple[object, ...] = ()
+        self._window_observer = WindowObserver()
         self._cache_watcher = CacheWatcher()
         self._provider_edits = ProviderEdits(self._format, log.runtime.settings.compaction)
         self._limits = thresholds_for({}, log.runtime.settings)
@@ -325,11 +338,38 @@ class Session:
         """Update thresholds and price; looked up again only when the request's model or output
         limit changes.
         """
-        about = (request.get("model"), *(request.get(name) for name in OUTPUT_LIMIT_KEYS))
+        learned = self._find_learned_window(request)
+        about = (
+            request.get("model"),
+            learned,
+            *(request.get(name) for name in OUTPUT_LIMIT_KEYS),
+        )
         if about != self._limits_key:
             self._limits_key = about
-            self._limits = thresholds_for(request, self._log.runtime.settings)
+            self._limits = thresholds_for(request, self._log.runtime.settings, learned)
             self._price = find_price(request, self._log.runtime.settings)
+
+    def _find_learned_window(self, request: JsonObject) -> int | None:
+        """The window that the model's server showed: in this process, or to memorist's own client
+        of the same model.
+        """
+        runtime, name = self._log.runtime, str(request.get("model", ""))
+        if name in runtime.learned_windows:
+            return runtime.learned_windows[name]
+        known = find_price(request, runtime.settings)
+        if known is None and runtime.model is not None and model_id(runtime.model.name) == name:
+            return runtime.model.window
+        return None
+
+    def _learn_window(self, window: int | None, why: str) -> None:
+        """Follow a smaller window from now on, in all sessions of the engine."""
+        request, runtime = self._request or {}, self._log.runtime
+        name = str(request.get("model", ""))
+        assumed = find_window(request, runtime.settings, self._find_learned_window(request))
+        if window is not None and window < assumed:
+            runtime.learned_windows[name] = window
+            self._update_limits(request)
+            self._log.emit(WindowLearned(name, window, why))
 
     def _history_items(self, request: JsonObject) -> Sequence[Any]:
         key = self._codec.history_key()
@@ -383,9 +423,12 @@ class Session:
             )
         self._reply = cast("JsonObject", body)
         answer = self._codec.decode_reply(self._reply)
+        sent = self.tracker.tokens
         for message in self._history.add_reply(answer.messages):
             self._log.add_message(message)
         self.tracker.on_reply_end(answer.usage)
+        counted = answer.usage.context - answer.usage.output
+        self._learn_window(self._window_observer.on_reply(sent, counted), "cut")
         self._extensions.on_reply(
             SessionReply(
                 messages=tuple(answer.messages),
@@ -473,6 +516,14 @@ class Session:
         if self._request is None or self._recovery_tried or not self._log.compaction_enabled:
             return None
         self._recovery_tried = True
+        assumed = find_window(
+            self._request,
+            self._log.runtime.settings,
+            self._find_learned_window(self._request),
+        )
+        self._learn_window(
+            self._window_observer.on_refusal(self.tracker.tokens, assumed), "refused"
+        )
         done = await self._compact(forced=True)
         if done is None or done.result is None:
             return None

@@ -1,0 +1,111 @@
+"""The window of a model that no table knows: learned from its server, not guessed for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memorist import Memorist, Settings
+from memorist.engine.model_limits import WindowObserver
+from memorist.events import Event, WindowLearned
+from memorist.models.pricing import ModelSettings
+
+PAGE = "The ferry leaves at nine and comes back at noon, if the tide lets it. " * 40
+
+
+def reply(counted: int) -> dict[str, Any]:
+    return {
+        "choices": [{"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": counted, "completion_tokens": 5},
+    }
+
+
+async def play(home: Path, served: int, turns: int) -> tuple[list[Event], list[int]]:
+    """A conversation of 700 tokens a turn with a server that silently reads `served` tokens at
+    most; the events, and the messages in each request.
+    """
+    events: list[Event] = []
+    sizes: list[int] = []
+    history: list[dict[str, Any]] = []
+    async with Memorist(settings=Settings(home=str(home))) as engine:
+        session = await engine.open("s", format="openai_chat", listener=events.append)
+        for turn in range(turns):
+            history.append({"role": "user", "content": f"Page {turn}. {PAGE}"})
+            sent = await session.prepare({"model": "qwen-of-mine", "messages": list(history)})
+            sizes.append(len(sent["messages"]))
+            size = sum(len(str(each["content"])) for each in sent["messages"]) // 4
+            await session.observe(reply(min(served, size)))
+            history.append({"role": "assistant", "content": "Yes."})
+            await session.end_turn()
+    return events, sizes
+
+
+async def test_a_server_that_cuts_without_a_word_is_noticed(tmp_path: Path) -> None:
+    """Ollama reads the end of what does not fit and says nothing: its count stops growing. From
+    then on the conversation is compacted to what it reads.
+    """
+    events, sizes = await play(tmp_path, served=4_096, turns=16)
+
+    learned = [event for event in events if isinstance(event, WindowLearned)]
+    assert [(event.model, event.why) for event in learned] == [("qwen-of-mine", "cut")]
+    assert 3_500 <= learned[0].window <= 4_200
+    assert max(sizes) < 31
+
+
+async def test_a_refusal_teaches_the_window(tmp_path: Path) -> None:
+    """After one refusal of a size below the assumed window, the next request is smaller before it
+    goes out, and so is that of another session with the same model.
+    """
+    events: list[Event] = []
+    body = {
+        "model": "qwen-of-mine",
+        "messages": [{"role": "user", "content": f"Page {n}. {PAGE}"} for n in range(12)],
+    }
+    async with Memorist(settings=Settings(home=str(tmp_path))) as engine:
+        first = await engine.open("a", format="openai_chat", listener=events.append)
+        await first.prepare(body)
+        await first.recover()
+        second = await engine.open("b", format="openai_chat")
+        sent = await second.prepare(body)
+
+    learned = [event for event in events if isinstance(event, WindowLearned)]
+    assert [event.why for event in learned] == ["refused"]
+    assert 5_000 < learned[0].window < 12_000
+    assert len(str(sent)) < len(str(body)) * 0.8
+
+
+async def test_one_setting_moves_every_window(tmp_path: Path) -> None:
+    """`models.window` counts for a host's model that no table knows as well."""
+    body = {
+        "model": "qwen-of-mine",
+        "messages": [{"role": "user", "content": f"Page {n}. {PAGE}"} for n in range(12)],
+    }
+    settings = Settings(home=str(tmp_path), models=ModelSettings(window=8_192))
+    async with Memorist(settings=settings) as engine:
+        session = await engine.open("a", format="openai_chat")
+        sent = await session.prepare(body)
+
+    assert len(str(sent)) < len(str(body)) * 0.8
+
+
+@pytest.mark.parametrize(
+    ("counts", "window"),
+    [
+        ([(4_000, 4_000), (8_000, 4_010)], 4_010),
+        ([(4_000, 4_000), (4_700, 4_000), (4_700, 4_000)], 4_000),
+        ([(4_000, 4_000), (8_000, 7_900)], None),
+        ([(4_000, 4_000), (4_100, 4_000)], None),
+        ([(4_000, 4_000), (4_700, 4_000), (1_500, 1_500), (1_700, 1_500)], None),
+        ([(8_000, 5_000), (9_700, 6_000)], None),
+        ([(500, 500), (2_000, 500)], None),
+    ],
+)
+def test_only_a_count_that_stops_growing_is_a_cut(
+    counts: list[tuple[int, int]], window: int | None
+) -> None:
+    """Neither a compaction, a small turn, nor a tokenizer that counts less is taken for one."""
+    observer = WindowObserver()
+
+    assert [observer.on_reply(*each) for each in counts][-1] == window
