@@ -18,7 +18,8 @@ from memorist.testing.steps import Say
 
 MODEL = "claude-made-up"
 PICTURE = {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
-SUMMARY = "<summary>1. Request and intent: read every page.</summary>"
+PAGES = " ".join(f"BEGIN-t{n}_{each} END-t{n}_{each}" for n in range(30) for each in range(3))
+SUMMARY = f"<summary>1. Request and intent: read every page. Read so far: {PAGES}</summary>"
 
 
 def settings(window: int, **compaction: Any) -> Settings:

@@ -1,0 +1,63 @@
+"""What a model's summary says is compared with the history and with an extract of its size."""
+
+from __future__ import annotations
+
+from memorist.compaction.identifiers import NameOccurrences
+from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.summary_review import drop_invented_paths, find_loss, render_source_text
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+
+HISTORY = (
+    Message(
+        id="1", role="user", origin=Origin.USER, blocks=(TextBlock("Mend src/cart/totals.py."),)
+    ),
+    Message(
+        id="2",
+        role="assistant",
+        origin=Origin.MODEL,
+        blocks=(
+            ToolUse(
+                id="c",
+                name="Read",
+                input={"files": ["tests/test_totals.py", {"path": "docs/a.md"}]},
+            ),
+        ),
+    ),
+    Message(
+        id="3",
+        role="user",
+        origin=Origin.TOOL,
+        blocks=(ToolResult(tool_use_id="c", content=(TextBlock("see lib/round.ts:12"),)),),
+    ),
+)
+
+
+def test_a_line_with_a_file_that_nobody_named_is_dropped() -> None:
+    """A path counts as known from a message, from the input of a call or from a result, also as a
+    part of a longer one; a line without a path stays.
+    """
+    source = NameOccurrences(render_source_text(HISTORY))
+    summary = (
+        "The totals were wrong.\n- src/cart/totals.py rounds up\n- ./tests/test_totals.py fails\n"
+        "- cart/totals.py, docs/a.md and lib/round.ts:12\n- strategy/phase_wiring.go was added\n"
+        "- either/or is fine, and/or 1/2.5"
+    )
+
+    reviewed = drop_invented_paths(summary, source)
+
+    assert reviewed.dropped == ("- strategy/phase_wiring.go was added",)
+    assert reviewed.text.count("\n") == summary.count("\n") - 1
+
+
+def test_a_summary_that_lost_most_identifiers_gives_way() -> None:
+    """Half of those that an extract of its size holds is enough; with few of them nothing is
+    compared.
+    """
+    names = [f"order_total_{number}" for number in range(20)]
+    extract = " ".join(names)
+
+    assert find_loss(" ".join(names[:10]), extract) is None
+    lost = find_loss("Everything went well. " + " ".join(names[:9]), extract)
+    assert isinstance(lost, UnusableSummary)
+    assert "9 of 20" in lost.why
+    assert find_loss("Everything went well.", " ".join(names[:5])) is None
