@@ -210,9 +210,7 @@ def test_reading_an_answer_never_fails(text: str, stop: str | None, calls: int) 
         "user ",
         '"',
         "<analysis>",
-        pytest.param(
-            "<summary>", marks=pytest.mark.xfail(reason="to be looked into", strict=False)
-        ),
+        "<summary>",
         "<user>",
         "6. user messages\n",
         "\n \n",

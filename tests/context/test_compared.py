@@ -24,9 +24,6 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.covers("CP-8", "CX-1", "CX-2", "CX-3", "SK-2")
-@pytest.mark.xfail(
-    reason="a compaction in a turn keeps the newest round, the client does not", strict=False
-)
 async def test_memorist_assembles_what_is_recorded(client: str, project: Path) -> None:
     """In every situation of the record the rows are those of what is assembled now, beside what the
     client was seen to send.

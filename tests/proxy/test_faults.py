@@ -594,9 +594,6 @@ def test_what_nobody_thought_of_in_a_request_or_an_answer_is_passed_on(
 
 
 @pytest.mark.covers("IN-3")
-@pytest.mark.xfail(
-    reason="known fault: a body of 32 MB is read too slowly", strict=False, run=False
-)
 def test_32_megabytes_go_through(proxied: Proxied) -> None:
     """Of a size that is read: taken in; of one beyond it: passed on unread, byte for byte."""
     large = anthropic([user("Look."), assistant("Yes?"), user("x" * 32_000_000)])

@@ -149,19 +149,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 @pytest.mark.covers("RO-4", "RO-5", "RO-6", "RO-7", "RO-8", "RO-9")
-@pytest.mark.xfail(
-    reason="the scripted edit names a line that stage two now words by its quotation", strict=False
-)
 async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
     """Both stages by the model; a later session is shown its wording and cites it, which counts.
 
     Left out, no memory and no database below the home holds a word of it, and the next session is
     not shown it. The recorded sessions are not touched.
     """
-    rule = "Always run the linter before you commit"
     home.model.wording = (
-        f'"{rule}" -> {rule} [said 2026-05-28] [Task 2]',
-        f'"{rule}" -> Lint before each commit [said 2026-05-28] [Task 2]',
+        "The till rounds in `till.py` [inferred 2026-05-28] [Task 2]",
+        "`till.py` is where the till rounds [inferred 2026-05-28] [Task 2]",
     )
     learnt = await home.sync()
     handbook = (home.path / "memories" / "MEMORY.md").read_text()
@@ -173,7 +169,8 @@ async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
 
     assert (learnt.extracted, learnt.consolidated, learnt.way, learnt.failed) == (2, 2, "model", ())
     assert "by scripted:m" in handbook.split("\n", 1)[0]
-    assert "Lint before each commit" in shown
+    assert "`till.py` is where the till rounds" in shown
+    assert "Always run the linter before you commit" in shown
     assert "Never round an amount down" in shown
     assert uses == {"coins": 0, "linter": 1}
 
@@ -187,7 +184,7 @@ async def test_learnt_shown_cited_and_forgotten_everywhere(home: Home) -> None:
     assert [
         path
         for path, text in left.items()
-        for word in ("linter", "Lint ", "till.py", "Mend the till")
+        for word in ("linter", "till.py", "Mend the till")
         if word in text
     ] == []
     assert "inter" not in after.split("<memory_summary>")[1].split("</memory_summary>")[0]

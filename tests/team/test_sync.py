@@ -589,9 +589,6 @@ def test_machines_come_to_the_same_and_no_text_that_was_written_last_is_lost(
 
 
 @pytest.mark.covers("TM-1")
-@pytest.mark.xfail(
-    reason="its last write has no typed words, which the gate now asks for", strict=False
-)
 def test_a_private_note_does_not_silently_contradict_the_team(machines: Pair) -> None:
     """What a session or a model would remember against a team's memory waits with the reason; the
     person's own hand may, and is told.
@@ -611,7 +608,7 @@ def test_a_private_note_does_not_silently_contradict_the_team(machines: Pair) ->
     )
     fits = a.memory.write(
         [MemoryChange(path="more.md", before=None, after=more)],
-        ChangeReason(actor="said", what="remember"),
+        ChangeReason(actor="extraction", what="noted"),
     )
 
     assert "team/release.md says otherwise" in waits.proposals[0].reasons[0]

@@ -287,13 +287,14 @@ def _wrap_long_lines(text: str) -> tuple[list[str], bool]:
         return lines, False
     found: list[str] = []
     for line in lines:
-        rest = line
-        while len(rest) > EXTRACT_CHARACTERS:
-            cut = rest.rfind(" ", EXTRACT_CHARACTERS // 2, EXTRACT_CHARACTERS)
-            cut = cut if cut > 0 else EXTRACT_CHARACTERS
-            found.append(rest[:cut])
-            rest = rest[cut:]
-        found.append(rest)
+        start = 0  # an index, as cutting the rest off each time would take quadratic time
+        while len(line) - start > EXTRACT_CHARACTERS:
+            middle = start + EXTRACT_CHARACTERS // 2
+            cut = line.rfind(" ", middle, start + EXTRACT_CHARACTERS)
+            cut = cut if cut > 0 else start + EXTRACT_CHARACTERS
+            found.append(line[start:cut])
+            start = cut
+        found.append(line[start:])
     return found, True
 
 
