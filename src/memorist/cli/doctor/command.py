@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -26,6 +26,7 @@ from memorist.cli.doctor.installation import (
 )
 from memorist.cli.doctor.locks import check_locks
 from memorist.cli.doctor.memory import check_memories
+from memorist.cli.doctor.model_trial import check_model_answers
 from memorist.cli.doctor.team import check_team
 from memorist.config import load_settings
 from memorist.errors import MemoristError
@@ -54,6 +55,8 @@ CHECKS: tuple[tuple[str, Check], ...] = (
 Home and locks come first, because later repairs need them. Each subsystem adds its own check.
 """
 
+MODEL_CHECKS: tuple[tuple[str, Check], ...] = (("model", check_model_answers),)
+
 STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": "ok    "}
 """Marks of the findings, those that matter most first."""
 
@@ -68,15 +71,26 @@ STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": 
 @click.option(
     "--reach", is_flag=True, help="Also connect to the model's server. No request is sent."
 )
+@click.option(
+    "--model",
+    "tries_model",
+    is_flag=True,
+    help="Instead, ask the model one tiny task of each form, and say what it is good enough for.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def doctor_command(fix: bool, reach: bool, as_json: bool) -> None:
+def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> None:
     """Look for what is wrong with this installation, and say how to mend it. Changes nothing
     without --fix. What is wrong comes first. Exit status 1 when anything stays wrong.
 
     Example: memorist doctor --fix
     """
-    findings = sorted(
-        _run_checks(fix=fix, reach=reach), key=lambda each: list(STATE_MARKS).index(each.state)
+    checks = MODEL_CHECKS if tries_model else CHECKS
+    found = _run_checks(checks, fix=fix, reach=reach)
+    # A trial of the model reads as it went; what else is wrong comes first.
+    findings = (
+        list(found)
+        if tries_model
+        else sorted(found, key=lambda each: list(STATE_MARKS).index(each.state))
     )
     if as_json:
         output.print_json({"findings": findings})
@@ -88,7 +102,9 @@ def doctor_command(fix: bool, reach: bool, as_json: bool) -> None:
         sys.exit(1)
 
 
-def _run_checks(*, fix: bool, reach: bool) -> Iterator[CheckResult]:
+def _run_checks(
+    checks: Sequence[tuple[str, Check]], *, fix: bool, reach: bool
+) -> Iterator[CheckResult]:
     try:
         resolved = load_settings(os.environ, project=Path.cwd())
     except MemoristError as error:
@@ -101,7 +117,7 @@ def _run_checks(*, fix: bool, reach: bool) -> Iterator[CheckResult]:
         return
     layout = Layout(Path(resolved.settings.home).expanduser().absolute())
     place = DoctorContext(resolved=resolved, layout=layout, now=time.time(), fix=fix, reach=reach)
-    for area, check in CHECKS:
+    for area, check in checks:
         try:
             for finding in check(place):
                 yield replace(finding, area=area)

@@ -1,0 +1,309 @@
+"""`memorist doctor --model`: one tiny task of each form in which memorist asks a model, and which
+ways of work the answers are good enough for.
+
+Valid is not yet right: each answer is judged by what it must hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from memorist.auto_memory.index import MemoryHeader
+from memorist.auto_memory.topic import MemoryKind
+from memorist.cli.doctor.check import CheckResult, DoctorContext
+from memorist.compaction.extracts import find_names
+from memorist.compaction.identifiers import NameOccurrences
+from memorist.compaction.summary import UnusableSummary, parse_summary
+from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_paths
+from memorist.core.markdown import load_prompt, render_template
+from memorist.core.messages import JsonObject, ToolDefinition, Usage
+from memorist.errors import MemoristError, ModelError
+from memorist.forks.fork import edit_instructions, load_fork_prompts, model_id
+from memorist.forks.spec import EditMethod
+from memorist.forks.tool_calls import (
+    EDITS_JSON_SCHEMA,
+    EditFileCall,
+    ForkToolCall,
+    TextEdits,
+    WriteFileCall,
+    parse_edit_elements,
+    parse_json_edits,
+    parse_tool_call,
+)
+from memorist.formats.registry import find_codec
+from memorist.models.registry import open_model
+from memorist.ports import Model, Reply, Request
+from memorist.recall.relevance import parse_selection, render_selection_prompt
+
+MAX_OUTPUT = 2_000
+"""Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
+has about 1,000; a model in a loop is stopped.
+"""
+
+NOTES_FILE = "/notes/worklog.md"
+WANTED = ("pytest", "total.py")
+"""What the line in the notes must name: the command that failed, and the mended file."""
+
+_MEMORIES = {
+    "money-as-decimal.md": "amounts of money are Decimal, never float",
+    "ferry-timetable.md": "where the ferry's timetable is published",
+    "release-on-tuesdays.md": "releases go out on Tuesdays",
+    "colours-of-the-chart.md": "the chart is drawn in blue and grey",
+}
+_QUESTION = "Which type should I use for the price column?"
+_CHOICE = "money-as-decimal.md"
+
+
+class ModelTask(Struct, frozen=True):
+    """One form of asking: its name, what needs it, how it is asked and judged."""
+
+    name: str
+    used_by: str
+    advice: str
+    """What to do where the answer is not good."""
+    build: Callable[[str], JsonObject]
+    """Arguments of `Codec.build_request` beside model, system and limit, from the session's
+    text.
+    """
+    judge: Callable[[Reply], str]
+    """Why the answer is not good; empty where it is."""
+
+
+class TrialResult(Struct, frozen=True, kw_only=True):
+    """The outcome of one task."""
+
+    task: ModelTask
+    why: str
+    """Why it is not good; empty where it is."""
+    seconds: float
+    usage: Usage = Usage()
+
+
+def check_model_answers(context: DoctorContext) -> Iterator[CheckResult]:
+    """Ask the model each task once, and say which forms it is good enough for."""
+    try:
+        model = open_model(context.settings.model, context.settings.models)
+    except MemoristError as error:
+        yield CheckResult("wrong", str(error), 'Or set model = "structural" to work without one.')
+        return
+    if model is None:
+        yield CheckResult(
+            "note", "no model is set, so none was asked", "Set `model`, or MEMORIST_MODEL, first."
+        )
+        return
+    results, window = asyncio.run(_try_model(model))
+    yield CheckResult("good", f"the window of {model.name} is {window:,} tokens")
+    for result in results:
+        yield _describe(result)
+    yield _summarize_results(results)
+
+
+def _describe(result: TrialResult) -> CheckResult:
+    task, used = result.task, result.usage
+    cost = (
+        f"{result.seconds:.1f} s, {used.context - used.output:,} tokens read"
+        f"{f' ({used.cache_read:,} from its cache)' if used.cache_read else ''}, "
+        f"{used.output:,} written"
+    )
+    if not result.why:
+        return CheckResult("good", f"{task.name}: right ({cost}); used by {task.used_by}")
+    return CheckResult(
+        "note", f"{task.name}: {result.why} ({cost}); used by {task.used_by}", task.advice
+    )
+
+
+def _summarize_results(results: list[TrialResult]) -> CheckResult:
+    right = [result.task.name for result in results if not result.why]
+    if not right:
+        return CheckResult(
+            "wrong",
+            "no answer of this model was of use",
+            'Set model = "structural", which costs nothing, or choose a larger model.',
+        )
+    return CheckResult(
+        "good",
+        f"{len(right)} of {len(results)} forms are right; where a model's work does not "
+        "stand, what structure holds takes its place",
+    )
+
+
+async def _try_model(model: Model) -> tuple[list[TrialResult], int]:
+    results: list[TrialResult] = []
+    try:
+        for task in TASKS:
+            results.append(await _try_task(model, task))
+            if results[-1].usage == Usage() and len(results) == 1:
+                break  # it did not answer at all: the others would wait as long
+        return results, model.window
+    finally:
+        await model.close()
+
+
+async def _try_task(model: Model, task: ModelTask) -> TrialResult:
+    codec = find_codec(model.format)
+    body = codec.build_request(
+        model_id(model.name),
+        system=load_prompt("doctor/system"),
+        max_output=MAX_OUTPUT,
+        **task.build(load_prompt("doctor/session").strip()),
+    )
+    began = time.monotonic()
+    try:
+        reply = await model.send(Request(format=model.format, body=body, label="self-test"))
+    except ModelError as error:
+        return TrialResult(task=task, why=str(error), seconds=time.monotonic() - began)
+    return TrialResult(
+        task=task, why=task.judge(reply), seconds=time.monotonic() - began, usage=reply.usage
+    )
+
+
+def _reply_text(reply: Reply) -> str:
+    return "\n".join(message.text for message in reply.messages if message.text)
+
+
+def _render_edit_task(method: EditMethod) -> Callable[[str], str]:
+    def render(session: str) -> str:
+        task = render_template(load_prompt("doctor/edit"), {"session": session}, strict=True)
+        return f"{task}\n\n{edit_instructions(method, load_fork_prompts())}"
+
+    return render
+
+
+def _judge_edits(edits: TextEdits) -> str:
+    if edits.problems:
+        return edits.problems[0]
+    return _judge_calls(edits.calls)
+
+
+def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
+    if not calls:
+        return "no edit in the answer"
+    written = [call for call in calls if isinstance(call, EditFileCall | WriteFileCall)]
+    if len(written) != len(calls) or any(call.path != NOTES_FILE for call in written):
+        return "it edits another file than it was asked to"
+    text = "\n".join(
+        call.text
+        if isinstance(call, WriteFileCall)
+        else "\n".join(each.new for each in call.replacements)
+        for call in written
+    )
+    missing = [word for word in WANTED if word not in text]
+    return f"the line does not name {' and '.join(missing)}" if missing else ""
+
+
+def _new_text(call: EditFileCall | WriteFileCall) -> str:
+    if isinstance(call, WriteFileCall):
+        return call.text
+    return "\n".join(each.new for each in call.replacements)
+
+
+def _judge_tool_calls(reply: Reply) -> str:
+    return _judge_calls(
+        tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
+    )
+
+
+def _judge_summary(reply: Reply) -> str:
+    found = parse_summary(_reply_text(reply), stop_reason=reply.stop_reason)
+    if isinstance(found, UnusableSummary):
+        return found.why
+    session = load_prompt("doctor/session")
+    if dropped := drop_invented_paths(found, NameOccurrences(session)).dropped:
+        return f"it names a file that does not exist: {dropped[0].strip()[:80]}"
+    wanted, present = find_names(session), NameOccurrences(found)
+    held = sum(present[name] for name in wanted)
+    if held < len(wanted) * MIN_NAME_SHARE:
+        return f"it holds {held} of {len(wanted)} identifiers"
+    return ""
+
+
+def _judge_choice(reply: Reply) -> str:
+    chosen = parse_selection(_reply_text(reply), _MEMORIES, limit=3)
+    if chosen == (_CHOICE,):
+        return ""
+    return f"it chose {', '.join(chosen) or 'nothing'} where {_CHOICE} was right"
+
+
+def _render_choice(session: str) -> str:
+    del session
+    headers = [
+        MemoryHeader(
+            path=path,
+            name=path.removesuffix(".md"),
+            description=text,
+            kind=MemoryKind.PROJECT,
+            modified=0.0,
+            size=len(text),
+        )
+        for path, text in _MEMORIES.items()
+    ]
+    return render_selection_prompt(
+        load_prompt("recall/select"),
+        headers,
+        query=_QUESTION,
+        tools=(),
+        limit=3,
+        scan_files=len(headers),
+    )
+
+
+_EDIT_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "file_path": {"type": "string"},
+        "old_string": {"type": "string"},
+        "new_string": {"type": "string"},
+    },
+    "required": ["file_path", "old_string", "new_string"],
+}
+
+_STRUCTURE_SERVES = "Nothing: what structure holds serves there."
+
+TASKS = (
+    ModelTask(
+        "edits as text",
+        "notes, extraction and documents of a host without file tools",
+        _STRUCTURE_SERVES,
+        lambda session: {"text": _render_edit_task(EditMethod.TEXT)(session)},
+        lambda reply: _judge_edits(parse_edit_elements(_reply_text(reply))),
+    ),
+    ModelTask(
+        "edits by tool call",
+        "notes, extraction and documents of a host with file tools",
+        _STRUCTURE_SERVES,
+        lambda session: {
+            "text": _render_edit_task(EditMethod.TOOLS)(session),
+            "tools": (ToolDefinition("Edit", "Replace text in a file.", _EDIT_SCHEMA, {}),),
+        },
+        _judge_tool_calls,
+    ),
+    ModelTask(
+        "JSON by a schema",
+        "past sessions (stage one)",
+        _STRUCTURE_SERVES,
+        lambda session: {
+            "text": _render_edit_task(EditMethod.JSON)(session),
+            "schema": EDITS_JSON_SCHEMA,
+        },
+        lambda reply: _judge_edits(parse_json_edits(_reply_text(reply))),
+    ),
+    ModelTask(
+        "a summary",
+        "compaction",
+        _STRUCTURE_SERVES,
+        lambda session: {"text": f"{session}\n\n{load_prompt('compaction/full')}"},
+        _judge_summary,
+    ),
+    ModelTask(
+        "a choice from a list",
+        'recall with recall.selector = "model"',
+        'Leave recall.selector = "ranker".',
+        lambda session: {"text": _render_choice(session)},
+        _judge_choice,
+    ),
+)
+"""The forms, in the order in which they are tried."""
