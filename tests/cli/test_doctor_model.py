@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
+from memorist.ports import Request
 from memorist.testing import CallTool, HttpError, Say, ScriptedServer
-from memorist.testing.provider_server import ReceivedRequest
 
 LINE = "`pytest -q tests/test_total.py` failed; mended in src/checkout/total.py"
 EDIT = {"file_path": "/notes/worklog.md", "old_string": "# Worklog", "new_string": LINE}
@@ -22,7 +22,7 @@ SUMMARY = (
 )
 
 
-def good_answer(request: ReceivedRequest) -> Any:
+def good_answer(request: Request) -> Any:
     body = json.dumps(request.body)
     if "selected_memories" in body:
         return Say(text='{"selected_memories": ["money-as-decimal.md"]}')
@@ -63,7 +63,7 @@ def test_valid_is_not_yet_right(monkeypatch: pytest.MonkeyPatch) -> None:
     path: each in its form, each named, and what to do.
     """
 
-    def answer(request: ReceivedRequest) -> Any:
+    def answer(request: Request) -> Any:
         body = json.dumps(request.body)
         if "selected_memories" in body:
             return Say(text='{"selected_memories": ["ferry-timetable.md"]}')
