@@ -547,6 +547,11 @@ class SpendSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Wait after a refusal (429, 529) for which the provider gives no time: limits are counted by
     the minute.
     """
+    fruitless_runs: Annotated[int, Meta(ge=0)] = 6
+    """After this many answers in a row of which nothing stood, a kind of work asks this model no
+    more on that day, and structure serves; 0 never stops. Our choice: a model that is up to the
+    work fails now and then, one that is not fails each time.
+    """
 
 
 # The settings of team memory.

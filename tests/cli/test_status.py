@@ -180,6 +180,25 @@ def test_earlier_days_are_added_on_request(database: sqlite3.Connection, tmp_pat
 
 
 @pytest.mark.covers("SG-1")
+def test_a_model_of_whose_answers_nothing_stood_is_named(tmp_path: Path) -> None:
+    """Notes that were asked for often and never changed are no quiet success; a kind of work that
+    rightly changes nothing is not named.
+    """
+    made = open_database(Layout(tmp_path).database)
+    books = BudgetGovernor(made, "s", clock=FrozenClock(NOON), settings=SpendSettings())
+    for _ in range(16):
+        books.record_receipt(receipt("session_memory", 2, ForkOutcome.UNCHANGED))
+        books.record_receipt(receipt("extraction", 1, ForkOutcome.UNCHANGED))
+    text = "\n".join(
+        render_budget_status(read_status(made, Settings(home=str(tmp_path), model=MODEL), NOON))
+    )
+    made.close()
+
+    assert "session_memory, asked 16 times: no answer of the model could be used" in text
+    assert "extraction, asked" not in text
+
+
+@pytest.mark.covers("SG-1")
 def test_another_models_hold_does_not_put_this_model_to_rest(
     database: sqlite3.Connection, tmp_path: Path
 ) -> None:

@@ -451,3 +451,35 @@ def test_every_fork_of_a_subsystem_passes_the_governor() -> None:
     }
 
     assert starting == {"forks/fork.py"}
+
+
+@pytest.mark.covers("SG-1")
+async def test_a_model_of_whose_answers_nothing_stands_is_asked_no_more_that_day(
+    tmp_path: Path,
+) -> None:
+    """After `spend.fruitless_runs` answers in a row without a change that stood, structure keeps
+    the notes and the receipt says why; the status says that nothing stood. The next day it is asked
+    again.
+    """
+    host = Host(tmp_path / "home", spend=SpendSettings(fruitless_runs=3))
+    host.forks["session_memory"] = Say(text="The totals were changed to use integer cents.")
+    async with host.engine() as engine:
+        session = await host.open(engine, tmp_path)
+        for turn in range(1, 7):
+            await host.turn(session, f"step {turn}", tokens=12_000 * turn)
+        runs = [
+            (receipt.outcome, receipt.said)
+            for receipt in session.receipts()
+            if receipt.label == "session_memory"
+        ]
+        host.clock.advance(86_400)
+        await host.turn(session, "the next day", tokens=90_000)
+        again = [each for each in session.receipts() if each.label == "session_memory"][-1]
+
+    assert [outcome for outcome, _ in runs][:4] == [
+        *[ForkOutcome.UNCHANGED] * 3,
+        ForkOutcome.BLOCKED,
+    ]
+    assert "memorist doctor --model" in runs[3][1]
+    assert session.notes
+    assert again.outcome is ForkOutcome.UNCHANGED

@@ -9,6 +9,8 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from memorist.budget.policy import (
     BudgetGranted,
     BudgetRefused,
@@ -25,9 +27,11 @@ from memorist.ports import Clock
 from memorist.settings import SpendSettings
 from memorist.store.sessions import record_receipt
 from memorist.store.spend import (
+    DAY_SECONDS,
     UNRUN_OUTCOMES,
     BlockedWork,
     budget_transaction,
+    count_fruitless_runs,
     day_of,
     lift_hold,
     list_holds,
@@ -95,7 +99,16 @@ class BudgetGovernor:
         now = self._clock.now()
         decided = decide_budget(
             work,
-            read_budget_usage(self._database, now, session=self._session, model=model),
+            replace(
+                read_budget_usage(self._database, now, session=self._session, model=model),
+                fruitless=count_fruitless_runs(
+                    self._database,
+                    work.label,
+                    model,
+                    since=day_of(now) * DAY_SECONDS,
+                    limit=self._settings.fruitless_runs,
+                ),
+            ),
             self._settings,
         )
         match decided:

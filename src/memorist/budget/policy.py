@@ -159,6 +159,8 @@ class BudgetUsage(Struct, frozen=True, kw_only=True):
     """What running forks may still use."""
     holds: tuple[ProviderHold, ...] = ()
     """Holds on the fork's model."""
+    fruitless: int = 0
+    """Runs of this kind with this model that today ended in a row without anything that stood."""
 
 
 class BudgetGranted(Struct, frozen=True):
@@ -190,6 +192,8 @@ def decide_budget(
         return BudgetGranted(request.limits)
     if usage.holds:
         return _refuse_for_hold(usage.holds[0], usage.now)
+    if 0 < settings.fruitless_runs <= usage.fruitless:
+        return _refuse_fruitless(request.label, usage)
     if not settings.enabled:
         return BudgetGranted(request.limits)
     limits = request.limits
@@ -308,6 +312,16 @@ def _refuse_for_cap(
             until=next_midnight(usage.now),
         )
     return BudgetRefused(cause=setting, why=f"{said}{rest}; {setting} raises the cap.", until=None)
+
+
+def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
+    until = next_midnight(usage.now)
+    why = (
+        f"the last {usage.fruitless} answers of the model were of no use for {label}, so structure "
+        f"serves until {format_clock_time(until, usage.now)} (spend.fruitless_runs); `memorist "
+        f"doctor --model` says what the model is good enough for."
+    )
+    return BudgetRefused(cause=f"fruitless {label}", why=why, until=until)
 
 
 def _refuse_for_hold(hold: ProviderHold, now: float) -> BudgetRefused:

@@ -28,7 +28,10 @@ from memorist.budget.policy import (
 from memorist.core.messages import Usage
 from memorist.forks.spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend import BlockedWork, ProviderHold, WorkKindUsage
+from memorist.store.spend import LABELS_THAT_CHANGE, BlockedWork, ProviderHold, WorkKindUsage
+
+MIN_JUDGED_RUNS = 3
+"""Runs from which on it is said that nothing of them stood. Our choice: one or two are chance."""
 
 
 class DueWork(Struct, frozen=True, kw_only=True):
@@ -208,6 +211,17 @@ def render_budget_status(status: BudgetStatus) -> list[str]:
         [f"{each.kind}: {each.why}{_format_until(each, status.now)}" for each in status.at_rest],
     )
     text += _render_section(
+        "Nothing stood",
+        [
+            f"{each.label}, asked {_format_times(each.runs)}: no answer of the model could be "
+            "used, and structure served; `memorist doctor --model` tries the model"
+            for each in status.kinds
+            if each.label in LABELS_THAT_CHANGE
+            and each.runs >= MIN_JUDGED_RUNS
+            and not each.changed
+        ],
+    )
+    text += _render_section(
         "Blocked",
         [f"{each.kind}, {_format_times(each.times)}: {each.why}" for each in status.blocked],
     )
@@ -222,6 +236,10 @@ def render_budget_status(status: BudgetStatus) -> list[str]:
         "Due", [_render_due(each, status.now) for each in status.due] or ["nothing"]
     )
     return text[:-1]
+
+
+def _is_fruitless(kind: WorkKindUsage) -> bool:
+    return kind.label in LABELS_THAT_CHANGE and kind.runs >= MIN_JUDGED_RUNS and not kind.changed
 
 
 _REASON_CHARACTERS = 160
