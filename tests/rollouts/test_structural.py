@@ -11,15 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.formats.transcript import TurnRollback
+from memorist.rollouts.message_acts import MessageAct, classify_message
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.stage_one import scan_transcript
 from memorist.rollouts.structural import StageOneResult, build_structural_result
-from memorist.rollouts.task_log import (
-    MAX_LOGGED_TASKS,
-    MessageAct,
-    TaskLogBuilder,
-    classify_message,
-)
+from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
 from memorist.store.rollouts import Rollout
 from memorist.store.transcript import LineFile
 from rollouts.conftest import Talk
@@ -149,7 +145,15 @@ def test_what_a_message_does(text: str, act: MessageAct) -> None:
             .edit(),
             "uncertain",
         ),
-        (Talk().user("Why do we round down?").agent("Because the law says so."), "uncertain"),
+        (
+            Talk()
+            .user("Why does the till round down when customers pay cash?")
+            .agent(
+                "Because the tax law of 2021 requires that cents are cut and never rounded up, "
+                "which the accountant of every customer checks at the end of each quarter."
+            ),
+            "uncertain",
+        ),
     ],
 )
 def test_an_outcome_needs_proof(talk: Talk, outcome: str) -> None:
@@ -343,15 +347,80 @@ def test_a_session_of_any_length_is_held_in_little() -> None:
 
 @pytest.mark.covers("RO-4")
 def test_real_sessions_read_as_sessions(recorded_sessions: list[Path]) -> None:
-    """Each recorded session gives tasks in the person's words, without scaffold, and a text that
-    reads again as what it is.
+    """Nearly each recorded session gives tasks in the person's words, without scaffold, and a text
+    that reads again as what it is; few are too trivial to keep.
     """
+    trivial = 0
     for path in recorded_sessions:
         made = build_structural_result(scan_transcript(LineFile(path)).task_log, THREAD)
 
-        assert made.memory.tasks, path.name
+        trivial += not made.memory.tasks
         assert parse_raw_memory(made.raw_memory) == made.memory
         assert not any(
             mark in made.raw_memory
             for mark in ("<system-reminder", "<environment_context", "<command-name", "# AGENTS.md")
         )
+    assert trivial <= len(recorded_sessions) / 20
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    ("reply", "answer", "agreed"),
+    [
+        (
+            "Two ways are open:\n\n1. A column for each currency\n2. One column and a code\n\nWhich?",
+            "2",
+            "One column and a code",
+        ),
+        (
+            "The till holds floats. I would keep integers of cents in one table. Shall I do that?",
+            "yes, do that",
+            "I would keep integers of cents in one table. Shall I do that?",
+        ),
+        ("Ich würde Cents als ganze Zahlen halten. Soll ich das tun?", "ja", "ganze Zahlen"),
+        ("All tests pass. The till is mended.", "yes", ""),
+        ("I would keep integers. Shall I?", "yes but not in the old table", ""),
+    ],
+)
+def test_what_a_yes_or_a_number_agreed_to_is_kept(reply: str, answer: str, agreed: str) -> None:
+    """A short answer is kept with the proposal that it took, in the agent's words, as the person's
+    decision; a yes to a report, and a yes with a but, decide nothing.
+    """
+    talk = Talk().user("Mend the till: it must hold the money of every country.").agent(reply)
+    decided = [
+        each.text
+        for each in first(talk.user(answer).edit()).knowledge
+        if each.text.startswith(f"The user said “{answer}”")
+    ]
+
+    assert bool(decided) is bool(agreed)
+    assert agreed in " ".join(decided)
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    "talk",
+    [
+        Talk().user("init").edit("/home/dev/shop/AGENTS.md").agent("I wrote AGENTS.md."),
+        Talk().user("kill local host 5173").run("kill 4711", "").agent("Done: it is stopped."),
+        Talk().user("what are my rate limits rn").agent("You have used a fifth of them."),
+    ],
+)
+def test_routine_leaves_nothing(talk: Talk) -> None:
+    """A session without a wish, a decision, a cure or a real answer is not kept."""
+    assert stage(talk).memory.is_empty
+
+
+@pytest.mark.covers("RO-4")
+def test_only_what_was_shipped_is_called_so() -> None:
+    """Bringing in the work of others commits nothing, and a help text mends no failure."""
+    talk = Talk().user("Bring the till up to date and run its report.")
+    talk.run("git pull --ff-only", "8 files changed, 620 insertions(+), 56 deletions(-)")
+    talk.run("till report", "Error: no such table: cents", code=1).run(
+        "till report --help", "usage"
+    )
+    made = stage(talk.edit().agent("The report needs the table `cents`."))
+
+    assert "Committed" not in made.raw_memory
+    assert "mended" not in made.raw_memory
+    assert made.memory.tasks[0].outcome == "uncertain"

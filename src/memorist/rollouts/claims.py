@@ -29,6 +29,7 @@ from memorist.rollouts.handbook import (
 )
 from memorist.rollouts.raw_memory import (
     CLAIM_PROOFS,
+    REPORTED_PREFIX,
     UNKNOWN_FOLDER,
     ClaimScope,
     MemoryBullet,
@@ -58,10 +59,10 @@ OLDER_WORK_TITLE = "older work"
 """Title of that section."""
 MAX_MERGED_KEYWORDS = 20
 
-_VALUE = re.compile(
-    r"(?:`[^`]+`|\"[^\"]+\"|“[^”]+”|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z"
-)
+_VALUE = re.compile(r"(?:`[^`]+`|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
 _ARROW = " → "
+_QUOTING_PREFIXES = ("The user ", REPORTED_PREFIX)
+"""Prefixes of entries that quote: what a quotation ends in is no value of a setting."""
 _MIN_SUBJECT_WORDS = 3
 """Minimum words before a value that make a subject."""
 _FRONT = frozenset({"do", "not", "never", "always", "不", "别", "勿"})
@@ -84,6 +85,8 @@ def _split_subject(text: str) -> tuple[tuple[str, ...], str]:
     head, arrow, result = text.partition(_ARROW)
     if arrow and result.strip() and rule_key(head):
         return (_ARROW, *rule_key(head)), result.strip()
+    if text.startswith(_QUOTING_PREFIXES):
+        return (), ""
     found = _VALUE.search(text)
     before = text[: found.start()] if found else ""
     if found is None or len(before.split()) < _MIN_SUBJECT_WORDS or not before[-1:].isspace():
@@ -109,6 +112,8 @@ def supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
     the order in which they are given decides.
     """
     if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
+        return False
+    if older.proof == "said" and newer.proof != "said":
         return False
     subject, value = _split_subject(newer.text)
     same = (

@@ -173,7 +173,10 @@ def render_group(group: HandbookSection) -> str:
         [f"{LEFT_OUT_FIELD} {group.left_out} entries, for want of room"] if group.left_out else []
     )
     parts = ["\n".join([*head, *group.head])]
-    parts += [_render_task(work) for work in group.works]
+    parts += [
+        _render_task(work, above)
+        for work, above in zip(group.works, (None, *group.works), strict=False)
+    ]
     for name in ENTRY_LISTS:
         lines = [
             render_bullet(_entry_with_tags(entry, group.works)) for entry in group.entries(name)
@@ -182,12 +185,15 @@ def render_group(group: HandbookSection) -> str:
     return "\n\n".join([*parts, *group.other])
 
 
-def _render_task(work: HandbookTask) -> str:
+def _render_task(work: HandbookTask, above: HandbookTask | None) -> str:
+    """Render one task; one that rests on the same sessions as the task above names none."""
     title = " ".join(work.title.split())
     parts = [f"## Task {work.number}: {title}" + (f", {work.outcome}" if work.outcome else "")]
     # What is no section stands before the first one, or it would be read as part of the last.
     parts += [each for each in work.other if not each.startswith("#")]
-    parts += ["\n".join([f"### {SUMMARY_FILES_HEADING}", "", *map(_source_line, work.sources)])]
+    if work.other or above is None or work.sources != above.sources:
+        lines = map(_source_line, work.sources)
+        parts += ["\n".join([f"### {SUMMARY_FILES_HEADING}", "", *lines])]
     parts += [f"### {KEYWORDS_HEADING}\n\n{', '.join(work.keywords)}"] if work.keywords else []
     return "\n\n".join([*parts, *(each for each in work.other if each.startswith("#"))])
 
@@ -326,15 +332,26 @@ def _fill_group(group: HandbookSection, parts: Sequence[HeadedSection]) -> Handb
             other.append([part.text])
             inside = "other"
     made = replace(
-        group, works=tuple(works), other=tuple("\n".join(each).strip("\n") for each in other)
+        group,
+        works=_inherit_sources(works),
+        other=tuple("\n".join(each).strip("\n") for each in other),
     )
     return replace(
         made,
         **{
-            name: tuple(parse_entry(text, works) for text in texts)
+            name: tuple(parse_entry(text, made.works) for text in texts)
             for name, texts in listed.items()
         },
     )
+
+
+def _inherit_sources(works: Sequence[HandbookTask]) -> tuple[HandbookTask, ...]:
+    """Give a task that names no session, and says nothing else, those of the task above it."""
+    found: list[HandbookTask] = []
+    for work in works:
+        bare = found and not work.sources and not work.other
+        found.append(replace(work, sources=found[-1].sources) if bare else work)
+    return tuple(found)
 
 
 def _parse_task(number: int, title: str, part: HeadedSection) -> HandbookTask:

@@ -17,8 +17,8 @@ from memorist.core.text import shorten
 from memorist.errors import UnreadableSession
 from memorist.formats.detect import detect_format, read_session
 from memorist.formats.transcript import RecordedLine, SessionHead, timestamp_seconds
+from memorist.rollouts.message_acts import MessageAct, classify_message
 from memorist.rollouts.structural import clean_line
-from memorist.rollouts.task_log import MessageAct, classify_message
 from memorist.store.rollouts import MemoryMode
 
 MAX_HEAD_LINES = 400

@@ -162,7 +162,8 @@ async def extract_session(
     gone = await asyncio.to_thread(scan_transcript, lines)
     proven = build_structural_result(gone.task_log, thread)
     stage, problem = proven, ""
-    if runtime.model is not None and not proven.memory.is_empty:
+    ask_model = runtime.model is not None and gone.task_log.has_exchange
+    if runtime.model is not None and ask_model:
         found = await _ModelExtraction(thread, runtime, runtime.model, proven.memory).run(
             lines, gone
         )
@@ -175,7 +176,7 @@ async def extract_session(
         else:
             problem = found.why
     made = to_extracted(stage, thread, now=runtime.clock.now())
-    by_model = runtime.model is not None and not problem and not proven.memory.is_empty
+    by_model = ask_model and not problem
     return replace(
         made,
         way="model" if by_model else "structural",

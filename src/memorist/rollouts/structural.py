@@ -10,16 +10,24 @@ on; or, on the other side, a check that failed last. Without any of those it is 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.core.text import shorten, to_one_line
+from memorist.core.text import analyze_text, shorten, to_one_line
 from memorist.rollouts.evidence import line_pointer
+from memorist.rollouts.lessons import (
+    ASKED_PREFIX,
+    COMMANDS_SECTION,
+    CORRECTED_PREFIX,
+    Lesson,
+    choose_lessons,
+)
+from memorist.rollouts.message_acts import MessageAct
 from memorist.rollouts.raw_memory import (
     MAX_ENTRY_CHARACTERS,
-    REPORTED_PREFIX,
     SECTION_TITLES,
     UNKNOWN_FOLDER,
     MemoryBullet,
@@ -33,8 +41,6 @@ from memorist.rollouts.raw_memory import (
 from memorist.rollouts.task_log import (
     CHECKS,
     SHIPPING,
-    CommandRuns,
-    MessageAct,
     TaskLogBuilder,
     TaskRecord,
     default_scope,
@@ -43,9 +49,9 @@ from memorist.rollouts.task_log import (
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.session_memory.structural_work import render_failure
+from memorist.session_memory.structural import RESULTS_SECTION, TASK_SECTION
+from memorist.session_memory.structural_work import ERRORS_SECTION, MENDED
 from memorist.store.rollouts import Rollout, RolloutExtract
-from memorist.transcript.commands import WorkFailure
 from memorist.transcript.tool_calls import display_path
 
 # Remove secrets, scaffold and orders not given by the session's users from what stage one keeps
@@ -183,7 +189,7 @@ def _line_mark(number: int) -> str:
     return f" ({line_pointer(number)})" if number else ""
 
 
-MAX_MEMORY_TASKS = 12
+MAX_MEMORY_TASKS = 6
 """Tasks of one raw memory: the most informative ones, in order."""
 MAX_CARRIED_PREFERENCES = 100
 """Newest preferences of omitted tasks, kept with the last listed task."""
@@ -192,6 +198,8 @@ MAX_PROVEN_ENTRIES = 6
 MAX_NAME_CHARACTERS = 110
 MIN_REPORT_CHARACTERS = 60
 """Minimum characters of a report that says anything."""
+MAX_KEYWORD_CHARACTERS = 48
+MAX_TASK_KEYWORDS = 10
 MAX_SLUG_CHARACTERS = 60
 """Characters of a slug (codex.md section 1.4)."""
 
@@ -226,7 +234,7 @@ class StageOneResult(Struct, frozen=True):
 def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageOneResult:
     """Build what the session proves; empty if nothing was asked, or nothing was answered."""
     notes = [task for task in task_log.tasks if task.requests]
-    if not notes or not task_log.user_spoke:
+    if not task_log.has_exchange:
         return StageOneResult(RawMemory())
     chosen = {
         id(each)
@@ -236,14 +244,21 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
     # What the user said for later is never lost with the task in which it was said.
     carried = [bullet for each in notes if id(each) not in chosen for bullet in each.preferences]
     kept[-1].preferences = [*carried[-MAX_CARRIED_PREFERENCES:], *kept[-1].preferences]
+    task_log.ledger.cwd = thread.cwd
+    lessons = choose_lessons(task_log, kept)
+    ends = [each.first_turn for each in kept[1:]]
     tasks = [
         _build_task(
             each,
             thread,
-            [failure for failure in task_log.commands.failures if failure.turn == each.number],
+            [lesson for lesson in lessons if bisect_right(ends, lesson.turn) == at],
         )
-        for each in kept
+        for at, each in enumerate(kept)
     ]
+    told = [at for at, task in enumerate(tasks) if has_entries(task)]
+    kept, tasks = [kept[at] for at in told], [tasks[at] for at in told]
+    if not _is_worth_keeping(task_log, tasks):
+        return StageOneResult(RawMemory())
     memory = clean_raw_memory(
         RawMemory(
             description=_describe_tasks(tasks),
@@ -261,6 +276,38 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
         memory,
         render_session_summary(memory, thread, steps),
         slugify(memory.tasks[0].name if memory.tasks else ""),
+    )
+
+
+MIN_WORK_STEMS = 2
+"""Content words of the user below which even changed files are routine: `init`."""
+MIN_QUESTION_STEMS, MIN_ANSWER_STEMS = 3, 6
+"""Content words of a question and its answer that are worth keeping where nothing was changed."""
+
+
+def _is_worth_keeping(task_log: TaskLogBuilder, tasks: Sequence[RawMemoryTask]) -> bool:
+    """Tell whether a session holds a minimum of signal: the user's wish, decision or correction, a
+    failure with its cure, changed files, or a real question with a real answer.
+    """
+    bullets = [bullet for task in tasks for bullet in (*task.knowledge, *task.failures)]
+    if any(task.preferences for task in tasks) or any(
+        each.proof == "said" and not each.text.startswith(ASKED_PREFIX) for each in bullets
+    ):
+        return True
+    asked = len(
+        frozenset().union(
+            *(each.stems for ask in task_log.ledger.dialogue.asks for each in ask.sentences)
+        )
+    )
+    mended = any(MENDED in bullet.text for task in tasks for bullet in task.failures)
+    if mended or any(task.shipped for task in task_log.tasks):
+        return True
+    worked = any(task.edited for task in task_log.tasks)
+    answered = frozenset().union(
+        *(analyze_text(each.text).stems for each in bullets if each.proof == "inferred")
+    )
+    return (worked and asked >= MIN_WORK_STEMS) or (
+        asked >= MIN_QUESTION_STEMS and len(answered) >= MIN_ANSWER_STEMS
     )
 
 
@@ -313,37 +360,90 @@ def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
     return "partial" if found & {"success", "partial"} else "uncertain"
 
 
-def _build_task(
-    note: TaskRecord, thread: Rollout, failures: Sequence[WorkFailure]
-) -> RawMemoryTask:
-    failed = [
-        failure
-        for failure in failures
-        if failure.kind not in ("look", "refused") and (failure.line or failure.resolved_by)
-    ]
-    named = [each for each in failed if each.resolved_by] + [
-        each for each in failed if not each.resolved_by and each.kind != "edit"
-    ]
+def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[Lesson]) -> RawMemoryTask:
+    name = task_name(note)
+    known = [each for each in here if each.section == RESULTS_SECTION]
+    asked = [each for each in here if each.section == TASK_SECTION and not _is_correction(each)]
     cwd = thread.cwd
     return RawMemoryTask(
-        name=task_name(note),
+        name=name,
         group=project_name(thread),
         outcome=derive_outcome(note),
         scope=default_scope(thread),
         cwd=cwd or UNKNOWN_FOLDER,
         preferences=tuple(note.preferences),
-        knowledge=(*note.decided, *_working_commands(note), *_reported_bullets(note)),
-        failures=(
-            *note.corrected,
+        knowledge=(
+            *note.decided,
+            *_join_requests([_build_lesson_bullet(each, note) for each in asked]),
+            *(_build_lesson_bullet(each, note) for each in known),
             *(
-                MemoryBullet(text=render_failure(each, cwd), proof="proved", date=note.date)
-                for each in named[-MAX_PROVEN_ENTRIES:]
+                _build_lesson_bullet(each, note)
+                for each in here
+                if each.section == COMMANDS_SECTION
             ),
         ),
-        references=_reference_bullets(note, cwd),
-        keywords=tuple(
-            display_path(path, cwd).rsplit("/", 1)[-1] for path in list(note.edited)[:8]
+        failures=(
+            *(_build_lesson_bullet(each, note) for each in here if _is_correction(each)),
+            *note.corrected,
+            *(_build_lesson_bullet(each, note) for each in here if each.section == ERRORS_SECTION),
         ),
+        references=_reference_bullets(note, cwd),
+        keywords=_find_keywords(note, cwd),
+    )
+
+
+MAX_JOINED_CHARACTERS = 600
+"""Characters of the requests of one task that share an entry."""
+
+
+def _join_requests(bullets: Sequence[MemoryBullet]) -> list[MemoryBullet]:
+    """Join what the user asked in one task, one request after another, where it is short."""
+    found: list[MemoryBullet] = []
+    for each in bullets:
+        joined = f"{found[-1].text}; then {each.text.removeprefix(ASKED_PREFIX)}" if found else ""
+        if found and len(joined) <= MAX_JOINED_CHARACTERS and each.date == found[-1].date:
+            found[-1] = replace(found[-1], text=joined)
+        else:
+            found.append(each)
+    return found
+
+
+def _find_keywords(note: TaskRecord, cwd: str) -> tuple[str, ...]:
+    """Words by which a later search would find the task: changed files, then the user's names."""
+    files = [display_path(path, cwd).rsplit("/", 1)[-1] for path in list(note.edited)[:8]]
+    named = [
+        word
+        for each in note.requests
+        for word in analyze_text(each.text).names
+        if "," not in word and len(word) < MAX_KEYWORD_CHARACTERS and "://" not in word
+    ]
+    return tuple(dict.fromkeys((*files, *named)))[:MAX_TASK_KEYWORDS]
+
+
+def has_entries(task: RawMemoryTask) -> bool:
+    """Tell whether a task teaches anything."""
+    return bool(task.preferences or task.knowledge or task.failures or task.references)
+
+
+def _is_correction(lesson: Lesson) -> bool:
+    return lesson.act is MessageAct.CORRECTS
+
+
+def _build_lesson_bullet(lesson: Lesson, note: TaskRecord) -> MemoryBullet:
+    if lesson.section == TASK_SECTION:
+        lead = CORRECTED_PREFIX if _is_correction(lesson) else ASKED_PREFIX
+        said = next((each for each in note.requests if each.turn == lesson.turn), None)
+        return MemoryBullet(
+            text=f"{lead}{lesson.text}",
+            proof="said",
+            date=said.date if said else note.date,
+            evidence=line_pointer(said.line) if said else "",
+        )
+    return MemoryBullet(
+        text=lesson.text,
+        proof="inferred" if lesson.section == RESULTS_SECTION else "proved",
+        date=note.date,
+        evidence=line_pointer(lesson.line),
     )
 
 
@@ -363,7 +463,7 @@ def task_name(note: TaskRecord) -> str:
         text = heading[1] if heading else text[plan.end() :]
     elif text.endswith(" …") and (
         subject := next(
-            (found[1] for what, _ in note.commits if (found := _SUBJECT.match(what))), ""
+            (found[1] for each in note.shipped if (found := _SUBJECT.match(each.text))), ""
         )
     ):
         text = subject  # a pasted page tells its purpose nowhere near its beginning
@@ -378,62 +478,11 @@ def task_name(note: TaskRecord) -> str:
     return shorten(name, MAX_NAME_CHARACTERS)
 
 
-def _working_commands(note: TaskRecord) -> list[MemoryBullet]:
-    """Return the commands worth reusing: checks, builds and installs that passed, and what ran more
-    than once.
-    """
-    found = [
-        (text, run)
-        for text, run in note.runs.items()
-        if run.last is not None
-        and run.last.ok
-        and (
-            (run.kind in CHECKS or run.kind in ("format", "install"))
-            or (run.kind == "run" and run.runs > 1 and len(text) < MAX_NAME_CHARACTERS)
-        )
-    ]
-    found.sort(key=lambda pair: (pair[1].kind == "run", -pair[1].runs, pair[1].order))
-    return [
-        _proven_bullet(
-            f"{_command_name(run)}: `{shorten(text, 120)}`{_run_counts(run)}", run.line, note
-        )
-        for text, run in found[:MAX_PROVEN_ENTRIES]
-    ]
-
-
-_WORKED_PHRASES = {
-    "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with",
-    "build": "Built with", "format": "Formatted with",
-    "install": "Installed with",
-}  # fmt: skip
-
-
-def _command_name(run: CommandRuns) -> str:
-    return _WORKED_PHRASES.get(run.kind, "Ran")
-
-
-def _run_counts(run: CommandRuns) -> str:
-    failed = f"; failed {run.failures} of {run.runs} times" if run.failures else ""
-    telling = f" → {run.last.line}" if run.last and run.last.line else ""
-    return f"{telling}{failed}"
-
-
 def _proven_bullet(text: str, at: int, note: TaskRecord) -> MemoryBullet:
     return MemoryBullet(text=text, proof="proved", date=note.date, evidence=line_pointer(at))
 
 
-def _reported_bullets(note: TaskRecord) -> list[MemoryBullet]:
-    """Return the agent's last words, marked as a report."""
-    found = [(text, at) for text, at in note.endings if len(text) >= MIN_REPORT_CHARACTERS]
-    return [
-        MemoryBullet(
-            text=f"{REPORTED_PREFIX}{text}",
-            proof="inferred",
-            date=note.date,
-            evidence=line_pointer(at),
-        )
-        for text, at in found
-    ]
+_SHIPPED_PHRASES = {"commit": "Committed", "push": "Pushed", "merge": "Merged"}
 
 
 def _reference_bullets(note: TaskRecord, cwd: str) -> tuple[MemoryBullet, ...]:
@@ -447,7 +496,10 @@ def _reference_bullets(note: TaskRecord, cwd: str) -> tuple[MemoryBullet, ...]:
                 text=f"Changed: {render_changed_files(note, cwd)}", proof="proved", date=note.date
             )
         )
-    found += [_proven_bullet(f"Committed: {what}", at, note) for what, at in note.commits[-4:]]
+    found += [
+        _proven_bullet(f"{_SHIPPED_PHRASES[each.kind]}: {each.text}", each.line, note)
+        for each in note.shipped[-4:]
+    ]
     return tuple(found)
 
 

@@ -7,7 +7,6 @@ failures, fixes, preferences. Pure.
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
 from msgspec import Struct, field
 
@@ -17,18 +16,20 @@ from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.statements.parser import Statement
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.apply_patch import FileEdit
-from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text import shorten
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.eligibility import is_polluting
 from memorist.rollouts.evidence import MAX_OPEN_CALLS, line_pointer, utc_day
+from memorist.rollouts.message_acts import (
+    MessageAct,
+    classify_message,
+    find_agreed_proposal,
+)
 from memorist.rollouts.raw_memory import ClaimScope, MemoryBullet
-from memorist.session_memory.structural_work import CORRECTION_START
 from memorist.store.rollouts import Rollout
-from memorist.transcript.commands import CommandLog, WorkFailure
 from memorist.transcript.dialogue import INTERRUPTED
-from memorist.transcript.ledger import describe_tool_action
+from memorist.transcript.ledger import TranscriptLedger, describe_tool_action
 from memorist.transcript.outcomes import CallOutcome, answer_ends, parse_call_outcome
 from memorist.transcript.shell import find_commit_message
 from memorist.transcript.tool_calls import (
@@ -40,152 +41,13 @@ from memorist.transcript.tool_calls import (
     parse_tool_action,
 )
 
-# Classify a user message by its effect on the current task: begins one, continues, accepts or
-# corrects it. Pure.
-
-
-class MessageAct(StrEnum):
-    """The effect of a message."""
-
-    COMMAND = "command"
-    """A bare slash command, or a shell line of the user's own: it asks nothing of the agent."""
-    ACCEPTS = "accepts"
-    """Thanks, praise, or permission to commit what was done."""
-    GOES_ON = "goes_on"
-    """A short word to go on, or a question or addition about the current task."""
-    CORRECTS = "corrects"
-    BEGINS = "begins"
-
-
-MAX_SHORT_WORDS = 8
-"""Words of the longest message that only accepts or continues."""
-MAX_READ_CHARACTERS = 2_000
-"""Characters of a message that are examined."""
-MAX_ASIDE_WORDS = 14
-"""Words of the longest question or addition that belongs to the current task."""
-
-_BARE_COMMAND = lazy_pattern(
-    r"/[\w:-]+|!.*|Read the output file to retrieve the result: \S+|Continue from where you "
-    r"left off\.",
-    re.DOTALL,
-)
-"""The last two are inserted by Claude Code in the user's name."""
-_GO_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
-        cool go ahead continue proceed do it on with this that
-        these those them all both the a an next step steps finish keep going resume let s again try
-        run commit push merge pr main master origin changes
-        change branch         directly to done saved complete
-        ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送""",
-    )
-)
-_SHIPS = lazy_pattern(
-    r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE
-)
-_PRAISES = lazy_pattern(
-    r"(?:ok(?:ay)?,? |yes,? |yeah,? |ah,? |oh,? )?(?:thanks|thank you|thx|ty\b|perfect|great|"
-    r"awesome|nice|excellent|amazing|brilliant|lovely"
-    r"|(?:it|that|this|everything|all)(?: now)? works\b|works\b|looks (?:good|great|fine|right)"
-    r"|lgtm|love it|well done"
-    r"|good (?:job|work|catch)|谢谢|多谢|很好|完美|太好了|可以了|没问题了)",
-    re.IGNORECASE,
-)
-_DOUBTS = lazy_pattern(
-    r"\b(?:but|however|except|although|still|not|n['’]t|fails?|failing|broken|error|wrong)\b|但|"
-    r"不过|还是|没有|不行",
-    re.IGNORECASE,
-)
-_WRONG = lazy_pattern(
-    r"(?:oops|hmm+|huh|ugh|argh|sorry|umm?)?[,.! ]*(?:(?:it|this|that|which|still) (?:is |was |"
-    r"does |did |has )?(?:still )?(?:not|n['’]t|broken|wrong"
-    r"|fails?|failing)|(?:it|this|that) (?:doesn|didn|isn|wasn|hasn|won|can)['’]?t\b|not "
-    r"(?:what|right|working|quite|like)"
-    r"|you['’]?(?:ve| have) (?:just )?\w+ the wrong"
-    r"|i didn['’]?t (?:ask|tell|say|mean|want)|i (?:said|meant|told you|asked)\b|you (?:were "
-    r"not|weren['’]?t) (?:asked|supposed)|doesn['’]?t work"
-    r"|does not work|same (?:error|problem|issue)|oops|that['’]?s not)"
-    r"|(?:不对|错了|不是这样|还是不行|没用)",
-    re.IGNORECASE,
-)
-_WRONG_THEN = lazy_pattern(
-    r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE
-)
-"""Turns a sentence that only reports into a correction."""
-_JOINS = lazy_pattern(
-    r"(?:and|also|but|so|then|now|plus|additionally|in add\w+|something else|another thing|one "
-    r"more|anything else|while (?:we|you)['’]?re|next"
-    r"|once done|after that|what about|how about|ok|okay|yes|yeah|yep|yup|instead|actually|for "
-    r"(?:this|that)|the same|same for"
-    r"|this|that|these|those|it|they|why|what['’]?s"
-    r"|is (?:this|that|it|there)|are (?:these|those|there|they)|does (?:this|that|it)|do (?:we|"
-    r"these)|did|was|tell me why|not sure|what i mean"
-    r"|can (?:you|we) also|另外|还有|然后|接着|顺便|为什么)(?![\w-])",
-    re.IGNORECASE,
-)
-_REQUESTS = lazy_pattern(r"(?:can|could|would|will) you (?!also\b)|please ", re.IGNORECASE)
-"""A request in the form of a question."""
-_WORD = lazy_pattern(r"[\w'’]+|[\u4e00-\u9fff]")
-_URL = lazy_pattern(r"https?://\S+")
-
-
-def classify_message(text: str, *, first: bool) -> MessageAct:
-    """Classify a typed message; `first` if nothing was asked before it."""
-    plain = text[:MAX_READ_CHARACTERS].strip()
-    if _BARE_COMMAND.fullmatch(plain):
-        return MessageAct.COMMAND
-    words = _WORD.findall(_URL.sub("", plain).casefold())
-    if first or not words:
-        return MessageAct.BEGINS if words or plain else MessageAct.COMMAND
-    if _is_acceptance(plain, words):
-        return MessageAct.ACCEPTS
-    if len(words) <= MAX_SHORT_WORDS and set(words) <= _GO_WORDS:
-        return MessageAct.GOES_ON
-    if _is_correction(plain, words):
-        return MessageAct.CORRECTS
-    return MessageAct.GOES_ON if _is_aside(plain, words) else MessageAct.BEGINS
-
-
-def _is_acceptance(text: str, words: list[str]) -> bool:
-    if text.endswith("?") or _DOUBTS.search(text):
-        return False
-    return (len(words) <= MAX_SHORT_WORDS and _SHIPS.search(text) is not None) or (
-        len(words) <= 2 * MAX_SHORT_WORDS and _PRAISES.match(text) is not None
-    )
-
-
-def _is_correction(text: str, words: list[str]) -> bool:
-    if CORRECTION_START.match(text) or _WRONG.match(text):
-        return True
-    praised = len(words) <= MAX_ASIDE_WORDS and _PRAISES.match(text) and _DOUBTS.search(text)
-    return bool(praised) or (
-        len(words) <= 3 * MAX_ASIDE_WORDS and _WRONG_THEN.search(text) is not None
-    )
-
-
-def _is_aside(text: str, words: list[str]) -> bool:
-    """Tell whether it is a short question, or an addition that says so.
-
-    A message with a link of its own is a topic of its own.
-    """
-    if _URL.search(text) and len(words) > 2:
-        return False
-    asks = text.endswith("?") and not (_REQUESTS.match(text) and len(words) > MAX_SHORT_WORDS)
-    return (
-        (len(words) <= MAX_ASIDE_WORDS and asks)
-        or len(words) <= 3
-        or (len(words) <= 3 * MAX_ASIDE_WORDS and _JOINS.match(text) is not None)
-    )
-
-
 # The record of one task of a recorded session during its scan. Values only.
 
 
 MAX_TASK_REQUESTS = 24
 """User messages held of a task."""
-MAX_ENDING_CHARACTERS = 480
-"""Characters held of the agent's last words."""
+MAX_REPLY_CHARACTERS = 6_000
+"""Characters held of the agent's last words, from their end."""
 
 CHECKS = frozenset({"test", "lint", "typecheck", "build"})
 SHIPPING = frozenset({"commit", "push", "merge"})
@@ -198,6 +60,8 @@ class UserRequest(Struct, frozen=True):
     line: int
     date: str
     act: MessageAct
+    turn: int = 0
+    """Its turn in the ledger."""
 
 
 class CommandRuns(Struct):
@@ -211,6 +75,16 @@ class CommandRuns(Struct):
     last: CallOutcome | None = None
 
 
+class ShippedWork(Struct, frozen=True):
+    """A commit, push or merge that succeeded: its kind, the telling line of its output, and the
+    line of the session's file.
+    """
+
+    kind: str
+    text: str
+    line: int
+
+
 class TaskRecord(Struct):
     """What is known of one task. Orders count messages of the session."""
 
@@ -218,8 +92,7 @@ class TaskRecord(Struct):
     requests: list[UserRequest] = field(default_factory=list)
     edited: dict[str, int] = field(default_factory=dict)
     runs: dict[str, CommandRuns] = field(default_factory=dict)
-    commits: list[tuple[str, int]] = field(default_factory=list)
-    """Output of a commit or push, and its line."""
+    shipped: list[ShippedWork] = field(default_factory=list)
     checks: dict[str, tuple[bool, int, str]] = field(default_factory=dict)
     """The last outcome of each kind of check and of shipping: success, order, and command."""
     edit_order: int = -1
@@ -227,12 +100,9 @@ class TaskRecord(Struct):
     complaint_order: int = -1
     interrupted: bool = False
     calls: int = 0
-    endings: list[tuple[str, int]] = field(default_factory=list)
-    """The agent's last words before the user spoke again, with their line: the most informative,
-    and the newest.
-    """
-    open_ending: bool = False
-    """The newest ending belongs to the reply under way."""
+    first_turn: int = 0
+    last_turn: int = 0
+    """Turns of the ledger that belong to it, both included."""
     preferences: list[MemoryBullet] = field(default_factory=list)
     decided: list[MemoryBullet] = field(default_factory=list)
     corrected: list[MemoryBullet] = field(default_factory=list)
@@ -246,7 +116,7 @@ class TaskRecord(Struct):
         talk = len(self.preferences) + len(self.corrected) + len(self.decided)
         return (
             4 * len(self.edited)
-            + 4 * len(self.commits)
+            + 4 * len(self.shipped)
             + min(20, self.calls)
             + 10 * talk
             + min(4, len(self.requests))
@@ -297,15 +167,20 @@ MAX_LOGGED_COMMANDS = 60
 MAX_REQUEST_CHARACTERS = 600
 """Characters held of one user message."""
 
+MAX_REPLY_LINES = 400
+"""Turns of which the line of the reply is held."""
+AGREED_PREFIX = "The user said "
+"""Prefix of an entry about a proposal that the user agreed to."""
+
 MAX_JOINED_REQUESTS = 4
 """Consecutive user messages that join one task while the agent only replied in text; a further one
 begins a task of its own.
 """
-_UNDONE = re.compile(r"--(?:abort|quit|dry-run)\b")
+_SHIPS_NOTHING = re.compile(r"--(?:abort|quit|dry-run)\b|\bgit\s+(?:-\S+\s+\S+\s+)?pull\b")
+"""Work that is called off or brought in ships nothing of one's own."""
 _NOT_RUN_ERRORS = ("Sibling tool call errored", "Cancelled: parallel tool call")
 """What a client reports of calls that never ran because another one failed."""
 _LINK = re.compile(r"https?://[^\s<>\"'`)\]]+")
-_MARKDOWN = re.compile(r"^[#>*\-\s]+|[*`]{1,3}|^\|.*$", re.MULTILINE)
 
 
 class _OpenCall(Struct, frozen=True):
@@ -318,15 +193,23 @@ class TaskLogBuilder:
 
     def __init__(self) -> None:
         self.tasks: list[TaskRecord] = []
-        self.commands = CommandLog()
-        """Its turns are task numbers."""
+        self.ledger = TranscriptLedger()
+        """What was said and done, turn by turn; a task names its turns."""
+        self.reply_lines: dict[int, int] = {}
+        """The line of the agent's last words in each of the newest turns."""
         self.saw_outside_content = False
         """Content from the web or from an MCP server came in (RO-9)."""
-        self.user_spoke = False
+        self.agent_acted = False
         """The agent said or did something."""
-        self.first_line = self.order = 0
+        self.order = 0
+        self._last_reply = ""
         self._open: dict[str, _OpenCall] = {}
         self._count = 0
+
+    @property
+    def has_exchange(self) -> bool:
+        """Whether something was asked, and the agent said or did something."""
+        return self.agent_acted and any(task.requests for task in self.tasks)
 
     @property
     def current_task(self) -> TaskRecord:
@@ -338,6 +221,7 @@ class TaskLogBuilder:
         if not isinstance(entry, Message) or isinstance(entry, CompactionBoundary):
             return
         self.order += 1
+        self.ledger.add(entry)
         self.saw_outside_content = self.saw_outside_content or is_polluting(entry)
         if entry.text[:80].lstrip().startswith(INTERRUPTED):
             self.current_task.interrupted = True
@@ -388,6 +272,8 @@ class TaskLogBuilder:
             return
         act = classify_message(words, first=not any(task.requests for task in self.tasks))
         if act is MessageAct.COMMAND:
+            if self.tasks:
+                self.current_task.last_turn = self.ledger.turns.count
             return
         wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
         if (
@@ -412,19 +298,26 @@ class TaskLogBuilder:
                 message.line,
                 utc_day(message.timestamp),
                 act,
+                self.ledger.turns.count,
             ),
         )
         task.preferences += [_build_preference(wish, message) for wish in wishes]
-        if act is MessageAct.CORRECTS and not wishes:
-            task.corrected.append(
-                _build_bullet(f"The user put it right: “{shorten(words, 280)}”", message)
+        agreed = find_agreed_proposal(words, self._last_reply) if not wishes else ""
+        if agreed:
+            task.decided.append(
+                _build_bullet(
+                    f"{AGREED_PREFIX}“{shorten(words, 120)}” to the agent's proposal: {agreed}",
+                    message,
+                )
             )
+        self._last_reply = ""
         for link in _LINK.findall(words[:20_000])[:8]:
             task.links.setdefault(link[:300].rstrip(".,;:"), message.line)
 
     def _add_request(self, task: TaskRecord, asked: UserRequest) -> None:
         """Record a user message and its effect on the task."""
-        task.open_ending = False
+        task.last_turn = self.ledger.turns.count
+        task.first_turn = task.first_turn or task.last_turn
         task.date = task.date or asked.date
         if (
             task.requests
@@ -440,27 +333,17 @@ class TaskLogBuilder:
             task.complaint_order = self.order
 
     def _on_reply_text(self, text: str, line: int) -> None:
-        self.user_spoke = True
-        task = self.current_task
-        plain = shorten(_MARKDOWN.sub("", text[: 4 * MAX_ENDING_CHARACTERS]), MAX_ENDING_CHARACTERS)
-        if task.open_ending:
-            task.endings.pop()
-        if len(task.endings) > 1:
-            task.endings = [
-                max(
-                    task.endings, key=lambda ending: min(len(ending[0]), MAX_ENDING_CHARACTERS // 2)
-                )
-            ]
-        task.endings.append((plain, line))
-        task.open_ending = True
+        self.agent_acted = True
+        self._last_reply = text[-MAX_REPLY_CHARACTERS:]
+        self.reply_lines.pop(self.current_task.last_turn, None)
+        self.reply_lines[self.current_task.last_turn] = line
+        if len(self.reply_lines) > MAX_REPLY_LINES:
+            del self.reply_lines[next(iter(self.reply_lines))]
 
     def _on_tool_call(self, call: ToolUse) -> None:
-        self.user_spoke = True
+        self.agent_acted = True
         task = self.current_task
         task.calls += 1
-        if task.open_ending:
-            task.endings.pop()  # it was said on the way
-            task.open_ending = False
         action = parse_tool_action(call)
         kind = (
             action.kind
@@ -518,7 +401,6 @@ class TaskLogBuilder:
         task = self.current_task
         if outcome.ok is False and outcome.line.startswith(_NOT_RUN_ERRORS):
             return
-        self.commands.record_run(action.short, action.kind, outcome, task.number)
         if action.kind == "look":
             return
         run = task.runs.get(action.short)
@@ -529,7 +411,9 @@ class TaskLogBuilder:
         run.runs += 1
         run.failures += outcome.ok is False
         run.order, run.line, run.last = self.order, line, outcome
-        if action.kind in CHECKS or (action.kind in SHIPPING and not _UNDONE.search(action.short)):
+        if action.kind in CHECKS or (
+            action.kind in SHIPPING and not _SHIPS_NOTHING.search(action.short)
+        ):
             # A merge that meets conflicts has not failed: they are the work that follows.
             if outcome.ok or action.kind != "merge":
                 task.checks[action.kind] = (outcome.ok, self.order, action.short)
@@ -542,32 +426,18 @@ class TaskLogBuilder:
                 outcome.ok
                 and words
                 and action.kind in SHIPPING
-                and len(task.commits) < MAX_TASK_REQUESTS
+                and len(task.shipped) < MAX_TASK_REQUESTS
             ):
-                task.commits.append((words, line))
+                task.shipped.append(ShippedWork(action.kind, words, line))
 
     def _on_file_changes(self, changes: tuple[FileEdit, ...], outcome: CallOutcome) -> None:
+        if outcome.ok is False:
+            return
+        edited = self.current_task.edited
         for change in changes:
-            if outcome.ok is False:
-                self.commands.record_failure(
-                    WorkFailure(
-                        change.path,
-                        outcome.line,
-                        f"edit {change.path}",
-                        "edit",
-                        self.current_task.number,
-                    )
-                )
-                continue
-            self.commands.record_edit(change.path)
             self.current_task.edit_order = self.order
-            if (
-                change.path in self.current_task.edited
-                or len(self.current_task.edited) < MAX_LOGGED_FILES
-            ):
-                self.current_task.edited[change.path] = (
-                    self.current_task.edited.get(change.path, 0) + 1
-                )
+            if change.path in edited or len(edited) < MAX_LOGGED_FILES:
+                edited[change.path] = edited.get(change.path, 0) + 1
 
 
 _NON_DECISION = re.compile(

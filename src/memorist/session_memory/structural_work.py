@@ -21,6 +21,8 @@ FILES_SECTION, WORKFLOW_SECTION, ERRORS_SECTION = (
     "Errors & Corrections",
 )
 
+MENDED = "→ mended"
+"""What stands between a failure and its cure."""
 _SEPARATE_DELETIONS = 3
 _REQUIRED_FAILURES = 5
 _REQUIRED_CORRECTIONS = 4
@@ -365,7 +367,8 @@ def render_failure(failure: WorkFailure, root: str) -> str:
             if failure.resolved_by == failure.what
             else f"`{shorten(failure.resolved_by, 80)}`"
         )
-        text += f" → mended{after}: {done} passed"
+        where = " outside the sandbox" if failure.resolved_escalated else ""
+        text += f" {MENDED}{after}: {done} passed{where}"
     elif failure.edits and failure.kind != "look":
         text += " → then changed " + ", ".join(
             f"`{display_path(path, root).rsplit('/', 1)[-1]}`" for path in failure.edits

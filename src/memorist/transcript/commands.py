@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from memorist.core.lazy import lazy_pattern
 from memorist.transcript.outcomes import CallOutcome
 from memorist.transcript.shell import build_command_key
 
 COMMAND_LIMIT = 300
 """Distinct commands kept; at twice the number the oldest are dropped."""
+
+_PROVES_NOTHING = lazy_pattern(r"\s(?:--help|-h|--version|--dry-run|-n)(?=\s|$)|\bhelp\b")
+"""A run that only tells about itself: it succeeds whatever was broken."""
 
 FAILURE_LIMIT = 40
 """Failures kept; at twice the number resolved and older ones are dropped."""
@@ -40,6 +44,8 @@ class WorkFailure(Struct):
     edits: dict[str, None] = field(default_factory=dict)
     resolved_by: str = ""
     resolved_line: str = ""
+    resolved_escalated: bool = False
+    """What resolved it ran outside the client's sandbox."""
     times: int = 1
     answered: bool = False
     """The assistant has commented since."""
@@ -55,8 +61,12 @@ class CommandLog:
         self.failures: list[WorkFailure] = []
         self._order = 0
 
-    def record_run(self, text: str, kind: str, outcome: CallOutcome, turn: int) -> CommandRecord:
-        """Record the outcome of a command, given in its short form."""
+    def record_run(
+        self, text: str, kind: str, outcome: CallOutcome, turn: int, *, escalated: bool = False
+    ) -> CommandRecord:
+        """Record the outcome of a command, given in its short form; `escalated` if it ran outside
+        the client's sandbox.
+        """
         self._order += 1
         note = self.commands.get(text)
         if note is None:
@@ -74,8 +84,8 @@ class CommandLog:
                         text, outcome.line, build_command_key(text), note.kind, turn, outcome.exit
                     )
                 )
-        elif outcome.ok:
-            self._resolve_failures(build_command_key(text), note, outcome)
+        elif outcome.ok and not _PROVES_NOTHING.search(text):
+            self._resolve_failures(build_command_key(text), note, outcome, escalated=escalated)
         return note
 
     def record_failure(self, failure: WorkFailure) -> None:
@@ -98,7 +108,9 @@ class CommandLog:
             older.sort(key=lambda each: (each.kind == "look", bool(each.resolved_by), -each.turn))
             self.failures = sorted(older[: FAILURE_LIMIT // 2], key=lambda each: each.turn) + newer
 
-    def _resolve_failures(self, key: str, note: CommandRecord, outcome: CallOutcome) -> None:
+    def _resolve_failures(
+        self, key: str, note: CommandRecord, outcome: CallOutcome, *, escalated: bool
+    ) -> None:
         """A success resolves the open failures of the same command, or of the same purpose where
         that is a check.
         """
@@ -109,6 +121,7 @@ class CommandLog:
             )
             if same and not failure.resolved_by:
                 failure.resolved_by, failure.resolved_line = note.text, outcome.line
+                failure.resolved_escalated = escalated
 
     def record_explanation(self, text: str) -> None:
         """Record the assistant's first statement after a failure; empty where it only announces the

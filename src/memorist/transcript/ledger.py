@@ -203,7 +203,11 @@ class WorkRecord:
             self._turns.record_action(StepAction(action.kind, action.short, ok=None))
             return
         self.commands.record_run(
-            action.short, action.kind, outcome, self._turns.current_turn.number
+            action.short,
+            action.kind,
+            outcome,
+            self._turns.current_turn.number,
+            escalated=action.escalated,
         )
         self._turns.record_action(
             StepAction(

@@ -34,11 +34,15 @@ _EXIT_CODE = lazy_pattern(
     r"(?:Process exited with code|Exit code:?|exit code:?|\"exit_code\":)\s*(-?\d{1,5})"
 )
 _CODEX_HEAD = lazy_pattern(
-    r"\A(?:Chunk ID:|Wall time:|Exit code:|Process exited|Process running|Original token "
-    r"count:|Total output lines:)"
+    r"\A(?:Script completed|Chunk ID:|Wall time:?|Exit code:|Process exited|Process running|"
+    r"Original token count:|Total output lines:)"
 )
+_SCRIPT_HEAD = "Script "
+"""How the result of a script begins, before what it printed."""
+_SCRIPT_RESULT = lazy_pattern(r'\{"chunk_id":[^{}]*?"exit_code":(-?\d{1,5})[^{}]*?"output":"')
 _RUNNING = lazy_pattern(
-    r"Process running with session ID|running in (?:the )?background|Command running in background"
+    r"Script running with|Process running with session ID|"
+    r"running in (?:the )?background|Command running in background"
 )
 _REJECTED = lazy_pattern(
     r"The user doesn't want to (?:proceed|take this action)|The tool use was rejected|User "
@@ -139,6 +143,9 @@ def _clean_answer(text: str) -> str:
         text = _ANSI.sub("", text)
     if text.startswith('{"output":'):
         text = text.replace("\\n", "\n")
+    elif text.startswith(_SCRIPT_HEAD) and (found := _SCRIPT_RESULT.search(text)):
+        output = text[found.end() :].replace("\\n", "\n").replace('\\"', '"')
+        text = f"Exit code: {found[1]}\nOutput:\n{output}"
     return text
 
 

@@ -21,6 +21,12 @@ from memorist.core.apply_patch import (
     parse_patch,
 )
 from memorist.core.messages import JsonObject, ToolUse
+from memorist.transcript.codex_script import (
+    SCRIPT_TOOL,
+    find_script_commands,
+    find_script_patch,
+    is_escalated,
+)
 from memorist.transcript.shell import (
     classify_command,
     find_printed_files,
@@ -63,6 +69,8 @@ class CommandAction(Struct, frozen=True):
     reads: tuple[str, ...] = ()
     changes: tuple[FileEdit, ...] = ()
     description: str = ""
+    escalated: bool = False
+    """It asks to run outside the client's sandbox."""
 
 
 class TaskItem(Struct, frozen=True):
@@ -197,6 +205,8 @@ def _parse_action(call: ToolUse) -> ToolAction:
     given = call.input
     if lower in _SHELL_TOOLS:
         return _parse_command(given, call.arguments)
+    if lower == SCRIPT_TOOL and call.arguments and "tools." in call.arguments:
+        return _parse_script(call.arguments[:INPUT_VALUE_LIMIT])
     if lower == "apply_patch":
         patch = (
             cut_text(given.get("input")) or cut_text(given.get("patch")) or cut_text(call.arguments)
@@ -226,7 +236,21 @@ def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
         () if changes else find_printed_files(command),
         changes,
         cut_text(source.get("description"))[:120],
+        is_escalated((arguments or "")[:INPUT_VALUE_LIMIT]),
     )
+
+
+def _parse_script(script: str) -> ToolAction:
+    """The action of a script in which the tools are functions: its patch, otherwise its
+    commands.
+    """
+    patch = find_script_patch(script)
+    if patch:
+        return ChangeAction(parse_patch(patch))
+    commands = find_script_commands(script)
+    if not commands:
+        return OtherToolAction("")
+    return _parse_command({"command": " && ".join(commands)}, script)
 
 
 def _parse_file_action(name: str, inputs: JsonObject) -> ToolAction | None:

@@ -1,0 +1,218 @@
+"""Classify a user message by its effect on the task under way, and find what a short "yes" agreed
+to. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text import shorten, split_sentences
+from memorist.session_memory.structural_work import CORRECTION_START
+
+
+class MessageAct(StrEnum):
+    """The effect of a message."""
+
+    COMMAND = "command"
+    """A bare slash command, or a shell line of the user's own: it asks nothing of the agent."""
+    ACCEPTS = "accepts"
+    """Thanks, praise, or permission to commit what was done."""
+    GOES_ON = "goes_on"
+    """A short word to go on, or a question or addition about the current task."""
+    CORRECTS = "corrects"
+    BEGINS = "begins"
+
+
+MAX_SHORT_WORDS = 8
+"""Words of the longest message that only accepts or continues."""
+MAX_READ_CHARACTERS = 2_000
+"""Characters of a message that are examined."""
+MAX_ASIDE_WORDS = 14
+"""Words of the longest question or addition that belongs to the current task."""
+
+_BARE_COMMAND = lazy_pattern(
+    r"/[\w:-]+|!.*|Read the output file to retrieve the result: \S+|Continue from where you "
+    r"left off\.",
+    re.DOTALL,
+)
+"""The last two are inserted by Claude Code in the user's name."""
+_GO_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
+        cool go ahead continue proceed do it on with this that
+        these those them all both the a an next step steps finish keep going resume let s again try
+        run commit push merge pr main master origin changes
+        change branch         directly to done saved complete
+        ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送""",
+    )
+)
+_SHIPS = lazy_pattern(
+    r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE
+)
+_PRAISES = lazy_pattern(
+    r"(?:ok(?:ay)?,? |yes,? |yeah,? |ah,? |oh,? )?(?:thanks|thank you|thx|ty\b|perfect|great|"
+    r"awesome|nice|excellent|amazing|brilliant|lovely"
+    r"|(?:it|that|this|everything|all)(?: now)? works\b|works\b|looks (?:good|great|fine|right)"
+    r"|lgtm|love it|well done"
+    r"|good (?:job|work|catch)|谢谢|多谢|很好|完美|太好了|可以了|没问题了)",
+    re.IGNORECASE,
+)
+_DOUBTS = lazy_pattern(
+    r"\b(?:but|however|except|although|still|not|n['’]t|fails?|failing|broken|error|wrong)\b|但|"
+    r"不过|还是|没有|不行",
+    re.IGNORECASE,
+)
+_WRONG = lazy_pattern(
+    r"(?:oops|hmm+|huh|ugh|argh|sorry|umm?)?[,.! ]*(?:(?:it|this|that|which|still) (?:is |was |"
+    r"does |did |has )?(?:still )?(?:not|n['’]t|broken|wrong"
+    r"|fails?|failing)|(?:it|this|that) (?:doesn|didn|isn|wasn|hasn|won|can)['’]?t\b|not "
+    r"(?:what|right|working|quite|like)"
+    r"|you['’]?(?:ve| have) (?:just )?\w+ the wrong"
+    r"|i didn['’]?t (?:ask|tell|say|mean|want)|i (?:said|meant|told you|asked)\b|you (?:were "
+    r"not|weren['’]?t) (?:asked|supposed)|doesn['’]?t work"
+    r"|does not work|same (?:error|problem|issue)|oops|that['’]?s not)"
+    r"|(?:不对|错了|不是这样|还是不行|没用)",
+    re.IGNORECASE,
+)
+_WRONG_THEN = lazy_pattern(
+    r"[.!?,] (?:that|this|it)(?:['’]s| is| was)(?: just)? (?:not|wrong)\b", re.IGNORECASE
+)
+"""Turns a sentence that only reports into a correction."""
+_JOINS = lazy_pattern(
+    r"(?:and|also|but|so|then|now|plus|additionally|in add\w+|something else|another thing|one "
+    r"more|anything else|while (?:we|you)['’]?re|next"
+    r"|once done|after that|what about|how about|ok|okay|yes|yeah|yep|yup|instead|actually|for "
+    r"(?:this|that)|the same|same for"
+    r"|this|that|these|those|it|they|why|what['’]?s"
+    r"|is (?:this|that|it|there)|are (?:these|those|there|they)|does (?:this|that|it)|do (?:we|"
+    r"these)|did|was|tell me why|not sure|what i mean"
+    r"|can (?:you|we) also|另外|还有|然后|接着|顺便|为什么)(?![\w-])",
+    re.IGNORECASE,
+)
+_REQUESTS = lazy_pattern(r"(?:can|could|would|will) you (?!also\b)|please ", re.IGNORECASE)
+"""A request in the form of a question."""
+_WORD = lazy_pattern(r"[\w'’]+|[\u4e00-\u9fff]")
+_URL = lazy_pattern(r"https?://\S+")
+
+
+def classify_message(text: str, *, first: bool) -> MessageAct:
+    """Classify a typed message; `first` if nothing was asked before it."""
+    plain = text[:MAX_READ_CHARACTERS].strip()
+    if _BARE_COMMAND.fullmatch(plain):
+        return MessageAct.COMMAND
+    words = _WORD.findall(_URL.sub("", plain).casefold())
+    if first or not words:
+        return MessageAct.BEGINS if words or plain else MessageAct.COMMAND
+    if _is_acceptance(plain, words):
+        return MessageAct.ACCEPTS
+    if len(words) <= MAX_SHORT_WORDS and set(words) <= _GO_WORDS:
+        return MessageAct.GOES_ON
+    if _is_correction(plain, words):
+        return MessageAct.CORRECTS
+    return MessageAct.GOES_ON if _is_aside(plain, words) else MessageAct.BEGINS
+
+
+def _is_acceptance(text: str, words: list[str]) -> bool:
+    if text.endswith("?") or _DOUBTS.search(text):
+        return False
+    return (len(words) <= MAX_SHORT_WORDS and _SHIPS.search(text) is not None) or (
+        len(words) <= 2 * MAX_SHORT_WORDS and _PRAISES.match(text) is not None
+    )
+
+
+def _is_correction(text: str, words: list[str]) -> bool:
+    if CORRECTION_START.match(text) or _WRONG.match(text):
+        return True
+    praised = len(words) <= MAX_ASIDE_WORDS and _PRAISES.match(text) and _DOUBTS.search(text)
+    return bool(praised) or (
+        len(words) <= 3 * MAX_ASIDE_WORDS and _WRONG_THEN.search(text) is not None
+    )
+
+
+def _is_aside(text: str, words: list[str]) -> bool:
+    """Tell whether it is a short question, or an addition that says so.
+
+    A message with a link of its own is a topic of its own.
+    """
+    if _URL.search(text) and len(words) > 2:
+        return False
+    asks = text.endswith("?") and not (_REQUESTS.match(text) and len(words) > MAX_SHORT_WORDS)
+    return (
+        (len(words) <= MAX_ASIDE_WORDS and asks)
+        or len(words) <= 3
+        or (len(words) <= 3 * MAX_ASIDE_WORDS and _JOINS.match(text) is not None)
+    )
+
+
+# What a short answer agreed to: the agent's last proposal, in the agent's words.
+
+MAX_PROPOSAL_CHARACTERS = 320
+_MAX_AGREEING_WORDS = 14
+_PROPOSAL_SENTENCES = 3
+_AGREES = lazy_pattern(
+    r"(?:(?:oh |ah |ok(?:ay)?,? |well,? )*(?:yes|yep|yeah|yup|sure|agreed?|exactly|correct|right"
+    r"|ok(?:ay)?|fine|perfect|great|sounds (?:good|great|right)|go (?:ahead|for it)"
+    r"|do (?:it|that|so)"
+    r"|let['’]?s (?:do (?:it|that|this)|go)|please do|i agree|makes sense|that works|ship it)\b"
+    r"|ja\b|s[ií]\b|oui\b|d['’]accord|好的?|可以|是的?|对|行|同意|はい|お願い|да\b)",
+    re.IGNORECASE,
+)
+_CHOICE = lazy_pattern(
+    r"(?:(?:i (?:choose|pick|prefer|want)|let['’]?s (?:do|go (?:with|for))|go (?:with|for)|use|do"
+    r"|option|approach|choice|variant|number|nr\.?|方案|选)\s*)*[#(]?([1-9]|[a-f])[.):]?(?:[\s,;!.]|$)",
+    re.IGNORECASE,
+)
+_PROPOSES = lazy_pattern(
+    r"\?$|\b(?:suggest|recommend(?:ed|ation)?|propose|proposal|we (?:could|can|should)"
+    r"|i (?:can|could|would|['’]?d)|should (?:i|we)|shall (?:i|we)|want me to|would you like"
+    r"|my (?:plan|pick)"
+    r"|(?:cleaner|better|simplest|best) (?:solution|option|way|fix)|instead)\b|建议|要不要|可以",
+    re.IGNORECASE,
+)
+
+
+def find_agreed_proposal(words: str, reply: str) -> str:
+    """Return what a short answer agreed to, in the words of the reply before it; empty if the
+    answer agrees to nothing, or the reply proposes nothing.
+
+    A number or letter chooses a list item; a yes agrees to the proposal that ends the reply.
+    """
+    answer = words.strip().split("\n", 1)[0][:200]
+    if not reply or len(answer.split()) > _MAX_AGREEING_WORDS or answer.endswith("?"):
+        return ""
+    chosen = _CHOICE.match(answer)
+    if chosen:
+        return _find_option(chosen[1], reply)
+    if not _AGREES.match(answer) or _DOUBTS.search(answer):
+        return ""
+    return _find_last_proposal(reply)
+
+
+def _find_option(mark: str, reply: str) -> str:
+    pattern = re.compile(
+        rf"^[ \t]*(?:[-*•][ \t]+)?(?:\*\*|#+[ \t]*)?(?:option |approach )?[(]?{mark}[.):]"
+        r"[ \t]*(\S.*)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+    found = pattern.findall(reply)
+    return shorten(found[-1].replace("**", ""), MAX_PROPOSAL_CHARACTERS) if found else ""
+
+
+def _find_last_proposal(reply: str) -> str:
+    sentences = [each.text for each in split_sentences(reply, short=True)]
+    last = max(
+        (at for at, each in enumerate(sentences) if _PROPOSES.search(each)),
+        default=-1,
+    )
+    if last < 0 or last < len(sentences) - 2 * _PROPOSAL_SENTENCES:
+        return ""
+    text = ""
+    for each in reversed(sentences[max(0, last - _PROPOSAL_SENTENCES) : last + 1]):
+        longer = f"{each} {text}".strip()
+        if text and len(longer) > MAX_PROPOSAL_CHARACTERS:
+            break
+        text = longer
+    return shorten(text, MAX_PROPOSAL_CHARACTERS)
