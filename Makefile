@@ -16,7 +16,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-clients test-plugs check format bench docs build lock clean
+.PHONY: help demo test fuzz test-slow test-clients test-plugs check format bench docs build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -115,6 +115,10 @@ build: .venv/core  ## build wheel and sdist into dist, twice, and compare the by
 	@$(BIN)/python -m hatchling build -d build/again >/dev/null
 	@for file in dist/*; do cmp $$file build/again/$$(basename $$file) || exit 1; done
 	@cd dist && sha256sum *
+
+bundle: build  ## the MCP server as a .mcpb file for desktop apps, into dist
+	@cd dist && cp ../packaging/mcpb/manifest.json . && $(CURDIR)/$(BIN)/python -m zipfile -c memorist.mcpb manifest.json *.whl && rm manifest.json
+	@ls -l dist/memorist.mcpb
 
 lock: .venv/made  ## pin the dependencies anew
 	@$(PIP) uv

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,11 +11,13 @@ import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 import memorist
+from memorist.hooks.install import INSTALLED_EVENTS, find_hook_commands
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -100,3 +103,63 @@ def test_all_names_every_extra_of_its_own() -> None:
 def test_forms_and_workflows_are_yaml(path: Path) -> None:
     """A file that cannot be read is one that nobody notices."""
     assert isinstance(yaml.safe_load(path.read_text("utf-8")), dict)
+
+
+PLUGIN = ROOT / "plugin"
+
+
+def read(name: str) -> Any:
+    return json.loads((ROOT / name).read_text("utf-8"))
+
+
+@pytest.mark.covers("GO-2")
+def test_every_place_names_this_version_and_the_same_server() -> None:
+    """Plugin, registry entry and bundle speak of the release that they come with, and start the
+    server by words that the command line takes.
+    """
+    plugin, registry, bundle = (
+        read("plugin/.claude-plugin/plugin.json"),
+        read("server.json"),
+        read("packaging/mcpb/manifest.json"),
+    )
+    (package,) = registry["packages"]
+    wheel = bundle["server"]["entry_point"]
+    arguments = bundle["server"]["mcp_config"]["args"]
+
+    versions = {each["version"] for each in (plugin, registry, package, bundle)}
+    assert versions == {memorist.__version__}
+    assert wheel == f"memorist-{memorist.__version__}-py3-none-any.whl"
+    assert wheel in arguments[1]
+    assert f"mcp-name: {registry['name']}" in (ROOT / "README.md").read_text("utf-8")
+    assert read("plugin/.mcp.json")["mcpServers"]["memorist"]["args"] == ["mcp"]
+    assert arguments[-4:-1] == ["memorist", "mcp", "--project"]
+
+
+@pytest.mark.covers("GO-2")
+def test_the_plugin_hooks_what_an_installation_hooks() -> None:
+    """Each event once, by the program on the search path."""
+    text = (PLUGIN / "hooks" / "hooks.json").read_text("utf-8")
+
+    assert set(find_hook_commands(text)) == set(INSTALLED_EVENTS)
+
+
+def test_a_hook_of_the_plugin_without_the_program_stops_nothing(tmp_path: Path) -> None:
+    """At the start of a session the user reads how to install it; every other hook is silent. All
+    end with status 0.
+    """
+    hooks = read("plugin/hooks/hooks.json")["hooks"]
+    said = {}
+    for event, (group,) in hooks.items():
+        done = subprocess.run(
+            ["/bin/sh", "-c", group["hooks"][0]["command"]],
+            env={"PATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stderr == ""
+        said[event] = done.stdout
+
+    start = json.loads(said.pop("SessionStart"))
+    assert "uv tool install" in start["systemMessage"]
+    assert set(said.values()) == {""}

@@ -73,10 +73,29 @@ def a_home(folder: Path) -> Iterator[Path]:
         end(home)
 
 
-def command(arguments: list[str], environment: dict[str, str]) -> str:
+def accept_what_waits(home: Path, project: Path) -> Path:
+    """The memory that a prompt in print mode came to: nobody is known to have typed it, so it waits
+    until the user accepts it.
+    """
+
+    def find(pattern: str) -> list[Path]:
+        return [*home.glob(f"projects/*/{pattern}")]
+
+    wait_for(
+        lambda: find("memory-state/inbox/*.json") or find("memory/*ledger*.md"), "what was told"
+    )
+    for path in find("memory-state/inbox/*.json"):
+        words = ["memory", "inbox", "accept", path.stem]
+        command(words, {"MEMORIST_HOME": str(home)}, project)
+    (found,) = find("memory/*ledger*.md")
+    return found
+
+
+def command(arguments: list[str], environment: dict[str, str], cwd: Path | None = None) -> str:
     """Run memorist as its user does, and give what it prints."""
     done = subprocess.run(
         [*MEMORIST, *arguments],
+        cwd=cwd,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

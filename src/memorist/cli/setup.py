@@ -29,7 +29,14 @@ from memorist.cli.rollouts.sync import sync_with_progress, with_past_sessions
 from memorist.config import load_settings
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline
 from memorist.errors import MemoristError, NothingToDo, SettingsError, UsageError
-from memorist.hooks.agents import AGENT_NAMES, AGENTS, AgentName, AgentProgram, find_present_agents
+from memorist.hooks.agents import (
+    AGENT_NAMES,
+    AGENTS,
+    AgentName,
+    AgentProgram,
+    find_present_agents,
+    has_plugin,
+)
 from memorist.hooks.install import (
     HOME_VARIABLE,
     HookInstaller,
@@ -52,11 +59,15 @@ AFTER_SETUP = (
 
 
 class AgentPlan(Struct, frozen=True):
-    """What joining one agent changes; `trouble` is why it cannot be joined, else empty."""
+    """What joining one agent changes; `trouble` is why it cannot be joined, else empty.
+
+    `has_plugin`: it runs memorist as a plugin of its own already, and nothing is written.
+    """
 
     agent: AgentProgram
     changes: tuple[tuple[SettingsFile, SettingsChange], ...] = ()
     trouble: str = ""
+    has_plugin: bool = False
 
     @property
     def is_joined(self) -> bool:
@@ -117,6 +128,8 @@ def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentPlan]:
 
 
 def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
+    if has_plugin(agent, build_settings_scope(user=True)):
+        return AgentPlan(agent, has_plugin=True)
     mcp = find_spec("mcp") is not None
     if agent.client is None and not mcp:
         return AgentPlan(agent, trouble=EXTRA_HINT)
@@ -149,7 +162,7 @@ def _describe_plan(plan: AgentPlan) -> str:
     if plan.trouble:
         state = f"cannot be joined: {plan.trouble}"
     elif plan.is_joined:
-        state = "joined already"
+        state = "joined already" + (" by its plugin" if plan.has_plugin else "")
     else:
         state = "by " + " and ".join(target.purpose for target, _ in plan.changes)
     return f"{plan.agent.title}: {state}"
@@ -171,6 +184,9 @@ def _join(plan: AgentPlan, home: Path) -> bool:
     if plan.trouble:
         click.echo(f"✗ {title}: {plan.trouble}", err=True)
         return False
+    if plan.has_plugin:
+        click.echo(f"✓ {_describe_plan(plan)}")
+        return True
     installer = HookInstaller(home, DiskFiles())
     for _, change in plan.changes:
         installer.install(change)

@@ -5,6 +5,8 @@ its hooks and its MCP servers.
 from __future__ import annotations
 
 import contextlib
+import json
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ from memorist.errors import InputError
 from memorist.hooks.event import Client
 from memorist.hooks.install import (
     HOME_VARIABLE,
+    MCP_SERVER_NAME,
     OPENCODE_SERVERS_KEY,
     SERVERS_KEY,
     LaunchCommand,
@@ -123,8 +126,32 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
     return [
         agent
         for agent in AGENTS.values()
-        if any(map(_holds_own, find_settings_files(agent.name, scope, program, {}, mcp=True)))
+        if has_plugin(agent, scope)
+        or any(map(_holds_own, find_settings_files(agent.name, scope, program, {}, mcp=True)))
     ]
+
+
+def has_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
+    """Whether the agent runs memorist as a plugin of its own, which brings hooks and server."""
+    folder = _user_folder(agent, scope)
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if agent.name == "claude-code":
+            text = (folder / "settings.json").read_text("utf-8")
+            plugins = json.loads(text).get("enabledPlugins", {})
+            return any(on is True for name, on in plugins.items() if _is_own_plugin(name))
+        if agent.name == "codex":
+            plugins = tomllib.loads((folder / "config.toml").read_text("utf-8")).get("plugins", {})
+            return any(
+                each.get("enabled") is True
+                for name, each in plugins.items()
+                if _is_own_plugin(name)
+            )
+    return False
+
+
+def _is_own_plugin(name: str) -> bool:
+    """Agents call a plugin `NAME@MARKETPLACE`."""
+    return name.partition("@")[0] == MCP_SERVER_NAME
 
 
 def _holds_own(target: SettingsFile) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from memorist.cli.doctor.check import CheckResult, DoctorContext, pluralize
 from memorist.errors import InputError
 from memorist.hooks import protocol
-from memorist.hooks.agents import SettingsScope, find_settings_files
+from memorist.hooks.agents import AGENTS, SettingsScope, find_settings_files, has_plugin
 from memorist.hooks.daemon import find_daemon_process, is_daemon_responsive
 from memorist.hooks.event import (
     CLIENTS,
@@ -118,6 +118,12 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             "note",
             f"{path} has no hook for {', '.join(missing)}",
             f"Run {again}, if that is not on purpose.",
+        )
+    if has_plugin(AGENTS[client], SettingsScope(home=Path.home(), environment=os.environ)):
+        yield CheckResult(
+            "note",
+            f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",
+            f"Run memorist uninstall {client}, or remove the plugin.",
         )
     if not gone and not missing:
         yield CheckResult("good", f"hooks of {client} are installed in {path}")
