@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,15 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from memorist.cli.main import memorist_group
 from memorist.formats import transcript
 from memorist.formats.transcript import SkippedLine
 from memorist.store.transcript import LineFile
+from memorist.testing import HttpError, ScriptedServer
 
 STRATEGIES = ["auto", "micro", "session-memory", "full", "inline", "structural", "tail"]
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it in a folder, without the time that a process takes to start."""
+    with contextlib.chdir(cwd):
+        done = CliRunner().invoke(memorist_group, ["compact", *arguments])
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+
+def run_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command as a process of its own, which turns errors into a sentence and a status."""
     return subprocess.run(
         [sys.executable, "-m", "memorist", "compact", *arguments],
         cwd=cwd,
@@ -230,7 +242,37 @@ def test_a_wrong_call_is_one_clear_sentence(
     session: Path, arguments: list[str], status: int
 ) -> None:
     """No traceback, and the right status."""
-    said = run(session.name, *arguments, cwd=session.parent)
+    said = run_process(session.name, *arguments, cwd=session.parent)
 
     assert said.returncode == status
     assert "Traceback" not in said.stderr
+
+
+@pytest.mark.covers("CP-7", "SG-1")
+@pytest.mark.parametrize("strategy", ["full", "inline"])
+def test_a_summary_that_cannot_be_used_gives_way_to_structure(
+    session: Path, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that refuses is named with its reason; what is printed is the digest, and the run
+    stands in the receipts of the home.
+    """
+    refusal = HttpError(code=401, message="no such key", kind="authentication_error")
+    monkeypatch.chdir(session.parent)
+    with ScriptedServer([refusal]) as server:
+        done = CliRunner().invoke(
+            memorist_group,
+            [
+                "compact",
+                str(session),
+                *("--strategy", strategy, "--budget", "2000"),
+                *("--model", f"openai-chat:tiny@{server.openai_url}"),
+            ],
+            catch_exceptions=False,
+        )
+    status = CliRunner().invoke(memorist_group, ["status", "--json"], catch_exceptions=False)
+
+    assert done.exit_code == 0
+    assert "no such key" in done.stderr
+    assert "structural at message" in done.stdout
+    kinds = {kind["label"]: kind["runs"] for kind in json.loads(status.stdout)["kinds"]}
+    assert kinds == {"compact": 1}

@@ -1,15 +1,17 @@
-"""`memorist notes`."""
+"""`memorist notes` and `memorist compact`."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 import click
 from msgspec.structs import replace
 
+from memorist.budget.governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.sessions import find_newest_notes
 from memorist.compaction.compactor import request_summary
@@ -25,11 +27,12 @@ from memorist.compaction.history import (
 from memorist.compaction.offline import OfflineOptions, compact_offline, find_token_factor
 from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.summary_review import review_summary
 from memorist.config import load_settings
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
-from memorist.errors import InputError, ModelUnavailable, NothingToDo, UsageError
+from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.formats.detect import read_session
 from memorist.formats.registry import find_codec
 from memorist.formats.transcript import CompactionBoundary, SessionHead
@@ -244,7 +247,11 @@ def _compact(
                 hand_over=strategy == "inline",
             )
         )
-        how = replace(how, summary=summary)
+        if isinstance(summary, UnusableSummary):
+            click.echo(f"memorist: {summary.why} The structural digest takes its place.", err=True)
+            strategy = "structural"
+        else:
+            how = replace(how, summary=summary)
     return compact_offline(recorded, strategy, how)
 
 
@@ -255,7 +262,10 @@ async def _summarize_with_model(
     how: OfflineOptions,
     *,
     hand_over: bool,
-) -> str:
+) -> str | UnusableSummary:
+    """The model's summary, compared with the session; why there is none otherwise. The run stands
+    in the receipts of the home.
+    """
     name, settings = asked
     model = open_model(name, settings.models)
     if model is None:
@@ -266,19 +276,24 @@ async def _summarize_with_model(
         factor=how.factor,
     )
     request = build_summary_request(held, how.texts, instructions, hand_over=hand_over)
-    try:
-        summary = await request_summary(
-            request,
-            held.sizes[-len(request.messages) :],
-            None,
-            Runtime(settings=settings, model=model),
-            marker=how.texts.cut_marker,
-        )
-    finally:
-        await model.close()
+    runtime = Runtime(settings=settings, model=model)
+    with closing(open_database(runtime.layout.database)) as database:
+        governor = BudgetGovernor(database, "", clock=runtime.clock, settings=settings.spend)
+        try:
+            summary = await request_summary(
+                request,
+                held.sizes[-len(request.messages) :],
+                None,
+                replace(runtime, governor=governor, record_receipt=governor.record_receipt),
+                marker=how.texts.cut_marker,
+                asked=True,
+            )
+        finally:
+            await model.close()
     if isinstance(summary, UnusableSummary):
-        raise ModelUnavailable(f"the model gave no summary: {summary.why}")
-    return summary
+        return summary
+    reviewed = review_summary(summary, held.messages, factor=how.factor)
+    return reviewed if isinstance(reviewed, UnusableSummary) else reviewed.text
 
 
 def _write(target: Path, recorded: RecordedWindow, made: CompactedHistory) -> None:

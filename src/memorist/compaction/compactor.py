@@ -42,7 +42,6 @@ from memorist.compaction.history import (
     opening_message,
     user_text,
 )
-from memorist.compaction.identifiers import NameOccurrences
 from memorist.compaction.newest_messages import (
     MIN_PAST_TOKENS,
     find_unanswered_start,
@@ -65,19 +64,14 @@ from memorist.compaction.restore import RestorableContent, RestorableFile
 from memorist.compaction.session_memory import SessionNotes
 from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
 from memorist.compaction.summary import UnusableSummary, parse_summary
-from memorist.compaction.summary_review import (
-    SummaryReview,
-    drop_invented_paths,
-    find_loss,
-    render_source_text,
-)
+from memorist.compaction.summary_review import review_summary
 from memorist.compaction.tool_results import (
     OffloadDecisions,
     apply_result_budget,
     is_cache_cold,
     keep_all_shown,
 )
-from memorist.core.messages import JsonObject, Message, Origin, Usage, starts_reply
+from memorist.core.messages import JsonObject, Message, Usage, starts_reply
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
 from memorist.errors import ContextTooLong, StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
@@ -658,25 +652,13 @@ class Compactor(SessionExtension):
         )
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
-        reviewed = self._review_summary(summary, whole)
+        reviewed = review_summary(
+            summary, whole.messages, cwd=self._tracker.ledger.cwd, factor=whole.factor
+        )
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
         rewrite = inline.compact_inline if strategy == "inline" else full.compact_with_summary
         return full.record_dropped_lines(rewrite(held, reviewed.text, terms), reviewed.dropped)
-
-    def _review_summary(
-        self, summary: str, whole: MeasuredConversation
-    ) -> SummaryReview | UnusableSummary:
-        """Compare a model's summary with the history, and with an extract of the same size."""
-        size = max(MIN_SUMMARIZABLE_TOKENS // 4, estimate_text_tokens(summary, whole.factor))
-        extract = build_extractive_summary(
-            whole.messages, size, cwd=self._tracker.ledger.cwd, factor=whole.factor
-        )
-        source = NameOccurrences(render_source_text(whole.messages))
-        reviewed = drop_invented_paths(summary, source)
-        # What stays as messages beside the extract would stay beside the summary as well.
-        replaced = [each.text for each in extract.messages if each.origin is Origin.SUMMARY]
-        return find_loss(reviewed.text, "\n".join(replaced)) or reviewed
 
     def _round_budget(self, held: MeasuredConversation, limit: int) -> int:
         """Tokens with which what the model has not answered yet stays whole, beside the digest; at

@@ -6,15 +6,17 @@ A small model writes fluent summaries of things that did not happen; a program c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from memorist.compaction.extractive import build_extractive_summary
 from memorist.compaction.extracts import find_names
 from memorist.compaction.identifiers import NameOccurrences
 from memorist.compaction.summary import UnusableSummary
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, TextBlock, ToolResult, ToolUse
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.tokens import estimate_text_tokens
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must
@@ -29,11 +31,31 @@ _PATH = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
 """A path to a file, which has a folder and an ending."""
 
 
+MIN_EXTRACT_TOKENS = 1_000
+"""Least size of the extract that a summary is compared with. Our choice: a shorter one holds little
+beside the user's words.
+"""
+
+
 class SummaryReview(Struct, frozen=True):
     """A summary without its invented lines, and those lines."""
 
     text: str
     dropped: tuple[str, ...] = ()
+
+
+def review_summary(
+    summary: str, messages: Sequence[Message], *, cwd: str = "", factor: float = 1.0
+) -> SummaryReview | UnusableSummary:
+    """Compare a model's summary with the history that it is of, and with an extract of its own
+    size. `cwd` and `factor` are those of `build_extractive_summary`.
+    """
+    size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
+    extract = build_extractive_summary(messages, size, cwd=cwd, factor=factor)
+    reviewed = drop_invented_paths(summary, NameOccurrences(render_source_text(messages)))
+    # What stays as messages beside the extract would stay beside the summary as well.
+    replaced = [each.text for each in extract.messages if each.origin is Origin.SUMMARY]
+    return find_loss(reviewed.text, "\n".join(replaced)) or reviewed
 
 
 def render_source_text(messages: Iterable[Message]) -> str:

@@ -365,7 +365,7 @@ class _ForkRun:
             async with asyncio.timeout(max(0.0, spec.limits.seconds - self._elapsed())):
                 stopped = await self._converse(spec, hands)
         except (TimeoutError, ModelTimeout):
-            self.statement = f"It took longer than {spec.limits.seconds:g} seconds."
+            self.statement = f"It took longer than {spec.limits.seconds:g} seconds (forks.seconds)."
             return ForkOutcome.TIMED_OUT
         except (ModelError, FormatError, StoreError) as problem:
             return self._fail(str(problem))
