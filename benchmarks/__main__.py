@@ -30,6 +30,7 @@ BENCHES = {
     "proxy": "proxy",
     "recall": "recall",
     "public": "public",
+    "before-tool": "before_tool",
     "extract": "extract",
     "secrets": "secrets",
     "context": "context",

@@ -10,6 +10,7 @@ extension before the next event. Time as an extension sees it:
    rollback), then, if the conversation is compacted here, `on_history_replaced`, then
    `before_request`.
 3. `on_message` for each message of the reply, then `on_reply`.
+   `before_tool` for a call of the reply, if the host asks.
 4. `on_turn_end`, when the reply has no tool calls.
 5. `aclose`, once.
 
@@ -26,7 +27,7 @@ from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
-from memorist.core.messages import Message, Usage
+from memorist.core.messages import Message, ToolUse, Usage
 from memorist.errors import StoreError
 from memorist.events import Event, ExtensionFailed
 from memorist.forks.spec import ParentCall
@@ -116,6 +117,11 @@ class SessionExtension:
     def on_reply(self, reply: SessionReply) -> None:
         """The model replied; `on_message` was called for the messages of the reply."""
 
+    def before_tool(self, call: ToolUse) -> str:
+        """The agent is about to make this call: the text to show it first; empty for none."""
+        del call
+        return ""
+
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """The host waits for its user. `parent` is the last request with its reply, if any."""
 
@@ -185,6 +191,12 @@ class ExtensionList(SessionExtension):
     def on_reply(self, reply: SessionReply) -> None:
         """The model replied."""
         self._notify(lambda each: each.on_reply(reply))
+
+    def before_tool(self, call: ToolUse) -> str:
+        """The texts of all extensions before a call."""
+        texts: list[str] = []
+        self._notify(lambda each: texts.append(each.before_tool(call)))
+        return "\n".join(filter(None, texts))
 
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """The host waits for its user."""

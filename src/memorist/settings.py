@@ -31,6 +31,8 @@ class HooksSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Longest wait at the start of a session: long enough for the daemon to start."""
     prompt_seconds: float = 2.0
     """Longest wait before a prompt goes to the model."""
+    tool_seconds: float = 0.5
+    """Longest wait before a tool call."""
     compaction_seconds: float = 10.0
     """Longest wait before a compaction, for notes that are being updated."""
     other_seconds: float = 1.0
@@ -367,6 +369,10 @@ class RecallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """
     embeddings: bool = True
     """Use embeddings where the extra `embed` is installed."""
+    before_tool: bool = True
+    """Show before a tool call what is known of it: memories that name the file, and what worked
+    instead of a call that failed in a past session.
+    """
     limit: int = 5
     """Memories per message."""
     file_lines: int = 200

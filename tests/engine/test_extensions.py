@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist import Memorist, SessionContext, SessionExtension
-from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.messages import Message, Origin, TextBlock, ToolUse
 from memorist.engine.session import Session
 from memorist.events import Event, ExtensionFailed
 from memorist.extensions import ExtensionList, HistoryChange, SessionReply, SessionView
@@ -23,6 +23,7 @@ EVENTS = (
     "on_message",
     "before_request",
     "on_reply",
+    "before_tool",
     "on_turn_end",
     "on_file_read",
     "on_history_replaced",
@@ -54,6 +55,10 @@ class Recorder(SessionExtension):
 
     def on_reply(self, reply: SessionReply) -> None:
         self.heard("on_reply", f" {reply.usage.output}")
+
+    def before_tool(self, call: ToolUse) -> str:
+        self.heard("before_tool", f" {call.name}")
+        return ""
 
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
         del parent
@@ -158,6 +163,7 @@ async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
         ]
         session = await engine.open("s", listener=told.append)
         sent = await talk(session)
+        session.before_tool("Bash", {})
         session.on_file_read("a.md")
         await session.prepare(question("Something else."))
         await session.close()
@@ -173,6 +179,7 @@ async def test_one_that_raises_is_switched_off_and_the_request_is_sent(
         "on_message",
         "on_reply",
         "on_turn_end",
+        "before_tool",
         "on_file_read",
         "on_history_replaced",
         "on_message",
@@ -216,6 +223,8 @@ async def notify(extensions: ExtensionList, event: str) -> None:
             extensions.on_turn_end()
         case "aclose":
             await extensions.aclose()
+        case "before_tool":
+            extensions.before_tool(ToolUse("", "Bash", {}))
         case _:
             await extensions.wait_for_background()
 

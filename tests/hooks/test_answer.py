@@ -70,7 +70,7 @@ def test_every_answer_is_one_that_the_agent_reads(name: str, client: Client, tex
         )
     elif said:
         found = json.loads(said)["hookSpecificOutput"]
-        assert name in ("SessionStart", "UserPromptSubmit")
+        assert name in ("SessionStart", "UserPromptSubmit", "PreToolUse")
         assert found["hookEventName"] == name
         assert found["additionalContext"]
 

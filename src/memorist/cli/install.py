@@ -217,6 +217,7 @@ def _hook_time_limits(settings: Settings, events: tuple[str, ...]) -> dict[str, 
     told = {
         "SessionStart": hooks.start_seconds,
         "UserPromptSubmit": hooks.prompt_seconds,
+        "PreToolUse": hooks.tool_seconds,
         "PreCompact": hooks.compaction_seconds,
     }
     return {event: told.get(event, hooks.other_seconds) for event in events}

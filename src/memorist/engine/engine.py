@@ -190,7 +190,7 @@ class Memorist:
         known = self._apply_off_switch(host or HostInfo())
         log = self._open_log(session, project, format, known, folder, listener)
         with log.release_on_error():
-            memory = self._begin_live(log)
+            memory = self._begin_live(log, self._open_session_recall(log.context))
         opened = Session(
             log,
             lambda context: ContextExtension(context, log, memory, self.skills),
@@ -214,7 +214,7 @@ class Memorist:
         """
         known = self._apply_off_switch(HostInfo())
         log = self._open_log(session, project, format, known, None, listener)
-        recall = self._open_session_recall(log.context) if known.memory else None
+        recall = self._open_session_recall(log.context)
         with log.release_on_error():
             memory = self._begin_live(log, recall)
         opened = ObservedSession(log, memory, on_close=self._sessions.discard)
@@ -254,7 +254,9 @@ class Memorist:
 
     def _open_session_recall(self, context: SessionContext) -> SessionRecall | None:
         """Open the recall of past sessions, and bring its index up to date in a thread."""
-        if not self.settings.uses_rollouts or not self.settings.recall.enabled:
+        host, settings = context.host, self.settings
+        learns = settings.uses_rollouts and host.main and host.memory and not host.remote
+        if not learns or not settings.recall.enabled:
             return None
         recall = SessionRecall(
             context, lambda: open_state(self.settings.state, self.layout.database)

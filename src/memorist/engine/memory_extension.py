@@ -12,7 +12,7 @@ from msgspec import Struct
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory import AutoMemory, WriteResult
 from memorist.auto_memory.write_evidence import extract_user_text
-from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin
+from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.forks.spec import ParentCall
@@ -21,6 +21,7 @@ from memorist.recall.relevance import list_tools_used
 from memorist.recall.search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
 from memorist.runtime import SessionContext
 from memorist.team.watcher import TeamWatcher
+from memorist.transcript.tool_calls import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SCAN_WAIT_SECONDS = 60.0
 """Longest wait at close, in seconds, for the initial scan when a memory is still to be written
@@ -214,6 +215,16 @@ class MemoryExtension(SessionExtension):
             self.recall.begin_turn(query, message_id, list_tools_used(self._turn_messages))
         await self.recall.wait_for_selection()
         return [shown.text for shown in self.recall.take_ready_messages()]
+
+    def before_tool(self, call: ToolUse) -> str:
+        """The memories that name a file which the call changes, unless they were shown."""
+        action = parse_tool_action(call)
+        changes = action.changes if isinstance(action, ChangeAction | CommandAction) else ()
+        if self.recall is None or not self._is_scanned or not changes:
+            return ""
+        with self.recall.scan_once(), contextlib.suppress(StoreError):
+            return self.recall.recall_for_files([each.path for each in changes], call.id)
+        return ""
 
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """Start an extraction in the background: the reply had no tool calls, so the turn is

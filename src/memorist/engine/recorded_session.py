@@ -15,7 +15,7 @@ from msgspec import Struct
 from memorist.compaction.compactor import NO_USAGE
 from memorist.compaction.full import CompactionOutcome, CompactionRequest
 from memorist.compaction.policy import CompactionThresholds
-from memorist.core.messages import Message, Origin
+from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session_log import LogEntry, SessionLog
@@ -183,6 +183,14 @@ class ObservedSession:
         if texts:
             self._save_shown(ShownTexts(texts=(*self._shown.texts, *texts), past=self._shown.past))
         return texts
+
+    def before_tool(self, call: ToolUse) -> list[str]:
+        """Return what to show before the agent makes this call, each text once; empty for most."""
+        text = self._log.extensions.before_tool(call)
+        if not text or text in self._shown.texts:
+            return []
+        self._save_shown(ShownTexts(texts=(*self._shown.texts, text), past=self._shown.past))
+        return [text]
 
     async def update_notes(self, why: str) -> None:
         """Update the notes and wait for it. `why` is recorded as the reason."""

@@ -35,7 +35,7 @@ from memorist.compaction.tool_results import (
 )
 from memorist.context.environment import HostContext
 from memorist.context.pieces import ContextPiece
-from memorist.core.messages import JsonObject, Message, Usage
+from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.tokens import token_factor
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
@@ -465,6 +465,15 @@ class Session:
         `client.beta.messages.create(betas=…)`; empty where none.
         """
         return self._provider_edits.betas
+
+    def before_tool(self, name: str, arguments: JsonObject) -> str:
+        """Return what is known of a tool call that the model wants and the host is about to make;
+        empty for nearly every call, and never the same twice.
+
+        The host shows it beside the call's result, or asks its model again. Takes some
+        milliseconds at most.
+        """
+        return self._extensions.before_tool(ToolUse("", name, arguments))
 
     async def end_turn(self) -> None:
         """End the turn: the reply had no tool calls and the host waits for its user, a natural

@@ -10,16 +10,25 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 
+from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.markdown import load_prompt
+from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
 from memorist.errors import MemoristError, StoreError
-from memorist.extensions import HistoryChange, SessionExtension
-from memorist.recall.passages import PassageMatch, render_passages, select_passages
+from memorist.extensions import HistoryChange, SessionExtension, SessionView
+from memorist.recall.passages import (
+    PassageMatch,
+    render_mended,
+    render_passages,
+    select_passages,
+)
 from memorist.recall.relevance import MAX_QUERY_CHARS, is_searchable
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.sources import find_repository_root
 from memorist.runtime import SessionContext
 from memorist.store.rollouts import list_rollouts
 from memorist.store.state import StateDatabase
+from memorist.transcript.invocations import MendedInvocation, split_invocations
+from memorist.transcript.tool_calls import CommandAction, parse_tool_action
 
 CANDIDATES = 30
 """Passages that are judged for one prompt."""
@@ -38,6 +47,8 @@ class SessionRecall(SessionExtension):
         self._project = find_repository_root(context.project) if context.project else ""
         self._index: SessionIndex | None = None
         self._shown: set[tuple[str, int]] = set()
+        self._warned: set[tuple[str, str]] = set()
+        """Programs and words that were warned of."""
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
 
@@ -52,12 +63,12 @@ class SessionRecall(SessionExtension):
     def _sync(self) -> None:
         """Index, in the thread. A failure leaves the index as it was."""
         with contextlib.suppress(MemoristError):
-            state = self._open_state()
-            with closing(SessionIndex(self._context.runtime.layout.session_index)) as index:
-                try:
-                    sessions = list_rollouts(state)
-                finally:
-                    state.close()
+            with closing(self._open_state()) as state:
+                sessions = list_rollouts(state)
+            path = self._context.runtime.layout.session_index
+            if not sessions and not path.exists():
+                return
+            with closing(SessionIndex(path)) as index:
                 index.sync(sessions, self._stopping.is_set, first=self._project)
 
     def _open_index(self) -> SessionIndex | None:
@@ -93,10 +104,57 @@ class SessionRecall(SessionExtension):
                 return render_passages(prompt, shown, load_prompt("recall/sessions"))
         return ""
 
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
+        """Show what the user's newest message was answered by before, where there is room."""
+        asked = next(
+            (
+                message
+                for message in reversed(new_messages)
+                if message.origin is Origin.USER and not message.tool_results
+            ),
+            None,
+        )
+        if asked is None or not view.accepts_messages:
+            return
+        text = self.recall(extract_user_text(asked))
+        if text and text not in view.injected_texts(RECALL_ID_PREFIX):
+            view.insert(
+                Message(
+                    id=f"{RECALL_ID_PREFIX}{self._context.id[:40]}-past-{asked.id[:40]}",
+                    role="user",
+                    blocks=(TextBlock(text),),
+                    origin=Origin.INJECTED,
+                    timestamp=self._context.runtime.clock.now(),
+                )
+            )
+
+    def before_tool(self, call: ToolUse) -> str:
+        """What worked instead of a call that could not work in a past session here, each once;
+        empty for nearly every call.
+        """
+        action = parse_tool_action(call)
+        index = None
+        if self._context.runtime.settings.recall.before_tool and isinstance(action, CommandAction):
+            with contextlib.suppress(StoreError):
+                index = self._open_index()
+        if index is None or not isinstance(action, CommandAction):
+            return ""
+        found: list[MendedInvocation] = []
+        with contextlib.suppress(StoreError):
+            for invocation in split_invocations(action.command):
+                mended = index.find_mended(
+                    invocation, project=self._project, excluding=self._context.id
+                )
+                if mended is not None and (mended.program, mended.word) not in self._warned:
+                    self._warned.add((mended.program, mended.word))
+                    found.append(mended)
+        return render_mended(found, load_prompt("recall/before_tool")) if found else ""
+
     def on_history_replaced(self, reason: HistoryChange) -> None:
         """Forget what was shown."""
         del reason
         self._shown.clear()
+        self._warned.clear()
 
     def wait(self) -> None:
         """Wait for the index."""

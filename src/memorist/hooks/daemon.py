@@ -375,6 +375,7 @@ class HookDaemon:
         return {
             "SessionStart": hooks.start_seconds,
             "UserPromptSubmit": hooks.prompt_seconds,
+            "PreToolUse": hooks.tool_seconds,
             "PreCompact": hooks.compaction_seconds,
             protocol.OTHER_EVENTS: hooks.other_seconds,
         }

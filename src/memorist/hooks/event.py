@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from memorist.core.messages import JsonObject
 from memorist.formats.transcript import repair_line
 
 Client = Literal["claude-code", "codex"]
@@ -27,6 +28,7 @@ KNOWN_EVENTS = (
     "UserPromptSubmit",
     "PreCompact",
     "PostCompact",
+    "PreToolUse",
     "PostToolUse",
     "Stop",
     "SubagentStop",
@@ -51,6 +53,9 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     """Of a SessionStart: `startup`, `resume`, `clear` or `compact`."""
     trigger: str = ""
     reason: str = ""
+    tool_name: str = ""
+    """Of a PreToolUse: the tool as the client calls it, and its arguments."""
+    tool_input: JsonObject = {}
     turn_id: str | None = None
     model: str | None = None
 
@@ -68,6 +73,8 @@ class _RawHookEvent(Struct, frozen=True, kw_only=True):
     source: msgspec.Raw = msgspec.Raw()
     trigger: msgspec.Raw = msgspec.Raw()
     reason: msgspec.Raw = msgspec.Raw()
+    tool_name: msgspec.Raw = msgspec.Raw()
+    tool_input: msgspec.Raw = msgspec.Raw()
     turn_id: msgspec.Raw = msgspec.Raw()
     model: msgspec.Raw = msgspec.Raw()
 
@@ -113,11 +120,11 @@ def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnknownHo
 
 def _decode_by_field(data: bytes) -> HookEvent:
     loose = _decode_raw_event(data)
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for name in loose.__struct_fields__:
         raw = bytes(getattr(loose, name))
-        if raw.startswith(b'"'):
-            found[name] = msgspec.json.decode(raw, type=str)
+        if raw.startswith(b"{" if name == "tool_input" else b'"'):
+            found[name] = msgspec.json.decode(raw)
     return HookEvent(**found)
 
 

@@ -39,6 +39,7 @@ from memorist.ports import FileSystem
 INSTALLED_EVENTS = (
     "SessionStart",
     "UserPromptSubmit",
+    "PreToolUse",
     "PreCompact",
     "Stop",
     "SubagentStop",
@@ -48,6 +49,8 @@ INSTALLED_EVENTS = (
 
 PostCompact is not: the SessionStart after it does the same, and older clients do not know it.
 """
+TOOL_MATCHERS = {"PreToolUse": "Bash|Edit|MultiEdit|Write|apply_patch"}
+"""The tools of which memorist may know something before a call: commands and edits."""
 TOOL_EVENT = "PostToolUse"
 """Installed only on request: it starts a program for each tool call, and updates notes of a long
 turn a little earlier.
@@ -114,6 +117,7 @@ def build_hook_entries(
     """The entry of each event; `limits` are the time limits in seconds."""
     return {
         event: {
+            **({"matcher": TOOL_MATCHERS[event]} if event in TOOL_MATCHERS else {}),
             "hooks": [
                 {
                     "type": "command",

@@ -37,7 +37,12 @@ PING = b"\n"
 DONE, MOVED = "done", "moved"
 """Response words. `moved` means that the daemon is of another version and is shutting down."""
 
-EVENT_SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 10.0}
+EVENT_SECONDS = {
+    "SessionStart": 5.0,
+    "UserPromptSubmit": 2.0,
+    "PreToolUse": 0.5,
+    "PreCompact": 10.0,
+}
 """Longest wait for a response, where the settings say nothing else (`hooks` in
 docs/settings.md).
 """

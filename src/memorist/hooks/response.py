@@ -93,7 +93,7 @@ def render_output(event: HookEvent, client: Client, text: str) -> bytes:
     name = event.hook_event_name
     if name == "PreCompact":
         return _encode_plain_text(text) if client == "claude-code" else b""
-    if name not in ("SessionStart", "UserPromptSubmit"):
+    if name not in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
         return b""
     return msgspec.json.encode(
         {

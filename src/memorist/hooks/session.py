@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from memorist.core.messages import Message
+from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.recorded_session import ObservedSession
@@ -89,6 +89,9 @@ class HookSession:
                 return render_context(
                     await self._session.recall_for_prompt(event.prompt), self._client
                 )
+            case "PreToolUse":
+                call = ToolUse("", event.tool_name, event.tool_input)
+                return render_context(self._session.before_tool(call), self._client)
             case "PreCompact":
                 await self.read_new_records()
                 await self._update_notes(seconds, "the agent is about to compact")
@@ -131,6 +134,8 @@ class HookSession:
     async def _follow_up(self, event: HookEvent) -> None:
         self._track_file(event)
         match event.hook_event_name:
+            case "PreToolUse":
+                pass  # PostToolUse reads, where it is installed
             case "PostToolUse":
                 if self._tail is not None and self._tail.unread_bytes >= READ_AFTER_BYTES:
                     await self.read_new_records()

@@ -22,6 +22,7 @@ from memorist.safety.prompt_injection import find_injection_rules, grants_permis
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.safety.unicode import strip_hidden_characters
+from memorist.transcript.invocations import MendedInvocation
 from memorist.transcript.tool_calls import (
     ChangeAction,
     CommandAction,
@@ -222,3 +223,14 @@ def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> s
             f"“{make_showable(quote, MAX_QUOTE_CHARS)}”"
         )
     return render_template(prompt, {"passages": "\n".join(lines)}, strict=True).strip()
+
+
+def render_mended(mended: Sequence[MendedInvocation], prompt: str) -> str:
+    """Render for a model what failed before a call like its next one, and what worked instead."""
+    lines = [
+        f"- {format_day(each.at)}: `{make_showable(each.command, MAX_COMMAND_CHARS)}` failed "
+        f"(“{make_showable(each.error, MAX_COMMAND_CHARS)}”); what worked: "
+        f"`{make_showable(each.mended_by, MAX_COMMAND_CHARS)}`"
+        for each in mended
+    ]
+    return render_template(prompt, {"calls": "\n".join(lines)}, strict=True).strip()

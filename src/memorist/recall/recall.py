@@ -34,6 +34,7 @@ from memorist.recall.relevance import (
     MemoryMatch,
     MemorySelection,
     is_searchable,
+    names_file,
     parse_selection,
     render_selection_prompt,
     select_relevant,
@@ -51,6 +52,8 @@ from memorist.store.sessions import MemoryUse, MemoryUseKind, record_uses
 from memorist.telemetry.tracing import trace_work
 
 LABEL = "recall"
+MAX_CALL_FILES = 5
+"""Files of one call that memories are looked up for."""
 
 
 class RecallSearcher(Protocol):
@@ -208,6 +211,37 @@ class MemoryRecall:
             self._settings,
             excluded_paths={*self._shown_sizes, *self._known_paths},
         )
+
+    def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
+        """Return the memories that name one of these files, which is about to be changed; empty
+        for nearly every file. Raises StoreError.
+        """
+        if not self._settings.before_tool or not self._memory.folder.exists:
+            return ""
+        heads = {head.path: head for head in self._memory.headers()}
+        if not heads:
+            return ""
+        self._turn_started = self._runtime.clock.monotonic()
+        picks: dict[str, MemorySelection] = {}
+        for path in paths[:MAX_CALL_FILES]:
+            name = PurePosixPath(path).name
+            for match in self._searcher.search(name, 2 * self._settings.limit):
+                head = heads.get(match.path)
+                new = match.path not in self._shown_sizes and match.path not in self._known_paths
+                if head and head.status == "active" and new and self._names_file(match.path, path):
+                    picks[match.path] = MemorySelection(
+                        match.path, match.score, f"it names {name}, which is about to be changed"
+                    )
+        waiting, self._ready_messages = self._ready_messages, []
+        self._show_memories(list(picks.values()), message_id, heads)
+        shown, self._ready_messages = self._ready_messages, waiting
+        return "\n".join(each.text for each in shown)
+
+    def _names_file(self, memory: str, path: str) -> bool:
+        with contextlib.suppress(InputError, FileNotFoundError):
+            topic = self._memory.folder.read_topic(memory)
+            return names_file(f"{topic.name}\n{topic.description}\n{topic.body}", path)
+        return False
 
     def _show_memories(
         self, picks: Sequence[MemorySelection], message: str, heads: dict[str, MemoryHeader]

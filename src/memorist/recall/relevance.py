@@ -125,6 +125,37 @@ def is_searchable(query: str) -> bool:
     )
 
 
+_COMMON_NAMES = frozenset(
+    {
+        "__init__", "app", "changelog", "config", "constants", "dockerfile", "helpers", "index",
+        "init", "lib", "license", "main", "makefile", "mod", "package", "readme", "settings",
+        "setup", "test", "tests", "types", "util", "utils",
+    }
+)  # fmt: skip
+"""Names, without ending, that files of many folders have: such a file has to be named with its
+folder.
+"""
+_PATH_CHARS = r"[\w@.+~/\\-]"
+
+
+def names_file(text: str, path: str) -> bool:
+    """Whether a text names this file: by its name with ending, and by no other folder than its own.
+
+    A name that files of many folders have counts only with its folder.
+    """
+    parts = path.replace("\\", "/").strip("/").split("/")
+    name = parts[-1]
+    if "." not in name.strip("."):
+        return False
+    for match in re.finditer(rf"{_PATH_CHARS}*{re.escape(name)}(?![\w@+~/\\-]|\.\w)", text):
+        told = match[0].replace("\\", "/").removeprefix("./").strip("/").split("/")
+        if told == parts[-len(told) :] and (
+            len(told) > 1 or name.split(".")[0].lower() not in _COMMON_NAMES
+        ):
+            return True
+    return False
+
+
 def list_tools_used(messages: Sequence[Message]) -> tuple[str, ...]:
     """List the tools called successfully since the user's last message, each once."""
     failed = {

@@ -34,11 +34,20 @@ from memorist.store.database import (
 )
 from memorist.store.rollouts import Rollout
 from memorist.store.transcript import LineFile
+from memorist.transcript.invocations import (
+    Invocation,
+    InvocationLog,
+    MendedInvocation,
+    SessionCalls,
+    is_same_use,
+)
 
-SESSION_INDEX_VERSION = 2
+SESSION_INDEX_VERSION = 3
 """Version of the tables and of the words; a file of another version is made anew."""
 MAX_QUERY_KEYS = 40
 """Words of a query that are looked up, the rarest."""
+MAX_CALL_CHARS = 400
+"""Characters kept of a failed call, its error, and what worked instead."""
 MAX_SESSION_BYTES = 400_000_000
 """Largest session file that is read."""
 
@@ -51,6 +60,13 @@ create table passages (
   number integer primary key, session integer not null, line integer not null, at real not null,
   said text not null, answered text not null, work text not null);
 create index passages_by_session on passages (session, line);
+create table mended (
+  session integer not null, program text not null, word text not null, command text not null,
+  error text not null, mended_by text not null, at real not null);
+create index mended_by_program on mended (program);
+create table worked (
+  session integer not null, program text not null, words text not null, at real not null);
+create index worked_by_program on worked (program);
 create virtual table words using fts5(
   said, answered, work, tokenize='unicode61 remove_diacritics 0');
 """
@@ -106,7 +122,7 @@ class SessionIndex:
             connection.execute("pragma synchronous = normal")
             if connection.execute("pragma user_version").fetchone()[0] != SESSION_INDEX_VERSION:
                 with transaction(connection):
-                    for name in ("sessions", "passages", "words"):
+                    for name in ("sessions", "passages", "words", "mended", "worked"):
                         connection.execute(f"drop table if exists {name}")
                     for table in filter(str.strip, _TABLES.split(";")):
                         connection.execute(table)
@@ -166,10 +182,13 @@ class SessionIndex:
             found,
         )
         self._database.execute("delete from passages where session = ?", found)
+        self._database.execute("delete from mended where session = ?", found)
+        self._database.execute("delete from worked where session = ?", found)
         self._database.execute("delete from sessions where number = ?", found)
 
     def _write(self, session: Rollout) -> None:
-        passages = list(read_passages(Path(session.path)))
+        calls = SessionCalls()
+        passages = list(read_passages(Path(session.path), calls))
         with transaction(self._database):
             self._remove(session.id)
             number = self._database.execute(
@@ -202,6 +221,57 @@ class SessionIndex:
                     "insert into words (rowid, said, answered, work) values (?, ?, ?, ?)",
                     (at, *columns),
                 )
+            self._write_calls(number, calls.log)
+
+    def _write_calls(self, session: int | None, log: InvocationLog) -> None:
+        for each in log.mended:
+            texts = (each.command, each.error, each.mended_by)
+            told = [_storable(redact(text[:MAX_CALL_CHARS]).text) for text in texts]
+            self._database.execute(
+                "insert into mended values (?, ?, ?, ?, ?, ?, ?)",
+                (session, _storable(each.program), _storable(each.word), *told, each.at),
+            )
+        self._database.executemany(
+            "insert into worked values (?, ?, ?, ?)",
+            (
+                (session, *map(_storable, (each.program, redact("\n".join(each.words)).text)), at)
+                for each, at in log.worked.items()
+            ),
+        )
+
+    def find_mended(
+        self, invocation: Invocation, *, project: str, excluding: str = ""
+    ) -> MendedInvocation | None:
+        """Return what replaced a call like this one in a past session of the project, the newest;
+        None where none failed so, or one has worked since.
+        """
+        with self._translate_errors("read"):
+            rows = self._database.execute(
+                "select mended.program, word, command, error, mended_by, at from mended "
+                "join sessions on sessions.number = session where program = ? and project = ? "
+                "and sessions.id != ? order by at desc",
+                (invocation.program, project, excluding),
+            ).fetchall()
+            found = [
+                MendedInvocation(
+                    program=row[0], word=row[1], command=row[2], error=row[3], mended_by=row[4],
+                    at=row[5],
+                )
+                for row in rows
+                if is_same_use(invocation, row[0], row[1])
+            ]  # fmt: skip
+            if not found:
+                return None
+            newest = found[0]
+            since = self._database.execute(
+                "select program, words from worked join sessions on sessions.number = session "
+                "where program = ? and project = ? and at > ?",
+                (newest.program, project, newest.at),
+            ).fetchall()
+        worked = (Invocation(row[0], tuple(row[1].split("\n"))) for row in since)
+        if any(is_same_use(each, newest.program, newest.word) for each in worked):
+            return None
+        return newest
 
     def count_passages(self, project: str = "") -> int:
         """Number of passages, of one project or of all."""
@@ -280,12 +350,16 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
-def read_passages(path: Path) -> Iterator[Passage]:
-    """Read the passages of a session's file; none of a file that is gone or no session."""
+def read_passages(path: Path, calls: SessionCalls | None = None) -> Iterator[Passage]:
+    """Read the passages of a session's file; none of a file that is gone or no session.
+
+    `calls` takes in the session's calls on the way.
+    """
     try:
         if path.stat().st_size <= MAX_SESSION_BYTES:
-            yield from split_passages(
+            messages = (
                 entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)
             )
+            yield from split_passages(messages if calls is None else map(calls.add, messages))
     except (OSError, UnreadableSession):
         return

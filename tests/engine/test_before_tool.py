@@ -1,0 +1,285 @@
+"""Before a tool call: what is shown of past sessions and memories, and what is not."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from memorist.auto_memory.topic import MemoryKind
+from memorist.core.messages import ToolUse
+from memorist.engine.engine import Memorist
+from memorist.recall.relevance import names_file
+from memorist.recall.session_index import SessionIndex
+from memorist.settings import RecallSettings, Settings
+from memorist.store.rollouts import Rollout, save_rollouts
+from memorist.store.state import open_state
+from support.past_sessions import ROUNDING, write_session
+
+FAILED = "error: unrecognized subcommand 'bun'"
+
+
+def record(folder: Path, id: str, calls: list[tuple[str, str, bool]], day: int = 1) -> Rollout:
+    """A Claude Code session in `folder/shop` that ran these commands: text, output, whether it
+    failed.
+    """
+    project = str(folder / "shop")
+    told: list[tuple[str, Any]] = [("user", "Run the tests, please")]
+    for at, (command, output, failed) in enumerate(calls):
+        told.append(
+            (
+                "assistant",
+                [{"type": "tool_use", "id": f"t{at}", "name": "Bash",
+                  "input": {"command": command}}],
+            )
+        )  # fmt: skip
+        told.append(
+            (
+                "user",
+                [{"type": "tool_result", "tool_use_id": f"t{at}", "content": output,
+                  "is_error": failed}],
+            )
+        )  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    for at, (role, content) in enumerate(told):
+        rows.append(
+            {
+                "type": role,
+                "uuid": f"{id}-{at}",
+                "parentUuid": rows[-1]["uuid"] if rows else None,
+                "sessionId": id,
+                "cwd": project,
+                "timestamp": f"2026-11-{day:02d}T10:{at:02d}:00Z",
+                "message": {"id": f"m{at}", "role": role, "content": content},
+            }
+        )
+    path = folder / f"{id}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    facts = path.stat()
+    return Rollout(
+        id=id,
+        path=str(path),
+        format="claude_code",
+        size=facts.st_size,
+        modified_ns=facts.st_mtime_ns,
+        updated=day,
+        repository=project,
+    )
+
+
+def open_home(folder: Path, *sessions: Rollout, before_tool: bool = True) -> Memorist:
+    """An engine that knows these past sessions of `shop`."""
+    (folder / "shop").mkdir(exist_ok=True)
+    settings = Settings(home=str(folder / "home"), recall=RecallSettings(before_tool=before_tool))
+    engine = Memorist(settings=settings)
+    engine.starts_workers = False
+    state = open_state(settings.state, engine.layout.database)
+    with closing(state), closing(SessionIndex(engine.layout.session_index)) as index:
+        save_rollouts(state, sessions)
+        index.sync(sessions)
+    return engine
+
+
+def bash(command: str) -> ToolUse:
+    return ToolUse("", "Bash", {"command": command})
+
+
+MENDED = [("rtk bun run test", FAILED, True), ("bun run test 2>&1 | tail", "12 pass", False)]
+
+
+@pytest.mark.covers("PS-2")
+async def test_what_worked_instead_is_named_before_the_call_fails_again(tmp_path: Path) -> None:
+    """Once, for a call of the same form with other arguments; not for one that works."""
+    engine = open_home(tmp_path, record(tmp_path, "a", MENDED, 5))
+    session = engine.observe_session("now", project=str(tmp_path / "shop"))
+
+    assert session.before_tool(bash("bun run test")) == []
+    assert session.before_tool(bash("rtk test bun")) == []
+    assert session.before_tool(bash("cd web && ls; rtk bun run lint")) == []  # another folder
+    (text,) = session.before_tool(bash("rtk bun run lint"))
+    assert "2026-11-05: `rtk bun run test` failed" in text
+    assert "what worked: `bun run test 2>&1 | tail`" in text
+    assert FAILED in text
+    assert session.before_tool(bash("rtk bun run lint")) == []
+    await session.close()
+    await engine.close()
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_host_with_its_own_loop_is_shown_past_decisions(tmp_path: Path) -> None:
+    """What the user said about a message in a past session goes with the request, once."""
+    past = replace(write_session(tmp_path, "aaaa", ROUNDING, 5), repository=str(tmp_path / "shop"))
+    engine = open_home(tmp_path, past)
+    session = await engine.open("now", project=str(tmp_path / "shop"))
+    ask = "The invoice total differs by a cent again, VAT rounding per line looks wrong"
+    sent = await session.prepare({"messages": [{"role": "user", "content": ask}]})
+
+    assert str(sent).count("bankers rounding, per line, never on the invoice total") == 1
+    await session.close()
+    again = await engine.open("now", project=str(tmp_path / "shop"))
+    sent = await again.prepare({"messages": [{"role": "user", "content": ask}]})
+    assert str(sent).count("bankers rounding, per line, never on the invoice total") == 1
+    await again.close()
+    await engine.close()
+
+
+@pytest.mark.covers("PS-2")
+async def test_the_sdk_is_told_the_same(tmp_path: Path) -> None:
+    """A host that runs its own loop asks before it makes a call."""
+    engine = open_home(tmp_path, record(tmp_path, "a", MENDED))
+    session = await engine.open("now", project=str(tmp_path / "shop"))
+
+    assert "bun run test" in session.before_tool("Bash", {"command": "rtk bun run test"})
+    assert session.before_tool("Read", {"file_path": "/x"}) == ""
+    await session.close()
+    await engine.close()
+
+
+LEFT_ALONE = {
+    "works since": (
+        ("uv sync", "error: unrecognized subcommand 'sync'", True),
+        ("pip sync", "fine", False),
+        ("uv sync", "fine", False),
+    ),
+    "never mended": (("just lnt", "error: justfile does not contain recipe `lnt`", True),),
+    "a failing test": (("bun run test", "1 fail", True), ("bun run test", "12 pass", False)),
+    "a look": (
+        ("cat a.py", "cat: a.py: No such file or directory", True),
+        ("head b/a.py a.py", "x", False),
+    ),
+    "the script's own error": (
+        ("ruby run.rb", "run.rb:3: undefined method `go'", True),
+        ("jruby run.rb", "fine", False),
+    ),
+}
+
+
+@pytest.mark.covers("PS-2")
+async def test_what_is_not_proved_is_not_said(tmp_path: Path) -> None:
+    """A call that works by now, was never mended, or failed for another reason is left alone."""
+    sessions = [
+        record(tmp_path, name.replace(" ", "-").replace("'", ""), [*calls])
+        for name, calls in LEFT_ALONE.items()
+    ]
+    engine = open_home(tmp_path, *sessions)
+    session = engine.observe_session("now", project=str(tmp_path / "shop"))
+    for calls in LEFT_ALONE.values():
+        assert session.before_tool(bash(calls[0][0])) == []
+    await session.close()
+    await engine.close()
+
+
+UNUSABLE = (
+    ("go test ./...", "zsh:1: command not found: go", "mise exec -- go test ./...", "go vet"),
+    (
+        "python -m pytest",
+        "/usr/bin/python: No module named pytest",
+        ".venv/bin/python -m pytest",
+        "python -m pytest tests",
+    ),
+    ("npm run tests", 'npm error Missing script: "tests"', "npm run test", "npm run tests"),
+    (
+        "pytest --timeout=9 x",
+        "pytest: error: unrecognized arguments: --timeout=9",
+        "pytest x",
+        "pytest -q --timeout=3",
+    ),
+    ("make tset", "make: *** No rule to make target 'tset'.  Stop.", "make test", "make tset"),
+    (
+        "docker-compose up",
+        "bash: docker-compose: command not found",
+        "docker compose up",
+        "docker-compose down",
+    ),
+    ("./gradlew test", "bash: ./gradlew: Permission denied", "sh ./gradlew test", "./gradlew run"),
+    (
+        "cargo deny check",
+        "error: no such command: `deny`",
+        "mise x -- cargo deny check",
+        "cargo deny check",
+    ),
+    (
+        "yarn biuld",
+        'error Command "biuld" not found.',
+        "yarn build biuld.json",
+        "yarn biuld",
+    ),
+    (
+        "npx tsc -p app",
+        "'npx' is not recognized as an internal or external command",
+        "npm exec tsc -p app",
+        "npx eslint .",
+    ),
+)
+
+
+@pytest.mark.covers("PS-2")
+async def test_calls_that_cannot_work_are_known_by_the_word_their_error_names(
+    tmp_path: Path,
+) -> None:
+    """Programs, modules, scripts, targets and options that are not there, by their errors."""
+    sessions = [
+        record(tmp_path, f"s{at}", [(failed, error, True), (worked, "fine", False)])
+        for at, (failed, error, worked, _) in enumerate(UNUSABLE)
+    ]
+    engine = open_home(tmp_path, *sessions)
+    session = engine.observe_session("now", project=str(tmp_path / "shop"))
+    for _, _, worked, asked in UNUSABLE:
+        assert worked in "".join(session.before_tool(bash(asked))), asked
+    await session.close()
+    await engine.close()
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_memory_that_names_the_file_is_shown_before_it_is_changed(tmp_path: Path) -> None:
+    """Once, and not for another file; with the setting off neither that nor a call is shown."""
+    for on in (True, False):
+        folder = tmp_path / str(on)
+        folder.mkdir()
+        engine = open_home(folder, record(folder, "a", MENDED), before_tool=on)
+        project = str(folder / "shop")
+        notes = "".join(f"\n\nLine {number} of what was measured then." for number in range(20))
+        memory = engine.memory(project)
+        memory.add(
+            f"Never round in src/billing/totals.py, only in the report.{notes}",
+            kind=MemoryKind.FEEDBACK,
+            name="totals",
+            description="how amounts are rounded",
+        )
+        session = engine.observe_session("now", project=project)
+        await session.opening_texts()
+        edit = {
+            "file_path": f"{project}/src/billing/totals.py",
+            "old_string": "a",
+            "new_string": "b",
+        }
+        other = edit | {"file_path": f"{project}/src/other/totals.py"}
+
+        assert session.before_tool(ToolUse("", "Edit", other)) == []
+        shown = "".join(session.before_tool(ToolUse("", "Edit", edit)))
+        assert ("Never round in src/billing/totals.py" in shown) is on
+        assert session.before_tool(ToolUse("", "Edit", edit)) == []
+        assert bool(session.before_tool(bash("rtk bun run test"))) is on
+        await session.close()
+        await engine.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "named"),
+    [
+        ("Keep totals.py pure", "/p/src/totals.py", True),
+        ("Keep `src/totals.py` pure.", "/p/src/totals.py", True),
+        ("Keep lib/totals.py pure", "/p/src/totals.py", False),
+        ("Keep totals.py.bak", "/p/src/totals.py", False),
+        ("see index.ts", "/p/src/index.ts", False),
+        ("see src/index.ts", "/p/src/index.ts", True),
+        ("subtotals.py", "/p/src/totals.py", False),
+    ],
+)
+def test_a_file_is_named_by_its_name_and_no_other_folder(text: str, path: str, named: bool) -> None:
+    """A name that many folders have needs its folder."""
+    assert names_file(text, path) is named
