@@ -7,6 +7,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
     from memorist.context.environment import HostContext
+    from memorist.engine.blocking import BlockingMemorist, BlockingSession
     from memorist.engine.engine import Memorist
     from memorist.engine.session import Session
     from memorist.errors import MemoristError
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from memorist.settings import Settings
 
 __all__ = [
+    "BlockingMemorist",
+    "BlockingSession",
     "HostContext",
     "HostInfo",
     "Memorist",
@@ -29,6 +32,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BlockingMemorist": "memorist.engine.blocking",
+    "BlockingSession": "memorist.engine.blocking",
     "HostInfo": "memorist.ports",
     "HostContext": "memorist.context.environment",
     "Memorist": "memorist.engine.engine",
@@ -38,6 +43,11 @@ _HOMES = {
     "SessionExtension": "memorist.extensions",
     "Settings": "memorist.settings",
 }
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion and `help`."""
+    return sorted(__all__)
 
 
 def __getattr__(name: str) -> object:

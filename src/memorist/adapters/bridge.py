@@ -23,6 +23,7 @@ from memorist.adapters.conversation import (
     HostConversation,
 )
 from memorist.core.lazy import LruCache
+from memorist.engine.blocking import LoopThread
 from memorist.engine.disk_breaker import DiskBreaker
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
@@ -110,23 +111,14 @@ class EngineThread:
         """The homes of users; touched in the engine's thread only."""
         self._has_warned_of_users = False
         self._closed = False
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run_loop, name="memorist", daemon=True)
-        self._thread.start()
+        self._loop = LoopThread()
         try:
             self._engine = self.run(lambda: _open_engine(engine))
         except BaseException:  # also for Ctrl-C: the loop must not run on without an engine
             self._closed = True
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop.stop(0.0)
             raise
         _close_at_exit(self)
-
-    def _run_loop(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-        finally:
-            self._loop.close()
 
     @property
     def engine(self) -> Memorist:
@@ -210,9 +202,7 @@ class EngineThread:
             )
         if self._closed:
             raise UsageError("memorist was closed here; attach it again")
-        if threading.current_thread() is self._thread:
-            raise UsageError("a listener runs in the engine's own thread and cannot wait for it")
-        return asyncio.run_coroutine_threadsafe(work(), self._loop)
+        return self._loop.submit(work)
 
     async def find_engine(self, user: str) -> Memorist:
         """The engine of a user's home; for no user the home's own. In the engine's thread."""
@@ -285,8 +275,7 @@ class EngineThread:
         try:
             ending.result(CLOSE_SECONDS)
         finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(CLOSE_SECONDS)
+            self._loop.stop(CLOSE_SECONDS)
 
     async def _close_all(self) -> None:
         for error in await self._sessions.close():

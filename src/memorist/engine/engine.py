@@ -30,6 +30,7 @@ from memorist.budget.governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.core.lazy import LruCache
 from memorist.dream.project import open_dream
+from memorist.engine.blocking import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.disk_breaker import HOST_BUSY_SECONDS
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
@@ -139,6 +140,7 @@ class Memorist:
         self._open_memories = LruCache(AutoMemory.close)
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
+        self._blocking: BlockingMemorist | None = None
         self._worker_process: int | None = None
         """Process id of the last started worker."""
 
@@ -447,6 +449,22 @@ class Memorist:
             self._database = None
         if self._worker_process is not None:
             has_exited(self._worker_process)
+
+    def __enter__(self) -> BlockingMemorist:
+        """The engine for a program without an event loop: the same calls, which wait for their
+        results.
+        """
+        self._blocking = BlockingMemorist(self)
+        return self._blocking
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._blocking is not None:
+            self._blocking.close()
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,0 +1,89 @@
+"""The engine for programs without an event loop."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memorist
+from memorist import Memorist, Settings
+from memorist.errors import FormatError, NothingToDo, UsageError
+from memorist.events import Event, FileRead
+
+REPLY: dict[str, Any] = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "text", "text": "It rounds up."}],
+    "usage": {"input_tokens": 9, "output_tokens": 4},
+    "stop_reason": "end_turn",
+}
+
+
+def request(text: str) -> dict[str, Any]:
+    return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
+
+
+def test_a_script_keeps_notes_and_memories_without_a_loop(tmp_path: Path) -> None:
+    """The same names as with `async`: open, prepare, observe, end_turn, summarise, close; what was
+    said in one program is shown in the next.
+    """
+    project = tmp_path / "shop"
+    project.mkdir()
+    events: list[Event] = []
+    with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        with engine.open("a", project=str(project), listener=events.append) as session:
+            session.prepare(request("Never use npm, use pnpm here."))
+            session.observe(REPLY)
+            session.end_turn()
+            assert "Never use npm" in session.summarise()
+        assert session.id == "a"
+
+    with Memorist(settings=Settings(home=str(tmp_path / "home"))) as engine:
+        session = engine.open("b", project=str(project))
+        sent = session.prepare(request("How do I install the dependencies?"))
+
+    assert "pnpm" in str(sent)
+    assert events
+
+
+def test_errors_reach_the_caller(tmp_path: Path) -> None:
+    """As they are, from the thread in which the engine runs."""
+    with Memorist(settings=Settings(home=str(tmp_path))) as engine:
+        session = engine.open("a")
+        with pytest.raises(NothingToDo):
+            session.summarise()
+        with pytest.raises(FormatError):
+            session.prepare({"model": "m"})
+        with pytest.raises(FormatError):
+            session.observe("no reply")
+
+
+def test_a_closed_engine_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
+    """Also when it is closed twice, and when a listener calls it back."""
+    refused: list[str] = []
+    with Memorist(settings=Settings(home=str(tmp_path))) as engine:
+
+        def on_event(event: Event) -> None:
+            if isinstance(event, FileRead):
+                try:
+                    session.end_turn()
+                except UsageError as error:
+                    refused.append(str(error))
+
+        session = engine.open("a", listener=on_event)
+        session.on_file_read("src/totals.py")
+    engine.close()
+
+    assert "listener" in refused[0]
+    with pytest.raises(UsageError, match="closed"):
+        session.end_turn()
+    assert not [thread for thread in threading.enumerate() if thread.name == "memorist"]
+
+
+def test_help_and_completion_show_the_public_names() -> None:
+    """And nothing else."""
+    assert dir(memorist) == sorted(memorist.__all__)
+    assert {"Memorist", "Session", "Settings"} <= set(dir(memorist))
