@@ -83,6 +83,14 @@ def test_a_closed_engine_says_so_and_leaves_no_thread(tmp_path: Path) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name == "memorist"]
 
 
+def test_every_call_of_a_session_has_its_blocking_form() -> None:
+    """By the same name; what belongs to the engine's loop (its parts and paths) does not."""
+    parts = {"context", "layout", "session_memory", "tracker"}
+    names = {name for name in dir(memorist.Session) if not name.startswith("_")}
+
+    assert names - parts <= set(dir(memorist.BlockingSession))
+
+
 def test_help_and_completion_show_the_public_names() -> None:
     """And nothing else."""
     assert dir(memorist) == sorted(memorist.__all__)

@@ -144,6 +144,10 @@ class BlockingSession:
         """As `Session.on_file_read`."""
         self._loop.call(lambda: self._session.on_file_read(path))
 
+    def before_tool(self, name: str, arguments: JsonObject) -> str:
+        """As `Session.before_tool`: what to tell the agent before a tool call; mostly empty."""
+        return self._loop.call(lambda: self._session.before_tool(name, arguments))
+
     def summarise(self) -> str:
         """As `Session.summarise`: update the notes now and return them.
 
