@@ -199,6 +199,15 @@ class CompactionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
     micro_keep: int = 5
     """Newest results that microcompact keeps; at least 1."""
+    micro_cached: bool = False
+    """Cached microcompact, for Anthropic and the main agent only: the provider clears old results
+    by its own context editing, so that history and cached prefix stay as they are. The request then
+    carries a beta edit; send it with `Session.betas`.
+    """
+    micro_cached_results: int = 20
+    """Old results, beside the newest `micro_keep`, that have to pile up before cached microcompact
+    names them for clearing. Claude Code's own number comes from its server; this one is ours.
+    """
     keep_minimum_tokens: int = 10_000
     """Session memory compact keeps at least this much of the newest conversation …"""
     keep_minimum_texts: int = 5

@@ -27,7 +27,7 @@ from memorist.compaction.full import (
     RewriteOptions,
     SummaryRequest,
     build_summary_request,
-    restore_missing_skills,
+    restore_missing_items,
 )
 from memorist.compaction.history import (
     CompactedHistory,
@@ -60,7 +60,11 @@ from memorist.compaction.policy import (
     record_reply,
     record_success,
 )
-from memorist.compaction.restore import RestorableContent, RestorableFile
+from memorist.compaction.restore import (
+    RestorableContent,
+    RestorableFile,
+    find_announcements,
+)
 from memorist.compaction.session_memory import SessionNotes
 from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
 from memorist.compaction.summary import UnusableSummary, parse_summary
@@ -72,7 +76,7 @@ from memorist.compaction.tool_results import (
     keep_all_shown,
 )
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_end
 from memorist.errors import ContextTooLong, StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
@@ -92,7 +96,7 @@ from memorist.session_memory.notes import SessionMemory
 from memorist.session_memory.trigger import ConversationTracker
 from memorist.settings import CompactionSettings
 from memorist.telemetry.tracing import trace_work
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.transcript.ledger import TranscriptLedger, WorkRecord
 
 # Ask a model for a summary of the conversation, by a fork that shares the prompt cache;
 # shortened when too long (CP-7).
@@ -200,8 +204,8 @@ async def _run_fork(
     return parse_summary(receipt.said, tool_calls=len(receipt.denied))
 
 
-# Gather the content that can be restored after a compaction: the task list, and the newest-read
-# files with their present content (CP-8).
+# Gather the content that can be restored after a compaction: the plan, the task list, work in the
+# background, announcements, and the newest-read files with their present content (CP-8).
 
 
 MAX_CANDIDATE_FILES = 8
@@ -226,10 +230,30 @@ def gather_restorable_content(
         )
         for note in newest
     )
-    tasks = "\n".join(
-        f"- [{task.status}] {task.text}" for task in ledger.work_record.tasks.values()
+    work = ledger.work_record
+    tasks = "\n".join(f"- [{task.status}] {task.text}" for task in work.tasks.values())
+    background = "\n".join(f"- {id}: {what}" for id, what in work.background.running.items())
+    plan = _find_plan(work, files, settings)
+    return RestorableContent(
+        files=read,
+        exclude=frozenset({str(notes), *((plan[0],) if plan else ())}),
+        plan=plan,
+        tasks=tasks,
+        background=background,
     )
-    return RestorableContent(files=read, exclude=frozenset({str(notes)}), tasks=tasks)
+
+
+def _find_plan(
+    work: WorkRecord, files: FileSystem, settings: CompactionSettings
+) -> tuple[str, str] | None:
+    """The newest plan with its place: its file as it is now, else as the user was shown it."""
+    content = work.plan_path and _read_content(Path(work.plan_path), files, settings)
+    if not content and not work.plan:
+        return None
+    return (
+        work.plan_path or "the conversation",
+        truncate_end(content or work.plan, settings.restore_file_tokens),
+    )
 
 
 def _read_content(path: Path, files: FileSystem, settings: CompactionSettings) -> str | None:
@@ -528,7 +552,7 @@ class Compactor(SessionExtension):
         extractive summary is made from the same transcript as structural notes and carries far more
         at every size (docs/decisions/0005).
         """
-        return self._session_memory.way == "model" and self._session_memory.read_notes() is not None
+        return self._session_memory.are_written and self._session_memory.read_notes() is not None
 
     def _cost_state(self, price: ModelPrice, now: float) -> CostState:
         rates = token_rates(price)
@@ -563,6 +587,7 @@ class Compactor(SessionExtension):
                 settings,
             ),
             skills=call.skills,
+            announcements=find_announcements(apart.rest.messages),
         )
         terms = RewriteOptions(
             texts=self._prompts,
@@ -572,7 +597,7 @@ class Compactor(SessionExtension):
             automatic=call.manual is None,
         )
         return reattach_preamble(
-            restore_missing_skills(
+            restore_missing_items(
                 await self._rewrite_rest(strategy, apart, held, call, terms), terms, held.factor
             ),
             apart,
@@ -619,7 +644,11 @@ class Compactor(SessionExtension):
             return UnchangedHistory("There are no notes yet.")
         path, upto = str(self._layout.notes), cursor.message if cursor else None
         notes = SessionNotes(
-            text=text, path=path, template=self._session_memory.template, last_summarised=upto
+            text=text,
+            path=path,
+            template=self._session_memory.template,
+            last_summarised=upto,
+            section_tokens=self._runtime.settings.session_memory.section_tokens,
         )
         made = session_memory_module.compact_with_notes(held, notes, terms)
         if isinstance(made, CompactedHistory) and all(

@@ -37,7 +37,6 @@ from memorist.compaction.restore import (
     RestorableContent,
     RestoredItem,
     restore_items,
-    restore_skills,
 )
 from memorist.compaction.summary import check_summary
 from memorist.core.markdown import render_template
@@ -328,31 +327,33 @@ def render_transcript_remark(conversation: MeasuredConversation, texts: Compacti
     )
 
 
-# Skills survive every compaction strategy: invoked ones are restored behind the message that
-# replaces the old conversation (CP-8, SK-2). Pure.
+# Skills survive every compaction strategy, and plans, background work and announcements the
+# extractive summary: they are restored behind the message that replaces the old conversation (CP-8,
+# SK-2). Pure.
 
 
 OWN_ID_PREFIX = "memorist"
 """Id prefix of messages that a compaction inserted."""
 
 
-def restore_missing_skills(
+def restore_missing_items(
     result: CompactionResult, options: RewriteOptions, factor: float
 ) -> CompactionResult:
-    """The result with the invoked skills, where the strategy itself restores none, as far as there
-    is room for them.
+    """The result with what the strategy itself did not restore, as far as there is room: the
+    invoked skills; and behind an extractive summary, which has task list and files of its own, the
+    plan, background work and announcements.
     """
-    if (
-        not isinstance(result, CompactedHistory)
-        or result.strategy in {"full", "micro"}
-        or not options.facts.skills
-    ):
+    if not isinstance(result, CompactedHistory) or result.strategy in {"full", "micro"}:
         return result
+    facts = options.facts
+    missing = (
+        replace(facts, files=(), tasks="")
+        if result.strategy == "structural"
+        else RestorableContent(skills=facts.skills)
+    )
     room = min(options.limit, result.tokens_before) - result.tokens_after - 1
     backs: list[RestoredItem] = []
-    for back in restore_skills(
-        options.facts.skills, result.messages, options.settings, options.texts, factor
-    ):
+    for back in restore_items(missing, result.messages, options.settings, options.texts, factor):
         room -= back.restored.tokens
         if room < 0:
             break

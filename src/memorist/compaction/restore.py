@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from memorist.compaction.history import CompactionPrompts, RestoredRecord
+from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_end
@@ -23,6 +24,10 @@ from memorist.transcript.tool_calls import ReadAction, parse_tool_action
 
 RESTORED_PREFIX = "<system-reminder>\n[memorist] Brought back after compaction:"
 """Prefix of every restored message; identifies earlier ones, which are then rebuilt."""
+
+ANNOUNCED = "what was announced before"
+RESTORED_ANNOUNCEMENT = f"{RESTORED_PREFIX} {ANNOUNCED}.\n"
+"""Prefix of a restored announcement."""
 
 INSTRUCTION_FILES = frozenset(
     {
@@ -80,6 +85,39 @@ class RestorableContent(Struct, frozen=True, kw_only=True):
     """What a host had announced and the compaction removed: tools, agents, server instructions."""
 
 
+_ANNOUNCEMENT = lazy_pattern(
+    r"\s*(?:<system-reminder>\s*)?((?:The following (?:deferred tools|(?:\w+ )?skills|agent types) "
+    r"|New agent types |Available agent types |# MCP Server Instructions)[\s\S]*?)"
+    r"(?:</system-reminder>\s*)?\Z",
+    re.IGNORECASE,
+)
+"""How Claude Code begins what it announces once in a conversation: tools that can be looked up,
+skills, agents, the instructions of MCP servers.
+"""
+
+_ANNOUNCED_CHARACTERS = 40
+"""Characters by which two announcements are of the same kind."""
+
+
+def find_announcements(messages: Iterable[Message]) -> tuple[str, ...]:
+    """What a host announced in these messages, the newest of each kind, in order; also as an
+    earlier compaction restored it.
+    """
+    found: dict[str, str] = {}
+    for message in messages:
+        for block in message.blocks:
+            if not isinstance(block, TextBlock) or (
+                (block.origin or message.origin) is not Origin.INJECTED
+            ):
+                continue
+            text = block.text.replace(RESTORED_ANNOUNCEMENT, "", 1)
+            if match := _ANNOUNCEMENT.match(text):
+                kind = match[1][:_ANNOUNCED_CHARACTERS].lower()
+                found.pop(kind, None)
+                found[kind] = match[1].strip()
+    return tuple(found.values())
+
+
 class RestoredItem(Struct, frozen=True):
     """A restored message, and its record."""
 
@@ -127,8 +165,11 @@ def restore_items(
                     factor,
                 )
             )
+    shown = "\n".join(message.text for message in kept)
     for text in available.announcements:
-        values = {"what": "what was announced before", "content": _escape_closing_tag(text)}
+        if text in shown:
+            continue
+        values = {"what": ANNOUNCED, "content": _escape_closing_tag(text)}
         found.append(
             _build_restored_item(
                 "pointer", "announcement", render_template(texts.tasks, values, strict=True), factor

@@ -18,6 +18,7 @@ from memorist.compaction.full import CompactionOutcome, CompactionRequest
 from memorist.compaction.history import CompactionStrategy
 from memorist.compaction.policy import CompactionThresholds
 from memorist.compaction.provider import (
+    ProviderRequest,
     ProviderSummary,
     read_anthropic_compaction,
     read_openai_compaction,
@@ -138,9 +139,12 @@ COMPACTING_FORMATS = frozenset({"anthropic", "openai_responses"})
 class ProviderEdits:
     """The edits that a session has asked its provider for."""
 
-    def __init__(self, format: str, settings: CompactionSettings) -> None:
+    def __init__(self, format: str, settings: CompactionSettings, *, is_main: bool) -> None:
         self._format = format
         self._settings = settings
+        self._clears = (
+            settings.enabled and settings.micro_cached and is_main and format == "anthropic"
+        )
         self._pinned = PinnedResults()
         self.betas: tuple[str, ...] = ()
         """Beta names that the last request needs; for the header `anthropic-beta`."""
@@ -164,33 +168,38 @@ class ProviderEdits:
         """Return the request with the edits that the provider should make; the same object when
         there are none.
 
-        Old tool results are named for clearing once `used` tokens reach the warning threshold, and
-        in every request after that. `messages` returns the shown messages; it is called only when
-        needed.
+        Where the provider compacts, old tool results are named for clearing once `used` tokens
+        reach the warning threshold; cached microcompact names them once enough have piled up. They
+        stay named in every request after that. `messages` returns the shown messages; it is called
+        only when needed.
         """
-        if not self.is_active:
+        if not self.is_active and not self._clears:
             return body
         if self._format == "openai_responses":
             return request_openai_compaction(body, threshold=limits.auto).body
-        change = request_anthropic_compaction(body, trigger=limits.auto)
+        change = (
+            request_anthropic_compaction(body, trigger=limits.auto)
+            if self.is_active
+            else ProviderRequest(body)
+        )
         self.betas = change.betas
-        if used >= limits.warning or self._pinned.ids:
-            shown = messages()
-            self._pinned = pin_old_results(
-                drop_stale_pins(self._pinned, shown) if self._pinned.ids else self._pinned,
-                shown,
-                self._settings.micro_keep,
-            )
-            cleared = add_clearing_edit(change.body, self._pinned, shown)
-            self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
-            return cleared.body
-        return change.body
+        late = self.is_active and used >= limits.warning
+        if not (late or self._clears or self._pinned.ids):
+            return change.body
+        shown = messages()
+        pinned = drop_stale_pins(self._pinned, shown) if self._pinned.ids else self._pinned
+        more = pin_old_results(pinned, shown, self._settings.micro_keep)
+        piled = len(more.ids) - len(pinned.ids) >= self._settings.micro_cached_results
+        self._pinned = more if late or piled or (self.is_active and pinned.ids) else pinned
+        cleared = add_clearing_edit(change.body, self._pinned, shown)
+        self.betas = tuple(dict.fromkeys((*self.betas, *cleared.betas)))
+        return cleared.body
 
     def read_reply(
         self, reply: JsonObject
     ) -> tuple[ClearingBoundary | None, ProviderSummary | UnusableSummary | None]:
         """Return what the reply confirms: cleared tool results, and a compaction."""
-        if not self.is_active:
+        if not self.is_active and not self._clears:
             return None, None
         if self._format == "openai_responses":
             return None, read_openai_compaction(reply)
@@ -231,7 +240,9 @@ class Session:
         self._limits_key: tuple[object, ...] = ()
         self._window_observer = WindowObserver()
         self._cache_watcher = CacheWatcher()
-        self._provider_edits = ProviderEdits(self._format, log.runtime.settings.compaction)
+        self._provider_edits = ProviderEdits(
+            self._format, log.runtime.settings.compaction, is_main=log.context.host.main
+        )
         self._limits = thresholds_for({}, log.runtime.settings)
         self._price: ModelPrice | None = None
 

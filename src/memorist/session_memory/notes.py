@@ -230,6 +230,15 @@ class SessionMemory(SessionExtension):
         found = read_if_exists(self._runtime.files, self._layout.notes)
         return None if found is None else found.decode("utf-8", "surrogateescape")
 
+    @property
+    def are_written(self) -> bool:
+        """Whether a model (or the user) wrote what the notes say: by the last update, or, where
+        the cursor is gone, by what stands in the file.
+        """
+        if self.way is not None:
+            return self.way == "model"
+        return any(written_bodies(self._read_file() or "", self._prompts.template).values())
+
     def read_cursor(self) -> NotesCursor | None:
         """How far the notes reach; None when nothing usable is on disk."""
         try:
@@ -432,8 +441,18 @@ class SessionMemory(SessionExtension):
         ).text
 
     def _accept_edit(self, before: str, receipt: Receipt, due: NotesDue, upto: str) -> bool:
-        """Check the model's edit; True when it brought the notes up to date."""
+        """Check the model's edit; True when it brought the notes up to date. A model that read its
+        own notes and saw nothing to add, without trying an edit, did so too.
+        """
         after = self._read_file() or ""
+        if (
+            receipt.outcome is ForkOutcome.UNCHANGED
+            and self.way == "model"
+            and after == before
+            and _saw_nothing_to_add(receipt)
+        ):
+            self._advance_cursor(due, upto, "model", after)
+            return True
         checked = repair_notes(before, after, self._prompts.template)
         text = _redact_notes(checked.text)
         self._write(text, after)
@@ -462,6 +481,23 @@ class SessionMemory(SessionExtension):
         self._runtime.emit(
             NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text_tokens(text), repairs)
         )
+
+
+def _saw_nothing_to_add(receipt: Receipt) -> bool:
+    """Whether the model answered at once that there is nothing to do: words, no tool call, no
+    refusal and no end in mid-sentence.
+    """
+    return (
+        receipt.turns == 1
+        and bool(receipt.said.strip())
+        and not any(each.stop_reason in _CUT_SHORT for each in receipt.sent)
+    )
+
+
+_CUT_SHORT = frozenset(
+    {"refusal", "max_tokens", "length", "content_filter", "incomplete", "failed"}
+)
+"""Stop reasons of replies that are no answer, as the three wire formats name them."""
 
 
 def _redact_notes(text: str) -> str:

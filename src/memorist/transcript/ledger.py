@@ -15,6 +15,7 @@ from msgspec import Struct
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
 from memorist.core.text import find_identifiers, keep_ends, shorten
+from memorist.transcript.background import BackgroundWork, is_plan_path
 from memorist.transcript.commands import CommandLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, INTERRUPTED, Dialogue
 from memorist.transcript.files import FileLog, find_shown_code, parse_git_status
@@ -74,11 +75,14 @@ class WorkRecord:
     __slots__ = (
         "_talk",
         "_turns",
+        "background",
         "calls",
         "commands",
         "cwd",
         "dirty",
         "files",
+        "plan",
+        "plan_path",
         "searches",
         "tasks",
         "tools",
@@ -95,11 +99,17 @@ class WorkRecord:
         self.searches: dict[str, None] = {}
         self.dirty: tuple[str, ...] = ()
         """The files in the last `git status`."""
+        self.plan = ""
+        """The newest plan that the user was shown and did not refuse."""
+        self.plan_path = ""
+        """The file that holds the newest plan, where one does."""
+        self.background = BackgroundWork()
         self.calls: dict[str, OpenToolCall] = {}
 
     def on_tool_call(self, call: ToolUse) -> None:
         """The assistant called a tool."""
         self._talk.on_tool_call()
+        self.background.on_tool_call(call)
         if call.name in self.tools or len(self.tools) < TOOL_LIMIT:
             self.tools[call.name] = self.tools.get(call.name, 0) + 1
         action = parse_tool_action(call)
@@ -112,6 +122,7 @@ class WorkRecord:
                 kind = "ask"
             case ProposePlanAction(plan=plan):
                 kind = "ask"
+                self.plan = plan
                 self._talk.add_text(PLAN, plan)
             case TaskListAction() | TaskUpdateAction():
                 self._update_tasks(action)
@@ -128,6 +139,7 @@ class WorkRecord:
         call = self.calls.pop(result.tool_use_id, None)
         if call is None:
             return
+        self.background.on_tool_result(result, describe_tool_action(call.action))
         ends = answer_ends(result)
         outcome = parse_call_outcome(result, call.kind, ends)
         if outcome.rejected:
@@ -180,6 +192,8 @@ class WorkRecord:
 
     def _record_refusal(self, action: ToolAction, outcome: CallOutcome) -> None:
         what = describe_tool_action(action)
+        if isinstance(action, ProposePlanAction):
+            self.plan = self.plan_path = ""
         if outcome.user_text:
             self._talk.add_request(outcome.user_text, f"refusing {what}")
         elif not isinstance(action, AskUserAction):
@@ -263,6 +277,7 @@ class WorkRecord:
     ) -> None:
         for change in changes:
             if outcome.ok:
+                self.plan_path = change.path if is_plan_path(change.path) else self.plan_path
                 touched = self.files.record_change(change, created="creat" in answer)
                 self.commands.record_edit(change.path)
                 self._talk.pool.count_names(touched.names, _CHANGE_WEIGHT)
@@ -427,6 +442,8 @@ class TranscriptLedger:
         elif origin is Origin.SUMMARY:
             self._talk.add_text(EARLIER, text)
         else:
+            if origin is Origin.INJECTED:
+                self._work.background.on_injected_text(text)
             if text[:80].lstrip().startswith(INTERRUPTED):
                 self._talk.on_interrupt()
                 self._work.on_interrupt()

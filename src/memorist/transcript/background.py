@@ -1,0 +1,84 @@
+"""Plans and work in the background, as a session's tool calls prove them: what a compaction has
+to bring back. Pure.
+
+Sources of the wordings: recorded sessions of Claude Code 2.0 to 2.1 and Codex 0.47 to 0.145.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import JsonObject, ToolResult, ToolUse
+
+WORK_LIMIT = 30
+"""Pieces of work that are followed; beyond that the oldest are dropped."""
+
+DESCRIPTION_LIMIT = 200
+"""Characters by which a piece of work is described."""
+
+_STARTED = lazy_pattern(
+    r"(?:running in (?:the )?background with ID:|Process running with session ID|"
+    r"Async agent launched[\s\S]{0,300}?agentId:)\s*([\w-]+)"
+)
+_NOTIFIED = lazy_pattern(
+    r"<task-id>([\w-]+)</task-id>[\s\S]{0,2000}?<status>(\w+)</status>", re.IGNORECASE
+)
+_ENDED = lazy_pattern(
+    r"<status>(?:completed|failed|killed|stopped|cancelled)</status>|Process exited with code|"
+    r"Successfully (?:killed|stopped)|No (?:shell|task) found|Unknown process",
+    re.IGNORECASE,
+)
+_ID_KEYS = ("task_id", "bash_id", "shell_id", "agentId", "session_id", "id")
+_FOLLOWING_TOOLS = frozenset(
+    {"taskoutput", "bashoutput", "agentoutput", "write_stdin", "killshell", "killbash", "taskstop"}
+)
+_PLAN_PATH = lazy_pattern(r"(?:^|[/\\])\.claude[/\\]plans[/\\][^/\\]+\.md$")
+_RUNNING = frozenset({"running", "pending", "started"})
+
+
+def is_plan_path(path: str) -> bool:
+    """Whether Claude Code keeps a plan in this file."""
+    return _PLAN_PATH.search(path) is not None
+
+
+class BackgroundWork:
+    """Work that was started and of whose end nothing was shown yet, by the client's id."""
+
+    __slots__ = ("_asked", "running")
+
+    def __init__(self) -> None:
+        self.running: dict[str, str] = {}
+        """What each piece of work is, oldest first."""
+        self._asked: dict[str, str] = {}
+        """Ids of the work that open calls ask about, by call."""
+
+    def on_tool_call(self, call: ToolUse) -> None:
+        """A call may ask for the output of such work, or end it."""
+        if self.running and call.name.lower() in _FOLLOWING_TOOLS:
+            self._asked[call.id] = next(_iterate_ids(call.input), "")
+
+    def on_tool_result(self, result: ToolResult, started_by: str) -> None:
+        """The result of a call that `started_by` describes: it may tell of a start or an end."""
+        head = result.text[:2_000]
+        asked = self._asked.pop(result.tool_use_id, None)
+        if asked is not None:
+            if _ENDED.search(head):
+                self.running.pop(asked, None)
+            return
+        started = _STARTED.search(head)
+        if started is not None:
+            self.running[started[1]] = started_by[:DESCRIPTION_LIMIT]
+            if len(self.running) > WORK_LIMIT:
+                del self.running[next(iter(self.running))]
+
+    def on_injected_text(self, text: str) -> None:
+        """A host tells of the end of work."""
+        for id, status in _NOTIFIED.findall(text) if self.running else ():
+            if status.lower() not in _RUNNING:
+                self.running.pop(id, None)
+
+
+def _iterate_ids(given: JsonObject) -> Iterator[str]:
+    return (str(given[key]) for key in _ID_KEYS if given.get(key) not in (None, ""))
