@@ -65,6 +65,10 @@ class WriteConflict(StoreError):
     """The file changed since it was read; nothing was written."""
 
 
+class SessionInUse(StoreError):
+    """Another writer has the session open; it has one at a time."""
+
+
 class DamagedIndex(StoreError):
     """The recall index is no valid database any more; nothing is lost, because it is rebuilt from
     the files it indexes.

@@ -122,6 +122,30 @@ def test_agents_without_hooks_are_joined_by_the_server(
     assert not [path for path in project.rglob("*") if path.is_file()]
 
 
+def test_uninstalling_takes_back_the_trust_that_codex_noted(project: Path) -> None:
+    """What Codex keeps about memorist's hooks goes with them, and what it keeps about the user's
+    own stays: a later installation is asked about again.
+    """
+    home = Path(os.environ["HOME"])
+    hooks, config = home / ".codex" / "hooks.json", home / ".codex" / "config.toml"
+    own = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}'
+    hooks.write_text(own, "utf-8")
+    before = 'model = "gpt-5"\n'
+    config.write_text(before, "utf-8")
+    assert run("install", "codex", "--no-mcp").exit_code == 0
+    kept = f'\n[hooks.state."{hooks}:stop:0:0"]\ntrusted_hash = "sha256:1"\n'
+    gone = "".join(
+        f'\n[hooks.state."{hooks}:{event}"]\ntrusted_hash = "sha256:2"\n'
+        for event in ("session_start:0:0", "stop:1:0", "user_prompt_submit:0:0")
+    )
+    config.write_text(before + kept + gone, "utf-8")
+
+    assert run("uninstall", "codex").exit_code == 0
+
+    assert config.read_text("utf-8") == before + kept
+    assert hooks.read_text("utf-8") == own
+
+
 def test_agents_are_found_by_program_or_folder(tmp_path: Path) -> None:
     """Either is enough."""
     (tmp_path / ".qwen").mkdir()

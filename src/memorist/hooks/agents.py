@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
@@ -27,9 +27,11 @@ from memorist.hooks.install import (
     add_json_server,
     add_toml_server,
     build_server_entry,
+    list_trust_keys,
     remove_hooks,
     remove_json_server,
     remove_toml_server,
+    remove_toml_trust,
 )
 
 AgentName = Literal["claude-code", "codex", "cursor", "gemini-cli", "opencode", "qwen-code"]
@@ -207,7 +209,7 @@ def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchComma
             folder / "config.toml",
             "MCP server",
             lambda text: add_toml_server(text, program),
-            remove_toml_server,
+            partial(_remove_from_codex, trusted=_list_trusted(folder / "hooks.json")),
             "",
         )
     container = OPENCODE_SERVERS_KEY if agent.name == "opencode" else SERVERS_KEY
@@ -219,6 +221,16 @@ def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchComma
         partial(remove_json_server, container=container),
         "{}\n",
     )
+
+
+def _list_trusted(hooks: Path) -> list[str]:
+    with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
+        return list_trust_keys(hooks, hooks.read_text("utf-8"))
+    return []
+
+
+def _remove_from_codex(text: str, kept: Sequence[str], *, trusted: Sequence[str]) -> str:
+    return remove_toml_trust(remove_toml_server(text, kept), trusted)
 
 
 def _json_server_path(agent: AgentProgram, scope: SettingsScope) -> Path:

@@ -365,6 +365,33 @@ def remove_toml_server(text: str, _: Sequence[str] = ()) -> str:
     )
 
 
+def list_trust_keys(path: Path, text: str) -> list[str]:
+    """The names under which Codex keeps that the user trusts memorist's entries of a hooks file:
+    file, event, and the places of group and entry. Raises InputError.
+    """
+    keys = []
+    for event, _, groups, group, place in _find_own_hooks(text):
+        label = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        number = [each.node for each in groups.members].index(group)
+        keys.append(f"{path}:{label}:{number}:{place}")
+    return keys
+
+
+def remove_toml_trust(text: str, keys: Sequence[str]) -> str:
+    """Remove what Codex noted of these hooks (`hooks.state`), so that a later installation is asked
+    about again. Text that would not be what remains is left as it is. Raises InputError.
+    """
+    said = toml_edit.parse_toml(text)
+    state = said.get("hooks", {}).get("state", {})
+    for key in (each for each in keys if each in state):
+        left = {name: value for name, value in state.items() if name != key}
+        made = toml_edit.remove_toml_tables(text, ("hooks", "state", key))
+        now = toml_edit.parse_toml(made).get("hooks", {}).get("state", {})
+        if now == left:
+            text, state = made, left
+    return text
+
+
 def _server_tables(said: Mapping[str, Any]) -> dict[str, Any]:
     servers = said.get("mcp_servers", {})
     return servers if isinstance(servers, dict) else {}

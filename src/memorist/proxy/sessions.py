@@ -21,7 +21,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
 from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
-from memorist.errors import FormatError, MemoristError
+from memorist.errors import FormatError, MemoristError, SessionInUse
 from memorist.formats.registry import find_codec
 from memorist.models.errors import CallFailure
 from memorist.ports import HostInfo
@@ -41,7 +41,7 @@ from memorist.proxy.known_conversations import ConversationStore
 from memorist.proxy.routing import Route, hash_caller
 from memorist.settings import ProxySettings
 from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, home_name
+from memorist.store.layout import BESIDE_HOOKS, Layout, folder_name, home_name
 from memorist.system import SystemClock
 
 # The engines behind a proxy: one home for all, or one for each tenant.
@@ -68,14 +68,23 @@ class ProxyEngines:
 
         A tenant's project folder is on the tenant's machine: here it is only a name and is never
         looked up on this disk, which holds the folders of others.
+
+        Where the hooks have the session open, they keep notes and memory, and the proxy compacts
+        in a session beside it that neither learns nor recalls.
         """
         id, format = conversation.id, conversation.format
         host = HostInfo(main=conversation.main)
-        if isinstance(self._engines, Memorist):
-            return await self._engines.open(id, project=project, format=format, host=host)
-        name = project and str(UNROOTED_PROJECTS / home_name(project))
+        if isinstance(self._engines, Tenants):
+            name = project and str(UNROOTED_PROJECTS / home_name(project))
+            return await self._engines.open(
+                conversation.tenant, id, project=name, format=format, host=host
+            )
+        beside = f"{id}{BESIDE_HOOKS}"
+        if not any(self._engines.layout.projects.glob(f"*/{folder_name(beside)}")):
+            with suppress(SessionInUse):
+                return await self._engines.open(id, project=project, format=format, host=host)
         return await self._engines.open(
-            conversation.tenant, id, project=name, format=format, host=host
+            beside, project=project, format=format, host=HostInfo(main=False)
         )
 
 

@@ -62,6 +62,10 @@ def home_name(text: str) -> str:
     return f"{plain or 'unnamed'}-{digest}"
 
 
+BESIDE_HOOKS = "-proxy"
+"""Ends the name of the session in which the proxy compacts what the hooks keep."""
+
+
 class Layout:
     """The paths below one home folder."""
 

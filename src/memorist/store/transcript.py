@@ -17,7 +17,7 @@ from typing import Protocol, cast
 import msgspec
 import zstandard
 
-from memorist.errors import StoreError, UnreadableSession
+from memorist.errors import SessionInUse, UnreadableSession
 from memorist.events import Event, TimestampedEvent
 from memorist.formats.transcript import RecordedLine, TranscriptEntry, encode_entry, read_session
 from memorist.ports import Clock
@@ -247,7 +247,9 @@ def _acquire_writer_lock(path: Path) -> int:
             if holder == str(os.getpid())
             else f"process {holder or 'of unknown number'}"
         )
-        raise StoreError(f"{path} is being written by {who}; close that session first.") from error
+        raise SessionInUse(
+            f"{path} is being written by {who}; close that session first."
+        ) from error
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
     return descriptor

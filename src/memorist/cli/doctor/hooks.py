@@ -29,6 +29,7 @@ from memorist.hooks.install import (
     find_hook_commands,
 )
 from memorist.store.files import DiskFiles
+from memorist.store.layout import BESIDE_HOOKS
 
 DAY_SECONDS = 86_400.0
 MAX_REASONS = 5
@@ -46,6 +47,13 @@ def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
             installed = True
             yield finding
     yield from _check_daemon(context)
+    shared = [*context.layout.projects.glob(f"*/*{BESIDE_HOOKS}")]
+    if shared:
+        yield CheckResult(
+            "good",
+            f"{pluralize(len(shared), 'session')} went by hooks and proxy together: the hooks keep "
+            f"notes and memory, the proxy compacts",
+        )
     lately = recent_failures(context.layout.home, context.now)
     if lately:
         yield CheckResult(
