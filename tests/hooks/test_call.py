@@ -91,6 +91,10 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist.hooks",
         "memorist.hooks.client",
         "memorist.hooks.protocol",
+        "memorist.platforms",
+        "memorist.platforms.descriptors",
+        "memorist.platforms.locks",
+        "memorist.platforms.sockets",
     ]
     assert said[2].split() == ["__future__", "_socket", "fcntl", "select"]
 

@@ -43,6 +43,7 @@ from memorist.events import AdapterFailed
 from memorist.hooks.event import Client, HookEvent, UnknownHookEvent, parse_hook_event
 from memorist.hooks.response import OutputText, fit_texts, render_output
 from memorist.hooks.session import HookSessionPool
+from memorist.platforms.descriptors import PRIVATE
 from memorist.ports import Clock, Model
 from memorist.settings import HooksSettings, Settings
 from memorist.store.database import transaction
@@ -166,7 +167,7 @@ class MemoristSessionStore:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         make_folders(self.path.parent)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR | PRIVATE, 0o600))
         with closing(
             sqlite3.connect(self.path, timeout=WAIT_SECONDS, isolation_level=None)
         ) as database:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import time
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +13,7 @@ from memorist.config import load_settings
 from memorist.hooks import protocol
 from memorist.hooks.client import run_hook as call
 from memorist.hooks.daemon import find_daemon_process, open_daemon_socket
+from memorist.platforms import processes
 
 HOME_OPTION = click.option(
     "--home",
@@ -80,8 +79,7 @@ def end_daemon(home: Path) -> bool:
     number = find_daemon_process(lock)
     if not number.isdigit():
         return False
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(int(number), signal.SIGTERM)
+    processes.terminate(int(number))
     until = time.monotonic() + END_SECONDS
     while find_daemon_process(lock) == number and time.monotonic() < until:
         time.sleep(0.02)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ import msgspec
 
 from memorist.config import load_settings
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
+from memorist.platforms import processes
 from memorist.rollouts.worker import (
     JobEvent,
     JobFinished,
@@ -98,8 +98,7 @@ async def _work_until_stopped(
     past: RolloutPipeline, on_event: Callable[[JobEvent], None], *, once: bool, at_once: int | None
 ) -> None:
     stop, pace = asyncio.Event(), WorkerPace()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    processes.call_on_end_signals(asyncio.get_running_loop(), stop.set)
     rollouts, many = past.settings.rollouts, is_shared(past.settings.state)
     means = past.worker_dependencies(
         rollouts, on_event, terms=build_claim_terms(rollouts, lease=pace.lease if many else None)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import secrets
 from pathlib import Path
 
 from msgspec import Struct
 
 from memorist.errors import StoreError
+from memorist.platforms import processes
 from memorist.ports import Clock
 from memorist.store.files import hold_lock, make_folders, store_error
 from memorist.store.layout import MemoryLayout
@@ -83,7 +85,7 @@ class DreamLock:
                 pid=os.getpid(),
                 started=process_start_mark(os.getpid()),
                 prior=prior,
-                host=os.uname().nodename,
+                host=platform.node(),
                 mark=secrets.token_hex(8),
             )
             self._write(encode_holder(mine), self._clock.now())
@@ -193,16 +195,15 @@ def is_alive(holder: DreamLockHolder) -> bool:
 
     A process of another machine counts as running, as only the lock's age is known.
     """
-    if holder.host and holder.host != os.uname().nodename:
+    if holder.host and holder.host != platform.node():
         return True
     if holder.pid <= 0:
         return False
     try:
-        os.kill(holder.pid, 0)
-    except (ProcessLookupError, OverflowError):
+        if not processes.is_running(holder.pid):
+            return False
+    except OverflowError:
         return False
-    except PermissionError:
-        pass  # another user's process, which is there
     now = process_start_mark(holder.pid)
     return not (holder.started and now) or holder.started == now
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from memorist.errors import StoreError
+from memorist.platforms import processes
 from memorist.ports import Clock, FileSystem
 from memorist.settings import Settings
 from memorist.store.layout import Layout
@@ -62,20 +63,9 @@ def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
     """
     reading, writing = os.pipe()
     try:
-        quiet = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        actions = [
-            (os.POSIX_SPAWN_DUP2, reading, 0),
-            (os.POSIX_SPAWN_DUP2, quiet, 1),
-            (os.POSIX_SPAWN_DUP2, quiet, 2),
-        ]
-        process = os.posix_spawn(
-            sys.executable,
-            [sys.executable, *WORKER_ARGUMENTS],
-            dict(environment),
-            file_actions=actions,
-            setpgroup=0,
+        process = processes.spawn_detached(
+            [sys.executable, *WORKER_ARGUMENTS], environment, stdin=reading
         )
-        os.close(quiet)
     finally:
         os.close(reading)
     with os.fdopen(writing, "wb") as pipe:
@@ -85,7 +75,4 @@ def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
 
 def has_exited(process: int) -> bool:
     """Whether a started worker has exited; reaps it, so that it does not stay as a zombie."""
-    try:
-        return os.waitpid(process, os.WNOHANG)[0] != 0
-    except ChildProcessError:
-        return True
+    return processes.find_exit_status(process) is not None

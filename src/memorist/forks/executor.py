@@ -8,9 +8,7 @@ Which files were read, and their bytes before the first write, belong to one run
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -58,6 +56,7 @@ from memorist.forks.tool_calls import (
     UnknownCall,
     WriteFileCall,
 )
+from memorist.platforms import processes
 from memorist.ports import FileSystem
 
 # Running a command: its own process group, a minimal environment, a time limit, and a limit on
@@ -183,8 +182,7 @@ async def _kill_group(process: asyncio.subprocess.Process) -> None:
     """Kill the rest of the process group and wait for the process, so that nothing outlives the
     call.
     """
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    processes.kill_group(process.pid)
     await process.wait()
     # an unread pipe would stay open until it is collected
     with suppress(TimeoutError):

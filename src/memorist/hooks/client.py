@@ -7,9 +7,7 @@ adds one line to the failures log: memorist can never stop the agent.
 
 from __future__ import annotations
 
-import _socket
 import _thread
-import fcntl
 import os
 import select
 import sys
@@ -17,6 +15,8 @@ import time
 
 from memorist import __version__
 from memorist.hooks import protocol
+from memorist.platforms import locks, sockets
+from memorist.platforms.descriptors import NO_LINKS, PRIVATE
 
 CHUNK_BYTES = 1024 * 1024
 RETRY_SECONDS = 0.01
@@ -110,7 +110,8 @@ def _read_event(asked: HookCall) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
-        if not select.select([0], [], [], asked.seconds_left)[0]:
+        # Windows cannot wait for a pipe; there the deadline's thread ends a late program
+        if os.name == "posix" and not select.select([0], [], [], asked.seconds_left)[0]:
             continue
         part = os.read(0, CHUNK_BYTES)
         if not part:
@@ -163,7 +164,7 @@ def enter_hooks_folder(home: str, folder: str) -> None:
         if not os.path.isdir(path):
             os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.stat(folder)
-    if found.st_uid != os.getuid() or found.st_mode & 0o022:
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
         raise HookUnanswered(f"others may write to {folder}; make it private with chmod 700")
     os.chdir(folder)
 
@@ -173,13 +174,10 @@ def _exchange(asked: HookCall, question: bytes) -> bytes | None:
 
     None if nobody listens; the bytes received so far if the connection broke.
     """
-    line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    line.settimeout(asked.seconds_left)
     said = b""
     try:
-        line.connect(protocol.SOCKET)
+        line = sockets.connect(protocol.SOCKET, asked.seconds_left)
     except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
-        line.close()
         return None
     try:
         line.sendall(question)
@@ -213,11 +211,9 @@ class DaemonStarter:
             return
         if self._lock < 0:
             self._lock = os.open(
-                protocol.STARTING, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+                protocol.STARTING, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600
             )
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locks.try_lock(self._lock):
             return
         lately = time.time() - os.fstat(self._lock).st_mtime
         if os.fstat(self._lock).st_size and 0 <= lately < START_BACKOFF_SECONDS:
@@ -233,8 +229,9 @@ class DaemonStarter:
         return f"{self._home}/{protocol.FOLDER}/{protocol.OUTPUT} says why"
 
     def _check_started(self) -> None:
-        process, status = os.waitpid(self._process, os.WNOHANG)
-        if process and status:
+        from memorist.platforms import processes  # noqa: PLC0415 - most hooks start no process
+
+        if processes.find_exit_status(self._process):
             os.write(self._lock, b"broken")
             raise HookUnanswered(f"the process behind the hooks ended at once; {self._output_hint}")
 
@@ -244,22 +241,10 @@ def spawn_daemon(home: str) -> int:
 
     Returns its process id.
     """
-    output = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, protocol.OUTPUT, output, 0o600),
-    ]
+    from memorist.platforms import processes  # noqa: PLC0415 - most hooks start no process
+
     words = [sys.executable, *DAEMON_ARGUMENTS, "--home", home]
-    try:
-        return os.posix_spawn(
-            sys.executable, words, dict(os.environ), file_actions=actions, setsid=True
-        )
-    # this system cannot spawn into a new session; a group of its own keeps the agent's signals away
-    except NotImplementedError:
-        return os.posix_spawn(
-            sys.executable, words, dict(os.environ), file_actions=actions, setpgroup=0
-        )
+    return processes.spawn_detached(words, os.environ, errors=protocol.OUTPUT)
 
 
 def record_hook_failure(folder: str, event: str, client: str, why: str) -> None:
@@ -268,9 +253,7 @@ def record_hook_failure(folder: str, event: str, client: str, why: str) -> None:
     line = "\t".join(" ".join(word.split())[:500] for word in words) + "\n"
     path = f"{folder}/{protocol.FAILURES}"
     try:
-        file = os.open(
-            path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
-        )
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PRIVATE | NO_LINKS, 0o600)
         try:
             os.write(file, line.encode("utf-8", "replace"))
             if os.fstat(file).st_size > protocol.MAX_FAILURES_BYTES:

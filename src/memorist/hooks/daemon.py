@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
+import hmac
 import os
-import signal
 import socket
 import threading
 import time
@@ -37,6 +36,8 @@ from memorist.hooks.event import (
 )
 from memorist.hooks.response import render_output
 from memorist.hooks.session import HookSessionPool
+from memorist.platforms import locks, processes, sockets
+from memorist.platforms.descriptors import NO_LINKS, PRIVATE, replace_bytes
 from memorist.settings import HooksSettings
 
 # A watchdog for the daemon's event loop: a blocked process exits, so that the next hook starts
@@ -143,8 +144,10 @@ class DaemonSocket:
     From here on the process works in the hooks folder, because socket paths must be short.
     """
 
-    def __init__(self, folder: Path, lock: int, line: socket.socket) -> None:
+    def __init__(self, folder: Path, lock: int, line: socket.socket, token: bytes = b"") -> None:
         self.folder = folder
+        self.token = token
+        """What every connection must send first; empty for a Unix socket."""
         self.listener = line
         self._lock = lock
         self._own = Path(protocol.SOCKET).stat().st_ino
@@ -189,7 +192,7 @@ def open_daemon_socket(home: Path) -> DaemonSocket | None:
     folder = home / protocol.FOLDER
     try:
         enter_hooks_folder(str(home), str(folder))
-        lock = os.open(protocol.LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        lock = os.open(protocol.LOCK, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
     except (HookUnanswered, OSError) as error:
         raise StoreError(f"{folder} cannot be used for hooks: {error}") from error
     # The lock comes first: only its holder may replace the socket file.
@@ -197,7 +200,7 @@ def open_daemon_socket(home: Path) -> DaemonSocket | None:
         os.close(lock)
         return None
     try:
-        return DaemonSocket(folder, lock, _bind_socket())
+        return DaemonSocket(folder, lock, *_bind_socket())
     except OSError as error:
         os.close(lock)
         raise StoreError(f"no socket can be made in {folder}: {error.strerror or error}") from error
@@ -206,42 +209,33 @@ def open_daemon_socket(home: Path) -> DaemonSocket | None:
 def _acquire_lock(lock: int) -> bool:
     until = time.monotonic() + LOCK_WAIT_SECONDS
     while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if is_daemon_listening():
-                return False
-            if time.monotonic() > until:
-                raise StoreError(
-                    "another memorist process holds the lock of the hooks and does not "
-                    "respond; end it"
-                ) from None
-            time.sleep(POLL_SECONDS)
-        else:
-            os.ftruncate(lock, 0)
-            os.write(lock, f"{os.getpid()}\n".encode())
+        if locks.try_lock(lock):
+            replace_bytes(lock, f"{os.getpid()}\n".encode())
             return True
+        if is_daemon_listening():
+            return False
+        if time.monotonic() > until:
+            raise StoreError(
+                "another memorist process holds the lock of the hooks and does not respond; end it"
+            )
+        time.sleep(POLL_SECONDS)
 
 
 def find_daemon_process(lock: Path) -> str:
     """The process that holds the lock; empty if none does."""
     with contextlib.suppress(OSError), lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not locks.try_lock(file.fileno(), shared=True):
             return file.read(32).decode("ascii", "replace").strip() or "of unknown number"
     return ""
 
 
 def is_daemon_listening() -> bool:
     """Whether a process listens on the socket in the working folder."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(POLL_SECONDS)
-        try:
-            line.connect(protocol.SOCKET)
-        except OSError:
-            return False
-        return True
+    try:
+        sockets.connect(protocol.SOCKET, POLL_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 def is_daemon_responsive() -> bool:
@@ -249,27 +243,18 @@ def is_daemon_responsive() -> bool:
 
     Connecting alone proves nothing: the system accepts connections for a hung process too.
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.settimeout(PING_SECONDS)
-        try:
-            line.connect(protocol.SOCKET)
-            line.sendall(protocol.PING)
-            return line.recv(1) == b""
-        except OSError:
-            return False
+    with (
+        contextlib.suppress(OSError),
+        contextlib.closing(sockets.connect(protocol.SOCKET, PING_SECONDS)) as line,
+    ):
+        line.sendall(protocol.PING)
+        return line.recv(1) == b""
+    return False
 
 
-def _bind_socket() -> socket.socket:
-    with contextlib.suppress(FileNotFoundError):
-        Path(protocol.SOCKET).unlink()
-    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    before = os.umask(0o177)
-    try:
-        line.bind(protocol.SOCKET)
-    finally:
-        os.umask(before)
-    line.listen(MAX_QUEUED)
-    return line
+def _bind_socket() -> tuple[socket.socket, bytes]:
+    line, token = sockets.listen(protocol.SOCKET, MAX_QUEUED)
+    return socket.socket(fileno=line.detach()), token
 
 
 IDLE_CHECK_SECONDS = 2.0
@@ -325,14 +310,14 @@ class HookDaemon:
         """
         loop = asyncio.get_running_loop()
         Heartbeat(self._on_hang).start(loop)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._end.set)
+        processes.call_on_end_signals(loop, self._end.set)
         engine = self._open_engine()
         if engine is not None:
             idle_seconds = self._settings.session_idle_seconds
             self._sessions = HookSessionPool(engine, idle_seconds, self._on_failure)
         self._write_limits()
-        server = await asyncio.start_unix_server(
+        start = asyncio.start_unix_server if sockets.HAS_UNIX else asyncio.start_server
+        server = await start(
             self._serve_connection, sock=self._listening.listener, limit=protocol.MAX_HEADER_BYTES
         )
         try:
@@ -400,6 +385,9 @@ class HookDaemon:
         self._last = self._clock()
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
+                token = await reader.readexactly(len(self._listening.token))
+                if not hmac.compare_digest(token, self._listening.token):
+                    return
                 question = await _read_request(reader)
             if isinstance(question, HookRequest):
                 writer.write(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from msgspec.structs import replace
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
+from memorist.platforms import processes
 from memorist.proxy.exchange import (
     MAX_HEADER_BYTES,
     ExchangeDependencies,
@@ -198,8 +198,7 @@ async def serve_until_signal(
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     until = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, until.set)
+    processes.call_on_end_signals(asyncio.get_running_loop(), until.set)
     gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*GC_THRESHOLDS)
     async with open_engines() as engines:

@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from memorist.errors import BudgetSpent, MemoristError
+from memorist.platforms import processes
 from memorist.ports import Clock
 from memorist.rollouts.eligibility import judge_threads
 from memorist.rollouts.sources import SkippedFile
@@ -174,13 +175,8 @@ def is_dead(worker: str) -> bool:
     machine, _, rest = worker.rpartition(":")[0].rpartition(":")
     if machine != (platform.node() or "host") or not rest.isdecimal():
         return False
-    try:
-        os.kill(int(rest), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        # Someone else's process, or no number that a process can have.
-        return False
+    with contextlib.suppress(OverflowError):  # no number that a process can have
+        return not processes.is_running(int(rest))
     return False
 
 

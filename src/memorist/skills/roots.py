@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
+from memorist.platforms.descriptors import PRIVATE
 from memorist.safety.unicode import strip_hidden_characters
 from memorist.skills.skill import SkillProblem, SkillScope
 
@@ -210,7 +211,7 @@ def read_file_facts(path: str) -> SkillFileFacts | str:
 def read_limited_text(path: str, limit: int) -> str:
     """Read at most `limit` bytes of a file as text. Raises OSError."""
     # O_NONBLOCK: the file may have become a pipe meanwhile, on which open would block.
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | PRIVATE)
     try:
         parts, left = [], limit
         while left > 0:

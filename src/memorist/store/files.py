@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
+import hashlib
 import os
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from memorist.errors import StoreError, WriteConflict
+from memorist.platforms import locks
+from memorist.platforms.descriptors import NO_LINKS, PRIVATE
 from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"
@@ -193,7 +196,7 @@ class DiskFiles:
         """Append to a file in one write; it is created if missing (0600). Raises StoreError."""
         make_folders(path.parent)
         with _translate_os_errors("write", path):
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PRIVATE, 0o600)
             try:
                 os.write(descriptor, data)
             finally:
@@ -299,12 +302,23 @@ def _facts_of_stat(found: os.stat_result) -> FileInfo:
     )
 
 
+def _open_for_lock(folder: Path) -> int:
+    """A descriptor of the folder or, where folders cannot be opened, of a file that stands for
+    it.
+    """
+    if hasattr(os, "O_DIRECTORY"):
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | PRIVATE)
+    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()
+    path = Path(tempfile.gettempdir()) / f"memorist-{name}.lock"
+    return os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE, 0o600)
+
+
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; other writers of the folder wait until it is released."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = _open_for_lock(folder)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        locks.wait_for_lock(descriptor)
         yield
     finally:
         os.close(descriptor)
@@ -338,15 +352,13 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
     on failure.
     """
     path = folder / f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
-    descriptor = os.open(
-        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-    )
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | PRIVATE, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             if mode != 0o600:
-                os.fchmod(file.fileno(), mode)
+                os.chmod(path, mode)  # noqa: PTH101 - Windows has no fchmod
             if durable:
                 os.fsync(file.fileno())
     except OSError:
@@ -414,7 +426,7 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
     """
     make_folders(path.parent)
     try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
     except OSError as error:
         raise store_error("lock", path, error) from error
     try:
@@ -427,14 +439,11 @@ def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[Non
 def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
     until = time.monotonic() + wait_seconds
     while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise StoreError(
-                    f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
-                    f"try again later"
-                ) from None
-            time.sleep(_STEP_SECONDS)
-        else:
+        if locks.try_lock(descriptor):
             return
+        if time.monotonic() >= until:
+            raise StoreError(
+                f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
+                f"try again later"
+            )
+        time.sleep(_STEP_SECONDS)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import errno
-import fcntl
 import io
 import os
 from collections.abc import Iterator
@@ -20,6 +18,8 @@ import zstandard
 from memorist.errors import SessionInUse, UnreadableSession
 from memorist.events import Event, TimestampedEvent
 from memorist.formats.transcript import RecordedLine, TranscriptEntry, encode_entry, read_session
+from memorist.platforms import locks
+from memorist.platforms.descriptors import PRIVATE, read_at, replace_bytes
 from memorist.ports import Clock
 from memorist.store.files import make_folders, store_error
 
@@ -187,9 +187,7 @@ class TranscriptWriter:
         self._lock = _acquire_writer_lock(path)
         try:
             with ExitStack() as undo:
-                descriptor = os.open(
-                    path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-                )
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | PRIVATE, 0o600)
                 undo.callback(os.close, descriptor)
                 self.is_new = _repair_last_line(path, descriptor) == 0
                 undo.pop_all()
@@ -232,26 +230,24 @@ def _acquire_writer_lock(path: Path) -> int:
     """A descriptor that holds the lock. Raises StoreError, naming the process that has it."""
     lock = path.with_name(f"{path.name}.lock")
     try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | PRIVATE, 0o600)
     except OSError as error:
         raise store_error("open", lock, error) from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = locks.try_lock(descriptor)
     except OSError as error:
-        holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
         os.close(descriptor)
-        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-            raise store_error("lock", lock, error) from error
+        raise store_error("lock", lock, error) from error
+    if not is_ours:
+        holder = read_at(descriptor, 32, 0).decode("ascii", "replace").strip()
+        os.close(descriptor)
         who = (
             "this process"
             if holder == str(os.getpid())
             else f"process {holder or 'of unknown number'}"
         )
-        raise SessionInUse(
-            f"{path} is being written by {who}; close that session first."
-        ) from error
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        raise SessionInUse(f"{path} is being written by {who}; close that session first.")
+    replace_bytes(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
 
 
@@ -263,13 +259,13 @@ def _repair_last_line(path: Path, descriptor: int) -> int:
     start = _start_of_last_line(descriptor, size)
     if start == size:
         return size
-    torn = os.pread(descriptor, size - start, start)
+    torn = read_at(descriptor, size - start, start)
     if _is_complete_record(torn):
         os.write(descriptor, b"\n")
         return size + 1
     beside = os.open(
         path.with_name(f"{path.name}.torn"),
-        os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC,
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE,
         0o600,
     )
     with os.fdopen(beside, "ab") as kept:
@@ -283,7 +279,7 @@ def _start_of_last_line(descriptor: int, size: int) -> int:
     end = size
     while end > 0:
         begin = max(0, end - _TAIL_BLOCK)
-        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        found = read_at(descriptor, end - begin, begin).rfind(b"\n")
         if found >= 0:
             return begin + found + 1
         end = begin
@@ -320,11 +316,13 @@ class EventLog:
         make_folders(path.parent)
         try:
             self._file = os.fdopen(
-                os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600), "ab", buffering=0
+                os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600),
+                "ab",
+                buffering=0,
             )
             if (
                 os.fstat(self._file.fileno()).st_size
-                and os.pread(self._file.fileno(), 1, os.fstat(self._file.fileno()).st_size - 1)
+                and read_at(self._file.fileno(), 1, os.fstat(self._file.fileno()).st_size - 1)
                 != b"\n"
             ):
                 self._file.write(b"\n")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,7 @@ from memorist.errors import (
     RemoteUnavailable,
     SettingsError,
 )
+from memorist.platforms import processes
 from memorist.store.files import make_folders
 from memorist.team.remote import (
     MAX_KEYS,
@@ -472,7 +472,7 @@ class GitRemote:
         try:
             out, errors = running.communicate(given, timeout=self._branch.timeout_seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
+            processes.kill_group(running.pid)
             running.communicate()
             raise RemoteUnavailable(
                 f"{self.name} took longer than {self._branch.timeout_seconds:g} seconds; try again"

@@ -158,15 +158,11 @@ def _check_daemon(place: DoctorContext) -> Iterator[CheckResult]:
 
 def _is_responsive(folder: Path) -> bool:
     """Whether the daemon responds. Socket paths are short only from within their folder."""
-    before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.chdir(folder)
-        return is_daemon_responsive()
+        with contextlib.chdir(folder):
+            return is_daemon_responsive()
     except OSError:
         return False
-    finally:
-        os.fchdir(before)
-        os.close(before)
 
 
 def format_hook_failures(home: Path, now: float) -> Sequence[str]:

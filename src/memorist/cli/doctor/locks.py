@@ -5,8 +5,6 @@ The system releases the lock of a killed process, so no lock outlives its holder
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -21,6 +19,8 @@ from memorist.cli.doctor.check import (
 )
 from memorist.dream.lock import STALE_SECONDS, is_alive, read_holder
 from memorist.errors import StoreError
+from memorist.platforms import locks
+from memorist.platforms.descriptors import NO_LINKS, PRIVATE, read_at
 from memorist.store.files import hold_lock
 
 PATIENCE_SECONDS = 2.0
@@ -100,18 +100,14 @@ def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
 def _transcript_writer(path: Path) -> str:
     """Id of the process that writes the transcript; empty if none does."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | PRIVATE | NO_LINKS)
     except OSError:
         return ""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError as error:
-        said = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-        return (
-            (said or "of unknown number")
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES)
-            else ""
-        )
+        if locks.try_lock(descriptor, shared=True):
+            return ""
+        return read_at(descriptor, 32, 0).decode("ascii", "replace").strip() or "of unknown number"
+    except OSError:
+        return ""
     finally:
         os.close(descriptor)
-    return ""

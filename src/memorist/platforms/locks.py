@@ -1,0 +1,52 @@
+"""Locks between processes, on an open file; the system releases them when the holder dies."""
+
+from __future__ import annotations
+
+import os
+import time
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows
+    HAS_FLOCK = False
+else:
+    HAS_FLOCK = True
+
+_LOCKED_BYTE = 1 << 30
+"""Windows keeps others from reading a locked byte, so one far behind the content is locked."""
+_STEP_SECONDS = 0.005
+
+
+def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Take the lock if it is free; `shared` excludes only writers, where the system can.
+
+    Raises OSError for a file that cannot be locked at all.
+    """
+    if not HAS_FLOCK:
+        return _try_lock_byte(descriptor)
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def wait_for_lock(descriptor: int) -> None:
+    """Take the lock, however long that takes. Raises OSError."""
+    if HAS_FLOCK:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return
+    while not _try_lock_byte(descriptor):
+        time.sleep(_STEP_SECONDS)
+
+
+def _try_lock_byte(descriptor: int) -> bool:
+    locking = __import__("msvcrt")  # known to type checkers on Windows alone
+    os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+    try:
+        locking.locking(descriptor, locking.LK_NBLCK, 1)
+    except PermissionError:
+        return False
+    finally:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    return True
