@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.similarity import find_nearest, find_probe_word, is_same_rule
+from memorist.auto_memory.statements.similarity import find_nearest, is_same_rule
 
 pytestmark = pytest.mark.covers("AM-12")
 
@@ -51,8 +51,6 @@ def test_case_punctuation_politeness_plural_and_list_order_make_no_difference(
 ) -> None:
     """These are the rules by which two texts are the same; there are no others."""
     assert is_same_rule(left, right)
-    assert find_probe_word(left) in right.casefold()
-    assert find_probe_word(right) in left.casefold()
 
 
 @pytest.mark.parametrize(
@@ -160,13 +158,3 @@ ENDINGS = st.sampled_from(
         "please",
     ]
 )
-
-
-@given(st.lists(ENDINGS, max_size=4), st.lists(ENDINGS, max_size=4))
-def test_the_telling_letters_stand_in_every_text_of_the_same_rule(
-    left: list[str], right: list[str]
-) -> None:
-    """What has them not can be passed over without comparing: no text of the same rule is missed."""
-    mine, theirs = " ".join(left), " ".join(right)
-
-    assert not is_same_rule(mine, theirs) or find_probe_word(mine) in theirs.casefold()

@@ -327,3 +327,45 @@ def test_an_edit_counts_as_the_persons_own(shell: Shell) -> None:
         shell("memory", "edit", path, "--text", (shell.folder / path).read_text()).stdout
         == "nothing changed\n"
     )
+
+
+@pytest.mark.covers("AM-10", "AM-12")
+def test_a_superseded_memory_is_found_by_its_name_and_names_its_successor(shell: Shell) -> None:
+    """The kind is guessed, the same text is one memory, the opposite replaces it, and both names
+    say so.
+    """
+    first = shell("memory", "add", "always use yarn").stdout
+    again = shell("memory", "add", "Always use yarn!").stdout
+    second = shell("memory", "add", "always use bun").stdout
+
+    assert first == "remembered: always-use-yarn.md\n"
+    assert "says so already" in again
+    assert "in place of always-use-yarn.md" in second
+    (only,) = shell.json("memory", "list")["memories"]
+    assert (only["path"], only["kind"]) == ("always-use-bun.md", "feedback")
+    old, new = shell("memory", "show", "always-use-yarn"), shell("memory", "show", "always-use-bun")
+    assert "always use yarn" in old.stdout
+    assert "superseded by always-use-bun.md" in old.output
+    assert "it replaces always-use-yarn.md" in new.output
+    assert "superseded by always-use-bun.md" in shell("memory", "why", "always-use-yarn").stdout
+
+
+@pytest.mark.covers("AM-10")
+def test_the_inbox_shows_sentences_and_takes_numbers(shell: Shell) -> None:
+    """Each line has the sentence and where it comes from; several numbers mean what the list
+    showed.
+    """
+    shell.add("use tabs and run make lint before committing")
+    shell.add("use double quotes and name branches after tickets")
+    shell.add("always use spaces")
+    shell.add("always use single quotes")
+    listed = shell("memory", "inbox").stdout
+
+    assert "1  change" in listed
+    assert ": run make lint before committing" in listed
+    assert "the user said “always use spaces”" in listed
+    assert shell("memory", "inbox", "accept", "1", "2").exit_code == 0
+    bodies = [each["description"] for each in shell.json("memory", "list")["memories"]]
+    assert "run make lint before committing" in bodies
+    assert "name branches after tickets" in bodies
+    assert shell("memory", "inbox", "reject", "1").exit_code == 1

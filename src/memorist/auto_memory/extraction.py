@@ -33,7 +33,7 @@ from memorist.auto_memory.statements.parser import (
     find_statements,
     find_waiting_statements,
 )
-from memorist.auto_memory.topic import Topic, format_utc_timestamp
+from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.auto_memory.write_evidence import (
     collect_typed_evidence,
     collect_write_evidence,
@@ -93,8 +93,6 @@ class MemoryExtraction:
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
         """Statements to be applied once the folder has been scanned."""
-        self._topic_cache: dict[str, tuple[str, Topic]] = {}
-        """Topics by path, each with the mark by which an unchanged file is recognised."""
         self._outside_texts: tuple[str, ...] = ()
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
@@ -181,8 +179,8 @@ class MemoryExtraction:
                     self._runtime.emit(MemoryRefused("", (str(error),)))
         return written
 
-    def _apply_statement(self, wish: Statement, message: Message) -> WriteResult | None:
-        topics = self._read_topics()
+    def _apply_statement(self, wish: Statement, message: Message) -> WriteResult:
+        topics = self._memory.read_topics()
         decided = plan_change(
             wish,
             topics,
@@ -220,20 +218,6 @@ class MemoryExtraction:
                     "the user asked to forget something that may be this",
                     tell=self._runtime.emit,
                 )
-            case _:
-                return None
-
-    def _read_topics(self) -> list[Topic]:
-        """Return every memory; each is read once, and again when it changed."""
-        known, self._topic_cache = self._topic_cache, {}
-        for path, mark in self._memory.folder.file_marks().items():
-            with contextlib.suppress(InputError):
-                self._topic_cache[path] = (
-                    known[path]
-                    if known.get(path, ("",))[0] == mark
-                    else (mark, self._memory.folder.read_topic(path))
-                )
-        return [topic for _, topic in self._topic_cache.values()]
 
     def on_turn_end(self, parent: ParentCall | None) -> None:
         """Start an extraction in the background after a reply without tool calls; does not wait for

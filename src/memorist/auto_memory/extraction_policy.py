@@ -15,7 +15,7 @@ from memorist.auto_memory.changes import MemoryChange
 from memorist.auto_memory.dates import make_dates_absolute
 from memorist.auto_memory.index import MemoryHeader, render_manifest
 from memorist.auto_memory.statements.parser import Statement
-from memorist.auto_memory.statements.similarity import derive_title, find_probe_word, is_same_rule
+from memorist.auto_memory.statements.similarity import derive_title
 from memorist.auto_memory.topic import (
     KIND_GUIDANCE,
     MemoryKind,
@@ -155,13 +155,6 @@ _REQUEST_STOP_WORDS = frozenset(
 """Words that do not identify a memory."""
 
 
-class AlreadyStored(Struct, frozen=True):
-    """A statement that memory already contains."""
-
-    statement: Statement
-    path: str
-
-
 class AddMemory(Struct, frozen=True):
     """A new memory for a statement."""
 
@@ -180,7 +173,7 @@ class RemoveMemories(Struct, frozen=True):
     sure: bool
 
 
-PlannedChange = AlreadyStored | AddMemory | RemoveMemories
+PlannedChange = AddMemory | RemoveMemories
 
 
 def plan_change(
@@ -195,20 +188,6 @@ def plan_change(
     text = (
         make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
     )
-    letters = find_probe_word(text)
-    sayings = (
-        (topic.path, saying) for topic in topics for saying in (topic.body, topic.description)
-    )
-    known = next(
-        (
-            path
-            for path, saying in sayings
-            if letters in saying.casefold() and is_same_rule(saying, text)
-        ),
-        None,
-    )
-    if known is not None:
-        return AlreadyStored(statement, known)
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
     slug, description = derive_title(replace(statement, text=redact(statement.text).text))
     path = _find_free_name(make_file_name(slug), {topic.path.casefold() for topic in topics})

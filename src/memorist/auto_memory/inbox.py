@@ -156,13 +156,14 @@ class Inbox:
         return sorted(found, key=lambda each: (each.at, each.id))
 
     def find_proposal(self, id_prefix: str) -> Proposal:
-        """Return the proposal whose id has this prefix.
+        """Return the proposal with this number in the list, from 1 on, or whose id has this prefix.
 
         Raises InputError for none or more than one.
         """
-        found = [
-            each for each in self.list_proposals() if id_prefix and each.id.startswith(id_prefix)
-        ]
+        waiting = self.list_proposals()
+        if id_prefix.isdecimal() and 1 <= int(id_prefix) <= len(waiting):
+            return waiting[int(id_prefix) - 1]
+        found = [each for each in waiting if id_prefix and each.id.startswith(id_prefix)]
         if len(found) != 1:
             raise InputError(
                 f"{len(found)} proposals begin with {id_prefix!r}; `memorist memory inbox` "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Self
@@ -10,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.contradiction import Reconciliation, find_same, reconcile
 from memorist.auto_memory.folder import MemoryFolder, UsageSource
 from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.inbox import (
@@ -29,6 +31,7 @@ from memorist.auto_memory.index import (
     filter_visible_index,
     find_suspicions,
     is_index_file,
+    is_shared,
     merge_indexes,
 )
 from memorist.auto_memory.location import record_project
@@ -79,7 +82,63 @@ class WriteResult(Struct, frozen=True, kw_only=True):
     proposals: tuple[Proposal, ...] = ()
     refused: tuple[RefusedChange, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What was removed from the written files."""
+    """What was removed from the written files, and what was known already."""
+    replaced: tuple[str, ...] = ()
+    """Paths of the memories in whose place a new one came."""
+
+
+class FormerTopic(Struct, frozen=True):
+    """A memory that is no longer in the folder."""
+
+    topic: Topic
+    """As it was last."""
+    change: RecordedChange
+    """The change that took it out."""
+    successor: str
+    """Path of the memory that came in its place; empty where none did."""
+
+
+RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
+"""Actors whose new memories are compared with those that are there. The others bring whole folders
+or restore what was.
+"""
+
+
+class _ReconciledChanges:
+    """What is written and what waits, after new memories were compared with known ones."""
+
+    def __init__(self) -> None:
+        self.changes: list[MemoryChange] = []
+        self.waits: list[NeedsReview] = []
+        self.remarks: list[str] = []
+        self.replaced: tuple[str, ...] = ()
+
+    def take(self, accepted: AcceptedChange, found: Reconciliation) -> None:
+        """Add what becomes of one new memory."""
+        if found.contradicts:
+            reason = f"it says otherwise than {found.contradicts}"
+            self.waits.append(
+                NeedsReview(accepted.change, accepted.trust, (reason, *accepted.remarks))
+            )
+            return
+        self.changes += found.changes
+        self.replaced += found.replaced
+        if found.known:
+            told = "said again; its date is new" if found.changes else "nothing was written"
+            self.remarks.append(f"{found.known} says so already: {told}")
+        if found.replaced:
+            self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
+        for change, why in found.questions:
+            trust = parse_topic(change.path, change.before or b"").provenance.trust
+            self.waits.append(NeedsReview(change, trust, (why,)))
+
+
+def _name_replaced(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason:
+    """The reason of a change, which names the memories that it replaces."""
+    if not replaced:
+        return reason
+    what = f"{reason.what}; in place of {', '.join(replaced)}"
+    return msgspec.structs.replace(reason, what=what)
 
 
 class AutoMemory:
@@ -109,6 +168,8 @@ class AutoMemory:
         self._seals = ReviewedSeals(layout, files)
         self._files = files
         self._clock = clock
+        self._topic_cache: dict[str, tuple[str, Topic]] = {}
+        """Topics by path, each with the mark by which an unchanged file is recognised."""
 
     def headers(self) -> list[MemoryHeader]:
         """Return the header of each memory, sorted by path. Raises StoreError."""
@@ -169,20 +230,61 @@ class AutoMemory:
             accepted = []
         if reason.actor in ("user", "inbox"):
             self._seal_suspicious(each.change for each in accepted)
-        id = (
-            self.folder.apply_changes([each.change for each in accepted], reason)
-            if accepted
-            else ""
-        )
+        result = self._reconcile(accepted, reason)
+        reason = _name_replaced(reason, result.replaced)
+        id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
         written = WriteResult(
             change_id=id,
-            paths=tuple(each.change.path for each in accepted) if id else (),
-            proposals=self._add_proposals(waits, reason),
+            paths=tuple(
+                each.path for each in result.changes if id and each.path not in result.replaced
+            ),
+            proposals=self._add_proposals([*waits, *result.waits], reason),
             refused=tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange)),
-            remarks=tuple(dict.fromkeys(remark for each in accepted for remark in each.remarks)),
+            remarks=tuple(
+                dict.fromkeys(
+                    [remark for each in accepted for remark in each.remarks] + result.remarks
+                )
+            ),
+            replaced=result.replaced,
         )
         self._report_result(written, reason, tell)
         return written
+
+    def read_topics(self) -> list[Topic]:
+        """Return every memory; each is read once, and again when it changed. Raises StoreError."""
+        known, self._topic_cache = self._topic_cache, {}
+        for path, mark in self.folder.file_marks().items():
+            with contextlib.suppress(InputError):
+                self._topic_cache[path] = (
+                    known[path]
+                    if known.get(path, ("",))[0] == mark
+                    else (mark, self.folder.read_topic(path))
+                )
+        return [topic for _, topic in self._topic_cache.values()]
+
+    def _reconcile(
+        self, accepted: Sequence[AcceptedChange], reason: ChangeReason
+    ) -> _ReconciledChanges:
+        """Compare what would be new with what is there, so that nothing is kept twice and nothing
+        stands beside its opposite.
+        """
+        result = _ReconciledChanges()
+        gone = {each.change.path for each in accepted if each.change.after is None}
+        for each in accepted:
+            change = each.change
+            if (
+                reason.actor not in RECONCILED_ACTORS
+                or change.before is not None
+                or change.after is None
+                or is_shared(change.path)
+            ):
+                result.changes.append(change)
+                continue
+            topics = [topic for topic in self.read_topics() if topic.path not in gone]
+            found = reconcile(change, topics, format_utc_timestamp(self._clock.now()))
+            gone.update(found.replaced)
+            result.take(each, found)
+        return result
 
     def gate_context(
         self,
@@ -233,7 +335,11 @@ class AutoMemory:
         *,
         tell: Callable[[Event], None] | None = None,
     ) -> WriteResult:
-        """Put changes into the inbox for the user's decision, whatever the policy."""
+        """Put changes into the inbox for the user's decision, whatever the policy; a new memory
+        that is known already does not wait.
+        """
+        topics = self.read_topics() if any(each.before is None for each in changes) else []
+        changes = [each for each in changes if not find_same(each, topics)]
         waits = [
             NeedsReview(
                 _redact_change(change),
@@ -302,6 +408,29 @@ class AutoMemory:
             or head.path == plain
         }
         return fitting.pop() if len(fitting) == 1 else name
+
+    def find_former_topic(self, name: str) -> FormerTopic | None:
+        """The memory that this folder once had under a path, with or without `.md`; None where the
+        history has none.
+        """
+        for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
+            change = next(iter(self.folder.history.log(path, 1)), None)
+            if change is None or self._read_present(path) is not None:
+                continue
+            parent = self.folder.history.find_parent_id(change.id)
+            data = self.folder.history.read_file(path, parent) if parent else None
+            if data is not None:
+                return FormerTopic(
+                    parse_topic(path, data), change, self._find_successor(path, change)
+                )
+        return None
+
+    def _find_successor(self, path: str, change: RecordedChange) -> str:
+        for other in change.paths:
+            data = self.folder.history.read_file(other, change.id)
+            if data is not None and path in parse_topic(other, data).provenance.replaces:
+                return other
+        return ""
 
     def find_free_path(self, name: str) -> str:
         """Find an unused path for a new memory of this name, numbered where the plain one

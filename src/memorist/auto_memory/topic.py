@@ -129,6 +129,8 @@ class Provenance(Struct, frozen=True, kw_only=True):
     status: str = "active"
     """`active`, or `superseded`."""
     trust: Trust = Trust.UNKNOWN
+    replaces: tuple[str, ...] = ()
+    """Paths of the memories in whose place it came; the history has them."""
 
 
 class Topic(Struct, frozen=True, kw_only=True):
@@ -182,15 +184,15 @@ class Topic(Struct, frozen=True, kw_only=True):
         wrote.
         """
         given = self.document.front.mapping_value(MEMORIST_KEY) if self.document.front else {}
-        messages = given.get("messages")
         return Provenance(
             session=_text_value(given, "session"),
-            messages=tuple(str(each) for each in messages) if isinstance(messages, list) else (),
+            messages=_text_list(given, "messages"),
             quote=_text_value(given, "quote"),
             created=_text_value(given, "created"),
             verified=_text_value(given, "verified"),
             status=_text_value(given, "status") or "active",
             trust=parse_trust(_text_value(given, "trust")),
+            replaces=_text_list(given, "replaces"),
         )
 
     def text(self) -> str:
@@ -204,6 +206,11 @@ class Topic(Struct, frozen=True, kw_only=True):
 def _text_value(given: dict[str, Any], key: str) -> str:
     value = given.get(key)
     return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def _text_list(given: dict[str, Any], key: str) -> tuple[str, ...]:
+    found = given.get(key)
+    return tuple(str(each) for each in found) if isinstance(found, list) else ()
 
 
 _COLON_LINE = lazy_pattern(r"(\s*)([A-Za-z_][\w.-]*): +(?![\"'|>\[{&*!%@`])(.*(?:: |:$| #).*?)\s*")
@@ -284,6 +291,7 @@ def with_provenance(topic: Topic, provenance: Provenance) -> Topic:
         "verified": provenance.verified,
         "status": provenance.status if provenance.status != "active" else "",
         "trust": provenance.trust.value,
+        "replaces": list(provenance.replaces),
     }
     for key, value in fields.items():
         given.pop(key, None)

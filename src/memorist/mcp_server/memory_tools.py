@@ -17,7 +17,6 @@ from memorist.auto_memory.history import compute_blob_id
 from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
 from memorist.auto_memory.memory import AutoMemory, WriteResult
 from memorist.auto_memory.statements.parser import Statement
-from memorist.auto_memory.statements.similarity import is_same_rule
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -256,9 +255,6 @@ class MemoryTools:
         )
 
     def _add(self, arguments: MemoryWriteArguments, source: QuoteSource | None) -> WriteResult:
-        known = self._find_duplicate(arguments.text)
-        if known:
-            return WriteResult(remarks=(f"nothing was written: {known} says so already",))
         first = " ".join(arguments.text.split())
         description = " ".join(arguments.description.split()) or first[:150]
         for _ in range(MAX_NAME_ATTEMPTS):
@@ -309,15 +305,6 @@ class MemoryTools:
             arguments,
             source,
         )
-
-    def _find_duplicate(self, text: str) -> str:
-        """Return the path of a memory that says the same; empty when there is none."""
-        for match in self._dependencies.search.search(text, MAX_COMPARED):
-            with contextlib.suppress(InputError):
-                topic = self._memory.folder.read_topic(match.path)
-                if is_same_rule(topic.body, text) or is_same_rule(topic.description, text):
-                    return topic.path
-        return ""
 
     def _write_judged(
         self, change: MemoryChange, arguments: MemoryWriteArguments, source: QuoteSource | None
@@ -375,17 +362,10 @@ class MemoryTools:
         another.
         """
         asked = [wish for wish in wishes if wish.act == "forget"]
-        dropped = [plan_removal(wish, self._read_topics()) for wish in asked]
+        dropped = [plan_removal(wish, self._memory.read_topics()) for wish in asked]
         return any(
             each.sure and [change.path for change in each.changes] == [path] for each in dropped
         )
-
-    def _read_topics(self) -> list[Topic]:
-        found = []
-        for head in self._memory.headers():
-            with contextlib.suppress(InputError):
-                found.append(self._memory.folder.read_topic(head.path))
-        return found
 
     def _build_use(
         self,

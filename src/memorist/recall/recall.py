@@ -138,6 +138,7 @@ class MemoryRecall:
         if index is None or not index.text.strip():
             return None
         self._listed_paths = frozenset(index.listed)
+        self._record_uses([self._build_use(path, "listed", "") for path in index.listed])
         found = render_index(index.text, str(self._memory.layout.folder), self._prompts)
         with contextlib.suppress(StoreError):
             self._runtime.emit(

@@ -161,9 +161,9 @@ def list_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
 
 
 _NAME = "state.sqlite"
-MemoryUseKind = Literal["shown", "read", "cited", "withheld"]
-"""`shown` to the model, `read` by it with a tool, `cited` in its answer, or `withheld` because it
-looked unsafe.
+MemoryUseKind = Literal["shown", "listed", "read", "cited", "withheld"]
+"""`shown` to the model, `listed` in the index that it was shown, `read` by it with a tool, `cited`
+in its answer, or `withheld` because it looked unsafe.
 """
 
 

@@ -27,8 +27,6 @@ _TOKEN_PATTERN = lazy_pattern(
     r"[-./\\~@#$%&*+<>=|^_]+[\w*./\\=-]*[\w*/]"
     r"|[-<>=!/\\*+#@&|^~$%_]{1,8}|[,.;:!?…—–。，；：！？]|[^\s\"'`“”‘’«»„「」『』]"
 )
-_MIN_PROBE_LETTERS = 5
-"""Letters of a word that no short form (`won't`, `dont`) can stand for."""
 _CJK = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
 _POLITE_WORDS = frozenset(["please", "pls", "kindly", "请", "吧"])
@@ -126,20 +124,6 @@ def rule_key(text: str) -> tuple[str, ...]:
     """Return a key that texts of the same rule share, for look-ups; empty for a text without words."""
     found = _canonical_tokens(text)
     return found if any(token not in _PUNCTUATION for token in found) else ()
-
-
-def find_probe_word(text: str) -> str:
-    """Return letters that occur, case folded, in every text of the same rule.
-
-    This is the longest word without the ending a plural changes. Searching for it first is a
-    thousand times cheaper than comparing rules; empty where nothing is certain.
-    """
-    words = [
-        token.casefold()
-        for token in _canonical_tokens(text)
-        if token.isalpha() and len(token) >= _MIN_PROBE_LETTERS
-    ]
-    return max((word.removesuffix("y") for word in words), key=len, default="")
 
 
 def find_nearest(

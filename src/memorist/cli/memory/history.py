@@ -9,7 +9,13 @@ from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.cli import output
-from memorist.cli.memory.topics import JSON_OPTION, YES_OPTION, confirm, open_project_memory
+from memorist.cli.memory.topics import (
+    JSON_OPTION,
+    YES_OPTION,
+    confirm,
+    describe_succession,
+    open_project_memory,
+)
 from memorist.errors import InputError
 from memorist.store.sessions import list_uses
 
@@ -136,15 +142,20 @@ def memory_blame_command(path: str, as_json: bool) -> None:
 @click.argument("path")
 @JSON_OPTION
 def memory_why_command(path: str, as_json: bool) -> None:
-    """Show when a memory was shown to a model, and why; when it was opened or cited; and when it
-    was withheld.
+    """Show what a memory came in place of; when it stood in the index that a session was shown, or
+    was shown by itself, and why; when it was opened or cited; and when it was withheld.
     """
     with open_project_memory() as (engine, memory):
         path = memory.find_path(path)
+        former = memory.find_former_topic(path)
+        topic = former.topic if former is not None else memory.folder.read_topic(path)
+        path = topic.path
         uses = list_uses(engine.database(), str(memory.layout.folder), path)
     if as_json:
         output.print_json({"path": path, "uses": uses})
         return
+    for line in describe_succession(topic, former):
+        click.echo(line)
     for use in uses:
         why = f"  {use.why}" if use.why else ""
         click.echo(f"{_format_time(use.at)}  {use.what:<8}  session {use.session}{why}")

@@ -22,10 +22,18 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import TEAM_PREFIX, is_shared, sort_newest_first
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
-from memorist.auto_memory.memory import AutoMemory, WriteResult
-from memorist.auto_memory.topic import MemoryKind, Topic, format_utc_timestamp
+from memorist.auto_memory.memory import AutoMemory, FormerTopic, WriteResult
+from memorist.auto_memory.statements.filters import classify_statement
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Topic,
+    encode_topic_text,
+    format_utc_timestamp,
+    parse_topic,
+)
 from memorist.cli import output
 from memorist.config import load_settings
+from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo
 from memorist.recall.relevance import select_relevant
@@ -139,7 +147,10 @@ def memory_show_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         path = memory.find_path(path)
-        topic, doubts = memory.read_with_suspicions(path)
+        former = memory.find_former_topic(path)
+        topic, doubts = (
+            (former.topic, ()) if former is not None else memory.read_with_suspicions(path)
+        )
         by = (
             AuthorLog(memory.layout.team, DiskFiles())
             .load()
@@ -161,10 +172,15 @@ def memory_show_command(path: str, as_json: bool) -> None:
                 "withheld": list(doubts),
                 "by": authors[0] if authors else None,
                 "authors": authors,
+                "replaces": list(topic.provenance.replaces),
+                "superseded_by": former.successor if former is not None else "",
+                "gone": former is not None,
             }
         )
         return
     click.echo(output.make_readable(topic.text()).rstrip("\n"))
+    for line in describe_succession(topic, former):
+        click.echo(f"memorist: {line}", err=True)
     if authors:
         last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
         click.echo(f"memorist: last changed by {last}", err=True)
@@ -174,6 +190,20 @@ def memory_show_command(path: str, as_json: bool) -> None:
             click.echo(f"memorist: and more: memorist team log {path}", err=True)
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
+
+
+def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[str]:
+    """Say what a memory came in place of, and what came in its place."""
+    for path in topic.provenance.replaces:
+        yield f"it replaces {path}: memorist memory show {path}"
+    if former is None:
+        return
+    when = format_utc_timestamp(former.change.at)[:10]
+    if former.successor:
+        yield f"superseded by {former.successor} on {when}: {former.change.why.what}"
+    else:
+        yield f"it was taken out on {when}: {former.change.why.what}"
+    yield f"memorist memory undo {former.change.id[:8]} brings it back"
 
 
 @click.command("search")
@@ -207,7 +237,9 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
 
 @click.command("add")
 @click.argument("text")
-@click.option("--kind", type=KIND_CHOICE, required=True, help="What the memory is about.")
+@click.option(
+    "--kind", type=KIND_CHOICE, default=None, help="What the memory is about. [default: guessed]"
+)
 @click.option(
     "--name", default="", help="Short name, from which the file is named. [default: from the text]"
 )
@@ -216,7 +248,7 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
     default="",
     help="One line by which it is chosen later. [default: the start of the text]",
 )
-def memory_add_command(text: str, kind: str, name: str, description: str) -> None:
+def memory_add_command(text: str, kind: str | None, name: str, description: str) -> None:
     """Remember TEXT for this project; `-` reads it from standard input."""
     words = (sys.stdin.read() if text == "-" else text).strip()
     if not words:
@@ -226,7 +258,7 @@ def memory_add_command(text: str, kind: str, name: str, description: str) -> Non
         print_write_result(
             memory.add(
                 words,
-                kind=MemoryKind(kind),
+                kind=MemoryKind(kind or classify_statement(first)),
                 name=name or first[:60],
                 description=description or first[:150],
             ),
@@ -414,11 +446,28 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     if as_json:
         output.print_json({"waiting": waiting})
         return
-    for each in waiting:
-        click.echo(
-            f"{each.id}  {_verb(each)} {each.path} ({each.trust}): {'; '.join(each.reasons)}"
-        )
-    click.echo("memorist memory inbox show|accept|edit|reject ID" if waiting else "nothing waits")
+    for number, each in enumerate(waiting, 1):
+        click.echo(f"{number:>3}  {_verb(each)} [{each.id}]: {_sentence(each)}")
+        for line in _list_reasons(each):
+            click.echo(f"     {line}")
+    click.echo(
+        "memorist memory inbox show|accept|edit|reject NUMBER" if waiting else "nothing waits"
+    )
+
+
+def _sentence(given: Proposal) -> str:
+    """What a proposal would say, or no longer say, in one line."""
+    text = given.after if given.after is not None else given.before or ""
+    topic = parse_topic(given.path, encode_topic_text(text))
+    return output.make_one_line(shorten(topic.body or topic.description, 200))
+
+
+def _list_reasons(given: Proposal) -> Iterator[str]:
+    words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
+    when = format_utc_timestamp(given.at)[:16].replace("T", " ")
+    session = f", session {given.why.session[:12]}" if given.why.session else ""
+    yield output.make_one_line(f"{words}, {when} UTC{session}; {given.path} ({given.trust})")
+    yield output.make_one_line("why it waits: " + "; ".join(given.reasons))
 
 
 def _verb(given: Proposal) -> str:
@@ -452,10 +501,10 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
 @memory_inbox_group.command("accept")
 @click.argument("ids", nargs=-1, required=True)
 def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
-    """Make waiting changes as they are."""
+    """Make waiting changes as they are; each by its number in the list, or by its id."""
     with open_project_memory() as (_, memory):
-        for id in ids:
-            print_write_result(memory.accept(id), "accepted")
+        for given in [memory.inbox.find_proposal(id) for id in ids]:
+            print_write_result(memory.accept(given.id), "accepted")
 
 
 @memory_inbox_group.command("edit")
@@ -471,16 +520,16 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
         if words is None:
             click.echo("nothing changed; it waits still")
             return
-        print_write_result(memory.accept(id, words), "accepted")
+        print_write_result(memory.accept(given.id, words), "accepted")
 
 
 @memory_inbox_group.command("reject")
 @click.argument("ids", nargs=-1, required=True)
 def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
-    """Throw waiting changes away."""
+    """Throw waiting changes away; each by its number in the list, or by its id."""
     with open_project_memory() as (_, memory):
-        for id in ids:
-            click.echo(f"rejected: {memory.reject(id).path}")
+        for given in [memory.inbox.find_proposal(id) for id in ids]:
+            click.echo(f"rejected: {memory.reject(given.id).path}")
 
 
 # `memorist recall`.

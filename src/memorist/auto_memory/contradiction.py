@@ -1,0 +1,532 @@
+"""Compare a new statement with a known memory: the same, the opposite, or neither (AM-12).
+
+Pure. A text is read as stances: each clause asks for something or rules it out. Two stances meet
+where their content words are equal up to what is chosen: `never use npm` and `always use npm`, `use
+tabs` and `use spaces`, `the API runs on port 4000` and `... 5000`. Whatever limits a rule (`in CI`,
+`for publishing`) is among its content words, so an exception contradicts nothing. In doubt two
+texts have nothing to do with each other, and both stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import MemoryChange
+from memorist.auto_memory.index import USER_TRUST, is_shared
+from memorist.auto_memory.statements.patterns import VERB
+from memorist.auto_memory.statements.similarity import is_same_rule
+from memorist.auto_memory.topic import (
+    Topic,
+    encode_topic_text,
+    parse_topic,
+    with_body,
+    with_header,
+    with_provenance,
+)
+from memorist.core.lazy import lazy_pattern
+
+
+class Agreement(StrEnum):
+    """How a new text stands to a known one."""
+
+    UNRELATED = "unrelated"
+    SAME = "same"
+    RESTATED = "restated"
+    """The same in other words."""
+    OPPOSITE = "opposite"
+    """Everything that the known text says is now said otherwise."""
+    PARTLY_OPPOSITE = "partly opposite"
+    """A part of the known text is now said otherwise."""
+    ABANDONED = "abandoned"
+    """What the new text gives up is what the known one works with."""
+
+
+ALTERNATIVES: tuple[frozenset[str], ...] = tuple(
+    frozenset(line.split())
+    for line in """
+    npm pnpm yarn bun
+    pip uv poetry pipenv pdm conda
+    tab space
+    jest vitest mocha ava jasmine
+    pytest unittest nose
+    prettier biome dprint
+    black ruff yapf autopep8
+    webpack vite rollup esbuild parcel turbopack
+    rebase merge squash
+    docker podman
+    postgres postgresql mysql mariadb sqlite mongodb
+    british american
+    single double
+    snake_case camelcase pascalcase kebab-case
+    short terse brief long detailed verbose
+    formal informal
+    du sie
+    tu vous
+    german english french spanish chinese japanese portuguese russian italian korean dutch polish
+    deutsch englisch französisch spanisch chinesisch japanisch portugiesisch russisch
+    allemand anglais français espagnol
+    español inglés alemán francés
+    中文 英文 日文 英语 汉语 德语 法语
+    日本語 英語 中国語
+    """.strip().splitlines()
+)
+"""Words of which a project or a user chooses one at a time. Our choice: what people were seen to
+correct; a pair that is missing here is two memories instead of one.
+"""
+_GROUP_NOUNS: dict[str, frozenset[str]] = {
+    "npm": frozenset({"package", "manager", "install", "dependency", "run", "script"}),
+    "pip": frozenset({"package", "manager", "install", "dependency", "environment"}),
+    "tab": frozenset({"indent", "indentation"}),
+    "single": frozenset({"quote"}),
+    "british": frozenset({"spelling", "english"}),
+    "jest": frozenset({"test", "runner", "framework"}),
+    "pytest": frozenset({"test", "runner", "framework"}),
+    "prettier": frozenset({"format", "formatter", "formatting"}),
+    "black": frozenset({"format", "formatter", "formatting"}),
+    "short": frozenset({"answer", "reply", "response"}),
+}
+"""What a choice is about, by one of its alternatives: words that two choices need not share."""
+
+_REASON = lazy_pattern(
+    r"[,;(]?\s+(?:because|since|as it|so that|weil|damit|denn|parce que|porque|потому что)\b.*"
+    r"|[,，]?\s*(?:因为|なぜなら).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_NAME = r"(?P<{}>[\w@./+-]+(?: [A-Z0-9][\w.+-]*)?)"
+_SWITCHES = tuple(
+    lazy_pattern(pattern.format(old=_NAME.format("old"), new=_NAME.format("new")), re.IGNORECASE)
+    for pattern in (
+        r"(?:switch|mov|migrat|chang|transition)\w*(?: \w+){{0,3}}? from {old} to {new}",
+        r"(?:replac|swapp?)\w* {old} (?:with|by|for) {new}",
+        r"von {old} (?:auf|zu) {new}(?: \w+)?",
+        r"(?:pass|migr|bascul)\w* (?:de |d['’]){old} (?:à|vers) {new}",
+        r"(?:pas|cambi|migr|mud|troc)\w* (?:de|do|da|del) {old} (?:a|para|por) {new}",
+        r"(?:перешли|перешёл|мигрировали) с {old} на {new}",
+        r"从\s*(?P<old>[\w.+-]+?)\s*(?:换成|换到|迁移到|切换到|改用|改成)了?\s*(?P<new>[\w.+-]+)",
+        r"(?P<old>[A-Za-z][\w.+-]*)\s*から\s*(?P<new>[A-Za-z][\w.+-]*)\s*(?:に|へ)",
+    )
+)
+_SWITCH_TO = lazy_pattern(
+    r"\b(?:switched|moved|migrated|changed)(?: over)? to (?=[\w@./+-]+\W*$)", re.IGNORECASE
+)
+_PREFERENCE = lazy_pattern(r"\bprefer (?P<new>[\w@./+-]+) (?:to|over) ", re.IGNORECASE)
+_NEGATIVE = (
+    r"(?:don['’]?t|do not|never|no longer|not|no|stop|avoid|without|instead of|rather than|cannot|"
+    r"can['’]?t|mustn['’]t|shouldn['’]t|nie|niemals|nicht|kein|keine|keinen|statt|anstatt|jamais|"
+    r"ne|pas|au lieu de|nunca|en vez de|en lugar de|em vez de|não|никогда|не|вместо)"
+)
+_OPENING = rf"(?:always|please|{_NEGATIVE}|{VERB}|immer|bitte|toujours|siempre|sempre|всегда)"
+_CLAUSE_BREAK = lazy_pattern(
+    r"(?:[,;:!?—…–]|[.](?=\s|$)|[，。；！？、\n])+\s*"
+    rf"|\s+(?:but|and|then|und|sondern|aber|et|mais|y|pero|e|mas|и|но)\s+(?={_OPENING}\b)"
+    r"|\s+(?=(?:instead of|rather than|not|never|statt|anstatt|au lieu de|en vez de|en lugar de|"
+    r"em vez de|вместо)\b)"
+    r"|(?=而不是)",
+    re.IGNORECASE,
+)
+_NEGATION = lazy_pattern(
+    rf"\b{_NEGATIVE}\b|不要|别|不用|不再|禁止|勿|而不是|ない(?:で|こと)?|禁止", re.IGNORECASE
+)
+_VALUE = lazy_pattern(
+    r"(?:\b(?:is|are|be|on|at|to|use|uses|using|of|ist|sind|auf|est|es|são|на)\b|=|[是用])"
+    r"(?:\s*[^\s\d]+){0,2}\s*[^\s\d]*\d\S*(?:\s+[^\W\d]+)?\W*\Z",
+    re.IGNORECASE,
+)
+_DROPPED_CJK = lazy_pattern(
+    r"请|总是|始终|一律|永远|必须|使用|以后|今后|我们|了|的|使わ|使っ|使い|しないで|してください|ください|いつも|常に|必ず|して|て|を|は|で|用"
+)
+_ABANDONING = lazy_pattern(
+    r"\b(?:no longer|(?:don['’]?t|do not|not) (?:use|using|need|want|run|have)\b.{1,40} any ?more|"
+    r"stop(?:ped)? (?:using|"
+    r"doing)|dropped|deprecated|got rid of|removed|abandoned|kein\w* .{1,30} mehr|nicht mehr|"
+    r"ne .{1,30} plus|ya no|больше не)\b|不再",
+    re.IGNORECASE,
+)
+_WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
+_FRAME_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a an the this that these those it its is are be been was were as of to for in on at with
+        and or by i you we us me my our your they he she please pls kindly just only also really
+        actually always ever now again still yet back anymore more longer fine ok okay allowed
+        may can could should must shall will would need have has want like do does use used
+        using uses prefer preferred let lets make sure everywhere here there project repo
+        repository codebase everything every all any time from future going forward then so than
+        if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
+        sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
+        benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
+        une des nous je tu on il est sommes suis toujours utilise utilisez utiliser ici dans ce
+        cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
+        usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
+        projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
+        на с и
+        """,
+    )
+)
+"""Words that say nothing of what is asked for."""
+_LOOSE_END = lazy_pattern(r"(?:[\s,;:，；、]|\b(?:and|but|und|et|y|e)\b)+\Z")
+_LOOSE_START = lazy_pattern(r"\A(?:[\s,;:.!，；、。]|\b(?:and|but|und|et|y|e)\b)+")
+_MAX_COMPARED_CHARS = 600
+"""Characters of a text that is read as stances: a memory is one fact, a long one is prose."""
+
+
+class Stance(Struct, frozen=True):
+    """One clause: what it asks for, or rules out."""
+
+    words: frozenset[str]
+    """Content words, each without its ending."""
+    order: tuple[str, ...]
+    """The same words in their order, each as often as it occurs."""
+    positive: bool
+    sets_value: bool = False
+    """Whether it gives something a value with a digit."""
+    start: int = 0
+    end: int = 0
+    """Where the clause stands in the text; 0 and 0 where it stands nowhere as it is."""
+
+
+@lru_cache(maxsize=20_000)
+def read_stances(text: str) -> tuple[Stance, ...]:
+    """Read the clauses of a text as stances; clauses without content words are left out."""
+    plain = _REASON.sub("", text[:_MAX_COMPARED_CHARS])
+    rewritten = _rewrite_switches(plain)
+    found: list[Stance] = []
+    start = 0
+    breaks = [(match.start(), match.end()) for match in _CLAUSE_BREAK.finditer(rewritten)]
+    for end, after in [*breaks, (len(rewritten), len(rewritten))]:
+        found += _read_clause(rewritten[start:end], start if rewritten == plain else -1)
+        start = after
+    return tuple(found)
+
+
+def _rewrite_switches(text: str) -> str:
+    """Say a change from one thing to another as what is ruled out and what is asked for."""
+    for pattern in _SWITCHES:
+        match = pattern.search(text)
+        if match is not None:
+            return f"not {match['old']}, {match['new'].rstrip('.')}"
+    text = _SWITCH_TO.sub("use ", text)
+    return _PREFERENCE.sub(lambda match: f"{match['new']} instead of ", text)
+
+
+def _read_clause(clause: str, start: int) -> list[Stance]:
+    negative = len(_NEGATION.findall(clause)) % 2 == 1
+    words = [
+        _stem(word)
+        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", clause)))
+        if word.casefold() not in _FRAME_WORDS
+    ]
+    order = tuple(words)
+    if not order:
+        return []
+    place = (start, start + len(clause)) if start >= 0 else (0, 0)
+    listed = [word for word in order if _find_group(word)]
+    group = _find_group(listed[0]) if listed else None
+    if group and len(listed) > 1 and all(_find_group(word) is group for word in listed):
+        rest = [word for word in order if word not in listed]
+        return [
+            Stance(frozenset([*rest, each]), (*rest, each), not negative, False, *place)
+            for each in listed
+        ]
+    sets_value = _VALUE.search(clause) is not None
+    return [Stance(frozenset(order), order, not negative, sets_value, *place)]
+
+
+def _stem(word: str) -> str:
+    """Fold case, plural and the endings of English verbs."""
+    folded = word.casefold().strip("`'\"")
+    if not folded.isascii() or not folded.isalpha():
+        return folded
+    if _find_group(folded):
+        return folded
+    if _find_group(folded.removesuffix("s")):
+        return folded.removesuffix("s")
+    for ending, least in (("ing", 6), ("ies", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 4)):
+        if len(folded) >= least and folded.endswith(ending) and not folded.endswith("ss"):
+            return folded.removesuffix(ending)
+    return folded
+
+
+def _find_group(word: str) -> frozenset[str] | None:
+    return next((group for group in ALTERNATIVES if word in group), None)
+
+
+def compare_statement(new: str, known: str) -> Agreement:
+    """How a new statement stands to the text of a known memory."""
+    if is_same_rule(new, known):
+        return Agreement.SAME
+    mine, theirs = read_stances(new), read_stances(known)
+    if mine and {(one.order, one.positive) for one in mine} == {
+        (each.order, each.positive) for each in theirs
+    }:
+        return Agreement.RESTATED
+    opposed = [
+        each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)
+    ]
+    if not opposed:
+        return Agreement.ABANDONED if _abandons(new, mine, theirs) else Agreement.UNRELATED
+    covered = all(each in opposed or any(_is_alike(one, each) for one in mine) for each in theirs)
+    return Agreement.OPPOSITE if covered else Agreement.PARTLY_OPPOSITE
+
+
+def remove_opposed(new: str, known: str) -> str:
+    """The known text without the clauses that the new one says otherwise; empty where nothing of
+    it can stand alone.
+    """
+    mine, theirs = read_stances(new), read_stances(known)
+    kept = known
+    for each in reversed(_find_opposed(mine, theirs)):
+        if each.end == 0:
+            return ""
+        before = _LOOSE_END.sub("", kept[: each.start])
+        after = _LOOSE_START.sub("", kept[each.end :])
+        kept = f"{before}, {after}" if before and after else before or after
+    return kept.strip() if read_stances(kept) else ""
+
+
+def _find_opposed(mine: Sequence[Stance], theirs: Sequence[Stance]) -> list[Stance]:
+    return [each for each in theirs if any(_is_opposite(one, each, mine, theirs) for one in mine)]
+
+
+def _is_alike(one: Stance, other: Stance) -> bool:
+    return one.positive == other.positive and one.words == other.words
+
+
+def _is_opposite(
+    one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
+) -> bool:
+    if one.positive != other.positive:
+        return one.words == other.words or _is_same_choice(one, other)
+    return one.positive and (
+        _is_other_choice(one, other, mine, theirs) or _is_other_value(one, other)
+    )
+
+
+def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
+    """The word of a choice among alternatives, and what else the clause says; no word without
+    one.
+    """
+    chosen = [word for word in stance.words if _find_group(word)]
+    if len(chosen) != 1:
+        return "", stance.words
+    group = _find_group(chosen[0])
+    nouns = next((nouns for member, nouns in _GROUP_NOUNS.items() if group and member in group), ())
+    stems = {_stem(noun) for noun in nouns}
+    rest = frozenset(word for word in stance.words if word != chosen[0] and word not in stems)
+    return chosen[0], frozenset(word for word in rest if not word.isdigit())
+
+
+def _is_same_choice(one: Stance, other: Stance) -> bool:
+    word, rest = _split_choice(one)
+    return bool(word) and (word, rest) == _split_choice(other)
+
+
+def _is_other_choice(
+    one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
+) -> bool:
+    """Whether both choose one of the same alternatives for the same thing, and not the same."""
+    (word, rest), (known, known_rest) = _split_choice(one), _split_choice(other)
+    group = _find_group(word) if word else None
+    if group is None or known not in group or word == known or rest != known_rest:
+        return False
+    return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
+
+
+def _count_choices(stances: Sequence[Stance], group: frozenset[str]) -> int:
+    return len({word for each in stances if each.positive for word in each.words & group})
+
+
+def _is_other_value(one: Stance, other: Stance) -> bool:
+    """Whether two clauses give different values, each with a digit, to the same thing."""
+    if not (one.sets_value and other.sets_value) or len(one.order) != len(other.order):
+        return False
+    differing = [
+        at for at, pair in enumerate(zip(one.order, other.order, strict=True)) if pair[0] != pair[1]
+    ]
+    return (
+        len(differing) == 1
+        and len(one.order) > 1
+        and all(re.search(r"\d", stance.order[differing[0]]) for stance in (one, other))
+    )
+
+
+def _abandons(new: str, mine: Sequence[Stance], theirs: Sequence[Stance]) -> bool:
+    """Whether the new text gives up something that an order of the known one works with."""
+    if not _ABANDONING.search(new) and not any(each.search(new) for each in _SWITCHES):
+        return False
+    given_up = [each.words for each in mine if not each.positive and len(each.words) <= 2]
+    return any(
+        words <= each.words and bool(_find_order_verb(each))
+        for words in given_up
+        for each in theirs
+        if each.positive
+    )
+
+
+def _find_order_verb(stance: Stance) -> str:
+    return stance.order[0] if re.fullmatch(VERB, stance.order[0]) else ""
+
+
+# Reconcile a new memory with those that are there. Pure.
+
+
+class Reconciliation(Struct, frozen=True, kw_only=True):
+    """What becomes of a new memory beside those that are there."""
+
+    changes: tuple[MemoryChange, ...] = ()
+    """What is written: the new memory, those that it replaces, or the known one with a newer
+    date.
+    """
+    replaced: tuple[str, ...] = ()
+    """Paths of the memories that the new one replaces."""
+    known: str = ""
+    """Path of the memory that says the same; empty where none does."""
+    contradicts: str = ""
+    """Path of a memory that says otherwise, where the new one is not the user's word."""
+    questions: tuple[tuple[MemoryChange, str], ...] = ()
+    """Changes of other memories that the user may want, each with the reason to ask."""
+
+
+def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconciliation:
+    """Reconcile a memory that is about to be made with the `topics` that are there.
+
+    The user's word replaces what it contradicts, and asks where it contradicts only a part. Any
+    other word changes nothing: it is dropped where it is known, and named where it contradicts.
+    """
+    made = parse_topic(change.path, change.after or b"")
+    said = _saying(made)
+    found = [
+        (agreement, topic)
+        for topic in _select_near(said, topics)
+        if not is_shared(topic.path)
+        and topic.path != change.path
+        and topic.provenance.status == "active"
+        and (agreement := _compare_topic(said, topic)) is not Agreement.UNRELATED
+    ]
+    same = next((topic for agreement, topic in found if agreement is Agreement.SAME), None)
+    if made.provenance.trust not in USER_TRUST:
+        return _judge_unproven(change, found)
+    if same is not None:
+        return Reconciliation(changes=(_confirm(same, made, now),), known=same.path)
+    replaced = [
+        topic for agreement, topic in found if agreement in (Agreement.RESTATED, Agreement.OPPOSITE)
+    ]
+    paths = tuple(topic.path for topic in replaced)
+    return Reconciliation(
+        changes=(
+            _with_replaced(made, replaced) if replaced else change,
+            *(_removal(topic) for topic in replaced),
+        ),
+        replaced=paths,
+        questions=tuple(
+            question
+            for agreement, topic in found
+            if (question := _ask(agreement, topic, said)) is not None
+        ),
+    )
+
+
+def find_same(change: MemoryChange, topics: Iterable[Topic]) -> str:
+    """Path of the memory that says what a change would newly say; empty where none does."""
+    if change.before is not None or change.after is None:
+        return ""
+    said = _saying(parse_topic(change.path, change.after))
+    near = _select_near(said, topics)
+    return next((topic.path for topic in near if _compare_topic(said, topic) in _KNOWN), "")
+
+
+_KNOWN = (Agreement.SAME, Agreement.RESTATED)
+
+
+def _judge_unproven(
+    change: MemoryChange, found: Sequence[tuple[Agreement, Topic]]
+) -> Reconciliation:
+    same = next((topic.path for agreement, topic in found if agreement in _KNOWN), "")
+    if same:
+        return Reconciliation(known=same)
+    against = (Agreement.OPPOSITE, Agreement.PARTLY_OPPOSITE)
+    other = next((topic.path for agreement, topic in found if agreement in against), "")
+    return Reconciliation(changes=(change,), contradicts=other)
+
+
+def _select_near(said: str, topics: Iterable[Topic]) -> list[Topic]:
+    """The topics that hold a word of the statement or an alternative to one: a hundred times
+    cheaper than to compare them all.
+    """
+    words = {word for stance in read_stances(said) for word in stance.words}
+    words |= {other for word in words for other in _find_group(word) or ()}
+    if not words:
+        return list(topics)
+    probe = re.compile("|".join(map(re.escape, sorted(words))))
+    return [
+        topic
+        for topic in topics
+        if probe.search(_saying(topic).casefold()) or probe.search(topic.description.casefold())
+    ]
+
+
+def _saying(topic: Topic) -> str:
+    """What a memory says in one line: its text, or where that is longer its description."""
+    body = topic.body.strip()
+    return topic.description if "\n" in body else body
+
+
+def _compare_topic(said: str, topic: Topic) -> Agreement:
+    found = compare_statement(said, _saying(topic))
+    if found is Agreement.UNRELATED and is_same_rule(said, topic.description):
+        return Agreement.SAME
+    longer = "\n" in topic.body.strip() and topic.provenance.trust in USER_TRUST
+    if longer and found in (Agreement.OPPOSITE, Agreement.RESTATED):
+        return Agreement.PARTLY_OPPOSITE if found is Agreement.OPPOSITE else Agreement.UNRELATED
+    return found
+
+
+def _confirm(known: Topic, made: Topic, now: str) -> MemoryChange:
+    """The known memory, said again: with the newer date, words and message."""
+    given = known.provenance
+    provenance = replace(
+        made.provenance, created=given.created, verified=now, replaces=given.replaces
+    )
+    return MemoryChange(
+        path=known.path,
+        before=encode_topic_text(known.text()),
+        after=encode_topic_text(with_provenance(known, provenance).text()),
+    )
+
+
+def _with_replaced(made: Topic, replaced: Sequence[Topic]) -> MemoryChange:
+    """The new memory, which names those that it replaces and takes over their pin."""
+    provenance = replace(made.provenance, replaces=tuple(topic.path for topic in replaced))
+    topic = with_provenance(made, provenance)
+    if any(each.pinned for each in replaced):
+        topic = with_header(topic, {"pinned": "true"})
+    return MemoryChange(path=made.path, before=None, after=encode_topic_text(topic.text()))
+
+
+def _removal(topic: Topic) -> MemoryChange:
+    return MemoryChange(path=topic.path, before=encode_topic_text(topic.text()), after=None)
+
+
+def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
+    """What to ask the user about a memory that the new one touches without replacing it."""
+    if agreement is Agreement.ABANDONED:
+        return _removal(topic), f"the user said “{said}”, and this works with it"
+    if agreement is not Agreement.PARTLY_OPPOSITE:
+        return None
+    reason = f"the user said “{said}”, and a part of this says otherwise"
+    rest = "" if "\n" in topic.body.strip() else remove_opposed(said, topic.body)
+    if not rest:
+        return _removal(topic), reason
+    changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
+    return MemoryChange(
+        path=topic.path,
+        before=encode_topic_text(topic.text()),
+        after=encode_topic_text(changed.text()),
+    ), reason

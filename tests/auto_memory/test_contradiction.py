@@ -1,0 +1,275 @@
+"""What is said twice is one memory, and what is said otherwise takes the old one's place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.contradiction import (
+    Agreement,
+    compare_statement,
+    find_same,
+    remove_opposed,
+)
+from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.statements.similarity import is_same_rule
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    encode_topic_text,
+)
+from memorist.engine.engine import Memorist
+from memorist.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("never use npm", "always use npm"),
+        ("Use pnpm, never npm", "always use npm"),
+        ("use tabs", "use spaces"),
+        ("use 2 spaces", "use tabs for indentation"),
+        ("always use yarn", "use bun from now on"),
+        ("use npm as the package manager", "we switched to pnpm"),
+        ("use Yarn because npm is slow", "we moved from yarn to bun"),
+        ("answer in German", "answer in English from now on"),
+        ("the API runs on port 4000", "the API runs on port 5000 now"),
+        ("Max line length is 88", "Max line length is 100"),
+        ("never push to main", "you may push to main"),
+        ("don't mock the database in tests", "mock the database in tests"),
+        ("write short answers", "write detailed answers"),
+        ("verwende immer Tabs", "verwende nie Tabs"),
+        ("verwende npm", "wir sind von npm auf pnpm umgestiegen"),
+        ("usa npm siempre", "nunca uses npm"),
+        ("utilise toujours npm", "on est passés de npm à pnpm"),
+        ("使用 npm", "我们从 npm 换成了 pnpm"),
+        ("npmを使ってください", "npmを使わないで"),
+        ("всегда используй npm", "мы перешли с npm на pnpm"),
+    ],
+)
+def test_the_opposite_is_seen(known: str, said: str) -> None:
+    """Polarity, a choice among alternatives, a value: each can be said otherwise, in many
+    languages.
+    """
+    assert compare_statement(said, known) is Agreement.OPPOSITE
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("the npm token is in 1password", "we switched from npm to pnpm"),
+        ("npm publish runs in CI only", "never use npm"),
+        ("use npm in CI", "never use npm"),
+        ("use yarn in the docs folder", "use bun"),
+        ("use npm for publishing and pnpm for the rest", "use yarn"),
+        ("use Postgres for prod", "use SQLite for tests"),
+        ("always write tests", "never commit without tests"),
+        ("ticket 12 belongs to Anna", "ticket 13 belongs to Anna"),
+        ("step 2 is lint", "step 3 is lint"),
+        ("keep functions short", "write long commit messages"),
+        ("I'm the backend lead", "I'm a data scientist"),
+        ("the staging database is slow", "the staging database is in Frankfurt"),
+        ("answer in German", "write commit messages in English"),
+        ("deploys go out on Thursdays", "the login bug is fixed"),
+    ],
+)
+def test_an_unrelated_memory_is_left_alone(known: str, said: str) -> None:
+    """A rule for another case, a fact about the same thing, and an exception contradict nothing."""
+    assert compare_statement(said, known) is Agreement.UNRELATED
+    assert compare_statement(known, said) is Agreement.UNRELATED
+
+
+def test_a_part_that_is_said_otherwise_is_taken_out_and_the_rest_stays() -> None:
+    """Two rules in one sentence: the correction of one does not touch the other."""
+    known = "use tabs and run make lint before committing"
+
+    assert compare_statement("use spaces", known) is Agreement.PARTLY_OPPOSITE
+    assert remove_opposed("use spaces", known) == "run make lint before committing"
+
+
+WORDS = st.sampled_from(
+    ["deploy", "lint", "commit", "branch", "release", "importer", "parser", "schema", "ticket"]
+)
+RULES = st.lists(WORDS, min_size=1, max_size=4, unique=True).map(" ".join)
+
+
+@given(RULES)
+def test_a_rule_and_its_negation_are_opposites_both_ways(rule: str) -> None:
+    """Whatever the rule; and each agrees with itself."""
+    assert compare_statement(f"always {rule}", f"never {rule}") is Agreement.OPPOSITE
+    assert compare_statement(f"never {rule}", f"always {rule}") is Agreement.OPPOSITE
+    assert compare_statement(f"never {rule}", f"never {rule}") is Agreement.SAME
+
+
+@given(RULES, WORDS, st.booleans())
+def test_what_limits_a_rule_makes_it_another_one(rule: str, place: str, negative: bool) -> None:
+    """A rule for one case never takes the place of the rule for all, nor the other way."""
+    limited = f"{'never' if negative else 'always'} {rule} in the {place} folder"
+
+    assert compare_statement(limited, f"always {rule}") is Agreement.UNRELATED
+    assert compare_statement(f"always {rule}", limited) is Agreement.UNRELATED
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
+    """No text stops the comparison, and what is left of one is a part that can be read."""
+    assert compare_statement(one, other) in Agreement
+    assert len(remove_opposed(one, other)) <= len(other) + 2
+
+
+SPELLINGS = st.sampled_from(
+    [
+        "branch",
+        "branches",
+        "entry",
+        "entries",
+        "database",
+        "class",
+        "classes",
+        "don't",
+        "the",
+        "please",
+    ]
+)
+
+
+@given(st.lists(SPELLINGS, max_size=4), st.lists(SPELLINGS, max_size=4))
+def test_the_same_rule_is_always_found(left: list[str], right: list[str]) -> None:
+    """Looking only at memories that share a word misses none of the same rule."""
+    mine, theirs = " ".join(left), " ".join(right)
+    change = MemoryChange(
+        path="new.md", before=None, after=encode_topic_text(topic("new.md", mine).text())
+    )
+
+    found = find_same(change, [topic("known.md", theirs)])
+
+    assert found or not mine or not theirs or not is_same_rule(mine, theirs)
+
+
+def topic(path: str, body: str) -> Topic:
+    return create_topic(
+        path,
+        kind=MemoryKind.FEEDBACK,
+        name=path.removesuffix(".md"),
+        description=body[:150],
+        body=body,
+        provenance=Provenance(trust=Trust.STATED),
+    )
+
+
+class Talk:
+    """One project; each call of `says` is a session in which the user types one message."""
+
+    def __init__(self, root: Path) -> None:
+        (root / "shop" / ".git").mkdir(parents=True)
+        self.project = str(root / "shop")
+        self.engine = Memorist(model="structural", settings=Settings(home=str(root / "home")))
+        self.count = 0
+
+    @property
+    def memory(self) -> AutoMemory:
+        return self.engine.memory(self.project)
+
+    async def says(self, *texts: str) -> None:
+        for text in texts:
+            self.count += 1
+            session = await self.engine.open(f"s{self.count}", project=self.project)
+            await session.prepare(
+                {
+                    "model": "claude-sonnet-4-5",
+                    "max_tokens": 10,
+                    "messages": [{"role": "user", "content": text}],
+                }
+            )
+            await session.close()
+
+    def bodies(self) -> list[str]:
+        return sorted(topic.body.rstrip(".") for topic in self.memory.read_topics())
+
+
+@pytest.fixture
+async def talk(tmp_path: Path) -> Talk:
+    return Talk(tmp_path)
+
+
+@pytest.mark.covers("AM-12")
+async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_both(
+    talk: Talk,
+) -> None:
+    """The newest word counts alone; the new memory names the old one, one step takes it back, and
+    memories on other matters stay.
+    """
+    await talk.says("Always use yarn.", "Never deploy on Fridays.", "Use bun from now on.")
+
+    assert talk.bodies() == ["Never deploy on Fridays", "Use bun"]
+    new = next(each for each in talk.memory.read_topics() if "bun" in each.body)
+    assert new.provenance.replaces == ("yarn.md",)
+    former = talk.memory.find_former_topic("yarn")
+    assert former is not None
+    assert former.successor == new.path
+    assert "in place of yarn.md" in former.change.why.what
+
+    talk.memory.undo()
+
+    assert talk.bodies() == ["Always use yarn", "Never deploy on Fridays"]
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12")
+async def test_what_is_said_twice_is_one_memory_with_the_newer_date(talk: Talk) -> None:
+    """The second time refreshes date, session and words, and adds no file."""
+    await talk.says("Never use npm, use pnpm here.")
+    first = talk.memory.read_topics()[0].provenance
+    await talk.says("never use npm, use pnpm here")
+
+    (only,) = talk.memory.read_topics()
+    assert only.provenance.session == "s2"
+    assert only.provenance.created == first.created
+    assert only.provenance.verified >= first.verified
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12")
+async def test_a_part_said_otherwise_and_a_tool_given_up_are_asked_about(talk: Talk) -> None:
+    """What is not clear waits: the proposal keeps the rule that nobody took back, and nothing is
+    deleted unasked.
+    """
+    await talk.says("Always use tabs and run make lint before committing.")
+    await talk.says("Always run prek before pushing.")
+    await talk.says("Always use spaces.", "We no longer use prek.")
+
+    waiting = talk.memory.inbox.list_proposals()
+    kept = [(each.after or "").rpartition("---")[2].strip("\n.") for each in waiting]
+    assert kept == ["run make lint before committing", ""]
+    assert len(talk.bodies()) == 4
+
+    talk.memory.accept("1")
+
+    assert "run make lint before committing" in talk.bodies()
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12", "SF-2")
+async def test_a_word_that_is_not_the_users_replaces_nothing(talk: Talk) -> None:
+    """A model's memory that says the opposite waits and names what it contradicts; once the user
+    accepts it, it takes the place.
+    """
+    await talk.says("Never use npm.")
+    made = topic("package-manager.md", "always use npm")
+    written = talk.memory.write(
+        [MemoryChange(path=made.path, before=None, after=encode_topic_text(made.text()))],
+        ChangeReason(actor="extraction", what="extract"),
+    )
+
+    assert not written.paths
+    assert talk.bodies() == ["Never use npm"]
+    talk.memory.accept("1")
+    assert talk.bodies() == ["always use npm"]
+    await talk.engine.close()
