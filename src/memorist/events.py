@@ -176,7 +176,9 @@ class MemoryRefused(Struct, frozen=True, tag="memory_refused"):
 
 
 class MemoryRecalled(Struct, frozen=True, tag="memory_recalled"):
-    """Memories were shown to the model."""
+    """Memories were found: they are shown with this request, those that a model chose with the
+    next one.
+    """
 
     paths: tuple[str, ...]
     tokens: int

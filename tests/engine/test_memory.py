@@ -672,6 +672,51 @@ async def test_a_model_chooses_in_the_background(
     assert ("bear on the last message" in text_of(host.sent[-1])) is shown
 
 
+@pytest.mark.covers("RC-2", "RC-5")
+async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
+    tmp_path: Path, project: Path
+) -> None:
+    """In turns of one request the choice comes with the next turn's request, and only then counts
+    as shown; the model that chooses is told the tools of the turn before.
+    """
+    host = Loop(project)
+    settings = Settings(
+        home=str(tmp_path / "home"),
+        recall=RecallSettings(selector="model"),
+        auto_memory=AutoMemorySettings(every_turns=99),
+    )
+    asked: list[str] = []
+    async with Memorist(model=host.model, settings=settings) as engine:
+        host.engine = engine
+        memory = engine.memory(str(project))
+        await remembered(engine, host, LONG)
+        path = only(memory)
+
+        def choose(request: Request) -> Say:
+            asked.append(text_of(dict(request.body)))
+            due = "Why does the invoice" in asked[-1]
+            return Say(text=f'{{"selected_memories": ["{path}"]}}' if due else "none")
+
+        host.fork = choose
+        session = await host.open("two")
+        await host.turn(session, "Look around.", CallTool(name="Grep", input={}, id="g1"))
+        await host.turn(session, [{"type": "tool_result", "tool_use_id": "g1", "content": "text"}])
+        await host.turn(session, "Why does the invoice importer round the totals?")
+        first = text_of(host.sent[-1])
+        for _ in range(1_000):  # until the choice is made, which needs no clock and no thread
+            await asyncio.sleep(0)
+        before = [use.what for use in list_uses(engine.database(), str(memory.layout.folder), path)]
+        await host.turn(session, "And who asked for that?")
+        after = [use.what for use in list_uses(engine.database(), str(memory.layout.folder), path)]
+        await session.close()
+
+    assert "bear on the last message" not in first
+    assert before == []
+    assert "bear on the last message" in text_of(host.sent[-1])
+    assert after == ["shown"]
+    assert ["Grep" in each for each in asked] == [False, True]
+
+
 @pytest.mark.covers("RC-2", "SF-5")
 @pytest.mark.parametrize(
     "step",

@@ -60,6 +60,8 @@ class MemoryExtension(SessionExtension):
         """Whether the index could not be read the last time it was due."""
         self._turn_messages: list[Message] = []
         """Messages since the user's last one."""
+        self._recent_tools: tuple[str, ...] = ()
+        """Tools that the agent used with success in the turn before."""
         self._history_replaced = False
 
     def begin(self) -> None:
@@ -86,6 +88,7 @@ class MemoryExtension(SessionExtension):
     def on_message(self, message: Message, *, replayed: bool = False) -> None:
         """Follow one message. `replayed` marks a message that a former process had seen already."""
         if message.origin is Origin.USER and not message.tool_results:
+            self._recent_tools = list_tools_used(self._turn_messages)
             self._turn_messages.clear()
         self._turn_messages.append(message)
         if self.extraction is not None:
@@ -180,9 +183,7 @@ class MemoryExtension(SessionExtension):
         asked, self._pending_query = self._pending_query, None
         if asked is not None:
             with contextlib.suppress(StoreError):
-                recall.begin_turn(
-                    extract_user_text(asked), asked.id, list_tools_used(self._turn_messages)
-                )
+                recall.begin_turn(extract_user_text(asked), asked.id, self._recent_tools)
 
     def replay_recall(self, message: Message) -> list[RecalledText]:
         """Return what a live session would have been shown before this message is answered.
@@ -212,7 +213,9 @@ class MemoryExtension(SessionExtension):
         if self.recall is None or not self._is_scanned:
             return []
         with self.recall.scan_once(), contextlib.suppress(StoreError):
-            self.recall.begin_turn(query, message_id, list_tools_used(self._turn_messages))
+            self.recall.begin_turn(
+                query, message_id, list_tools_used(self._turn_messages) or self._recent_tools
+            )
         await self.recall.wait_for_selection()
         return [shown.text for shown in self.recall.take_ready_messages()]
 

@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from msgspec import Struct
+
 from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
 from memorist.auto_memory.memory import AutoMemory
 from memorist.core.markdown import load_prompt
@@ -74,6 +76,20 @@ def load_recall_prompts() -> RecallPrompts:
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
 
 
+MAX_RUNNING_SELECTIONS = 2
+"""Selections by a model that run at once: that of the turn before may still be on its way."""
+
+
+class ReadyMemories(Struct, frozen=True):
+    """Memories that were chosen and wait for the next request, and what is recorded once they go
+    out with it.
+    """
+
+    text: str
+    sizes: dict[str, int]
+    uses: tuple[MemoryUse, ...]
+
+
 class MemoryRecall:
     """What one session is shown of the project's memory."""
 
@@ -94,9 +110,16 @@ class MemoryRecall:
         self._listed_paths: frozenset[str] = frozenset()
         """Memories that the index in the context names."""
         self._message_count = 0
-        self._ready_messages: list[Message] = []
-        self._selection_task: asyncio.Task[None] | None = None
+        self._ready: list[ReadyMemories] = []
+        self._selections: list[asyncio.Task[None]] = []
         self._turn_started = 0.0
+
+    @property
+    def _taken_sizes(self) -> dict[str, int]:
+        """Paths and sizes of what is shown, and of what will be with the next request."""
+        return self._shown_sizes | {
+            path: size for each in self._ready for path, size in each.sizes.items()
+        }
 
     @property
     def shown_paths(self) -> tuple[str, ...]:
@@ -176,16 +199,15 @@ class MemoryRecall:
     def begin_turn(self, query: str, message_id: str, tools: Sequence[str] = ()) -> None:
         """Look for memories that bear on a user message.
 
-        The ranker selects at once, a model in the background (RC-2).
+        The ranker selects at once, a model in the background (RC-2). What a model chose after the
+        last request of the turn before is kept for the next one.
         """
-        self._cancel_selection()
-        self._ready_messages.clear()
         self._turn_started = self._runtime.clock.monotonic()
         settings = self._settings
         if (
             not settings.enabled
             or not is_searchable(query)
-            or sum(self._shown_sizes.values()) >= settings.session_bytes
+            or sum(self._taken_sizes.values()) >= settings.session_bytes
             or not self._memory.folder.exists
         ):
             return
@@ -193,8 +215,13 @@ class MemoryRecall:
         if not heads:
             return
         if settings.selector == "model" and self._runtime.model is not None:
-            self._selection_task = asyncio.create_task(
-                self._select_with_model(self._runtime.model, query, message_id, heads, tools)
+            self._selections = [task for task in self._selections if not task.done()]
+            while len(self._selections) >= MAX_RUNNING_SELECTIONS:
+                self._selections.pop(0).cancel()
+            self._selections.append(
+                asyncio.create_task(
+                    self._select_with_model(self._runtime.model, query, message_id, heads, tools)
+                )
             )
             return
         self._show_memories(self.select_memories(query, heads), message_id, heads)
@@ -204,13 +231,13 @@ class MemoryRecall:
     ) -> tuple[MemorySelection, ...]:
         """Select what the ranker would show for a query."""
         matches = self._searcher.search(
-            query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._shown_sizes)
+            query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._taken_sizes)
         )
         return select_relevant(
             matches,
             headers,
             self._settings,
-            excluded_paths={*self._shown_sizes, *self._known_paths},
+            excluded_paths={*self._taken_sizes, *self._known_paths},
         )
 
     def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
@@ -251,8 +278,9 @@ class MemoryRecall:
         uses: list[MemoryUse] = []
         shown: list[RenderedMemory] = []
         bodies: list[str] = []
-        room = min(settings.turn_bytes, settings.session_bytes - sum(self._shown_sizes.values()))
-        for pick in picks:
+        taken = self._taken_sizes
+        room = min(settings.turn_bytes, settings.session_bytes - sum(taken.values()))
+        for pick in [pick for pick in picks if pick.path not in taken]:
             with contextlib.suppress(InputError):
                 topic, doubts = self._memory.read_with_suspicions(pick.path)
                 made = render_memory(
@@ -286,23 +314,16 @@ class MemoryRecall:
                     shown.append(made)
                     bodies.append(topic.body)
                     room -= made.size
-        self._record_uses(uses)
+        self._record_uses([use for use in uses if use.what != "shown"])
         if shown:
-            self._shown_sizes |= {each.path: each.size for each in shown}
+            sizes = {each.path: each.size for each in shown}
             text = render_memories(shown, self._prompts)
-            self._ready_messages.append(self._build_message(text))
-            why = "; ".join(
-                f"{pick.path}: {pick.why}"
-                for pick in picks
-                if pick.path in {each.path for each in shown}
-            )
+            made = tuple(use for use in uses if use.what == "shown")
+            self._ready.append(ReadyMemories(text, sizes, made))
+            why = "; ".join(f"{pick.path}: {pick.why}" for pick in picks if pick.path in sizes)
+            seconds = self._runtime.clock.monotonic() - self._turn_started
             self._runtime.emit(
-                MemoryRecalled(
-                    tuple(each.path for each in shown),
-                    estimate_text_tokens(text),
-                    why,
-                    self._runtime.clock.monotonic() - self._turn_started,
-                )
+                MemoryRecalled(tuple(sizes), estimate_text_tokens(text), why, seconds)
             )
 
     def _build_use(
@@ -340,7 +361,7 @@ class MemoryRecall:
         left = {
             head.path: head
             for head in self._memory.visible_headers()
-            if head.path not in self._shown_sizes
+            if head.path not in self._taken_sizes
             and head.path not in self._known_paths
             and head.status == "active"
         }
@@ -389,13 +410,19 @@ class MemoryRecall:
 
     async def wait_for_selection(self) -> None:
         """Wait for a selection by the model."""
-        if self._selection_task is not None:
-            await asyncio.gather(self._selection_task, return_exceptions=True)
+        await asyncio.gather(*self._selections, return_exceptions=True)
 
     def take_ready_messages(self) -> tuple[Message, ...]:
-        """Return the messages to show now, each once; empty while a selection is running."""
-        found, self._ready_messages = tuple(self._ready_messages), []
-        return found
+        """Return the messages to show now, each once, and record that they are shown; empty while a
+        selection is running.
+        """
+        ready, self._ready = self._ready, []
+        found = []
+        for each in ready:
+            self._shown_sizes |= each.sizes
+            self._record_uses(each.uses)
+            found.append(self._build_message(each.text))
+        return tuple(found)
 
     def on_message(self, message: Message) -> None:
         """Follow one message: a memory that the model opened or cited was useful (RC-5)."""
@@ -432,15 +459,9 @@ class MemoryRecall:
             return ""
         return found.relative_to(folder).as_posix()
 
-    def _cancel_selection(self) -> None:
-        if self._selection_task is not None:
-            self._selection_task.cancel()
-            self._selection_task = None
-
     async def close(self) -> None:
         """Cancel a running selection, and close the index."""
         self._searcher.close()
-        task = self._selection_task
-        self._cancel_selection()
-        if task is not None:
-            await asyncio.gather(task, return_exceptions=True)
+        for task in self._selections:
+            task.cancel()
+        await asyncio.gather(*self._selections, return_exceptions=True)
