@@ -32,7 +32,9 @@ from memorist.forks.spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request
 from memorist.recall.search import InitialScan
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
+from memorist.store.files import DiskFiles
 from memorist.store.sessions import list_uses
+from memorist.team.location import RemoteLocation, save_remote_location
 from memorist.testing.memory import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, CutReply, DelayReply, Fail, Garbage, Hang, Say, Step
@@ -377,6 +379,48 @@ async def test_a_failing_extraction_loses_nothing(
         await session.close()
         assert engine.memory(str(project)).headers() == []
         assert not (session.layout.memory_cursor).exists() or step == Say(text="<write path=")
+
+
+@pytest.mark.covers("TM-1", "AM-5")
+async def test_one_pass_writes_what_is_the_users_and_what_is_the_teams(
+    tmp_path: Path, project: Path
+) -> None:
+    """With a team the one request of an extraction tells who reads what. The user's own memory is
+    written; the team's waits as one proposal that names its readers, and is written at once where
+    the user asked to share it; what is about a person or holds a secret never gets there.
+    """
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL2kP5"
+    shared = "Please tell the whole team that the shop is frozen on Fridays."
+    host = Loop(project)
+    async with engine_of(tmp_path, host.model) as engine:
+        host.engine = engine
+        where = engine.memory(str(project)).layout
+        save_remote_location(DiskFiles(), where.team, RemoteLocation(remote="git:origin"))
+        text = "".join(
+            writes(where.folder, name, body, kind=kind, quote=quote)
+            for name, body, kind, quote in (
+                ("parser.md", "The parser is rewritten by June.", "project", ""),
+                ("team/orders.md", "The orders page is rewritten by June.", "project", ""),
+                ("team/freeze.md", shared, "project", shared),
+                ("team/me.md", "The user has written Go for ten years.", "user", "for ten years"),
+                ("team/key.md", f"The key of the board is {secret}.", "reference", ""),
+            )
+        )
+        host.fork = lambda request: Say(text=text)
+        session = await host.open("one")
+        await host.turn(session, f"I have written Go for ten years. {shared}")
+        await session.close()
+        waiting = engine.memory(str(project)).inbox.list_proposals()
+        asked = [text_of(each.body) for each in host.model.requests if is_fork(each)]
+
+    written = {path.relative_to(where.folder).as_posix() for path in where.folder.rglob("*.md")}
+    assert sum("git:origin" in each for each in asked) == 1
+    assert {"parser.md", "team/freeze.md"} <= written
+    assert not {"team/me.md", "team/key.md", "team/orders.md"} & written
+    assert [each.path for each in waiting if each.path.startswith("team/")] == ["team/orders.md"]
+    assert "everybody who can read git:origin would read it" in " ".join(
+        reason for each in waiting for reason in each.reasons
+    )
 
 
 @pytest.mark.covers("AM-5", "FK-3")

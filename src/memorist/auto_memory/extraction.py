@@ -101,7 +101,9 @@ class MemoryExtraction:
         self._cursor = self._load_cursor()
         self._queue = BackgroundQueue(context.runtime.clock, on_error=self._on_background_error)
         self._prompts = ExtractionPrompts(
-            load_prompt("auto_memory/extract"), load_prompt("auto_memory/asked")
+            load_prompt("auto_memory/extract"),
+            load_prompt("auto_memory/asked"),
+            load_prompt("auto_memory/team"),
         )
 
     @property
@@ -342,6 +344,7 @@ class MemoryExtraction:
             count=count_dialogue_messages(messages),
             today=format_utc_timestamp(self._runtime.clock.now())[:10],
             user_requests=tuple(wish.quote for wish in self._statements),
+            team_readers=self._memory.team_readers,
         )
         newest = [
             (str(message.role), message.text)

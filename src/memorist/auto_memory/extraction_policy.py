@@ -61,6 +61,7 @@ class ExtractionPrompts(Struct, frozen=True):
 
     extract: str
     user_requests: str
+    team: str
 
 
 def is_memory_change(use: ToolUse, folder: Path) -> bool:
@@ -111,6 +112,8 @@ class ExtractionTask(Struct, frozen=True, kw_only=True):
     """ISO 8601 date."""
     user_requests: tuple[str, ...] = ()
     """Quotes in which the user explicitly asked to remember or forget something."""
+    team_readers: str = ""
+    """Who reads the team's memories; empty for a project without a team."""
 
 
 def render_extraction_prompt(
@@ -133,6 +136,13 @@ def render_extraction_prompt(
         "kinds": kinds,
         "asked": render_template(prompts.user_requests, {"words": words}, strict=True).strip()
         if task.user_requests
+        else "",
+        "team": render_template(
+            prompts.team,
+            {"folder": str(task.folder), "readers": task.team_readers},
+            strict=True,
+        )
+        if task.team_readers
         else "",
     }
     return render_template(prompts.extract, values, strict=True).strip() + "\n"

@@ -286,6 +286,19 @@ class AutoMemory:
             result.take(each, found)
         return result
 
+    @property
+    def team_readers(self) -> str:
+        """Who reads the team's memories, in words for the user; empty for a project without a team
+        of its own.
+        """
+        try:
+            data = self._files.read(self.layout.team.location, limit=MAX_TEAM_LOCATION_BYTES)
+            place = msgspec.json.decode(data, type=_TeamPlace)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ""
+        branch = f", branch {place.branch}" if place.branch else ""
+        return f"everybody who can read {redact(place.remote).text}{branch}"
+
     def gate_context(
         self,
         actor: Actor,
@@ -302,6 +315,7 @@ class AutoMemory:
             now=format_utc_timestamp(self._clock.now()),
             reviewed_seals=self.reviewed_seals(),
             team_memories=self.folder.read_team_memories(),
+            team_readers=self.team_readers,
         )
         if actor not in MODEL_ACTORS:
             return given
@@ -618,6 +632,16 @@ class AutoMemory:
 
 
 # Open a project's memory together with the usage ledger of recall.
+
+
+MAX_TEAM_LOCATION_BYTES = 4_096
+
+
+class _TeamPlace(msgspec.Struct, frozen=True):
+    """What the file of a team's location says of its readers."""
+
+    remote: str
+    branch: str = ""
 
 
 def open_memory(

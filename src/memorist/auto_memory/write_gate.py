@@ -9,6 +9,7 @@ Doubtful changes are not lost: they go to the inbox with their reasons.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Sequence
 
 from msgspec import Struct
@@ -47,6 +48,7 @@ from memorist.auto_memory.write_evidence import (
     is_from_outside,
     normalize_for_comparison,
 )
+from memorist.core.lazy import lazy_pattern
 from memorist.safety.prompt_injection import is_instruction, waives_confirmation
 from memorist.safety.secrets import find_secrets, redact
 from memorist.safety.unicode import find_hidden_characters, fold_text, strip_hidden_characters
@@ -100,6 +102,8 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """Existing paths, for writes by a model: a name that looks like one of them is refused."""
     team_memories: Sequence[TeamMemory] = ()
     """The team's memories, which a private memory may not silently contradict (TM-1)."""
+    team_readers: str = ""
+    """Who reads the team's memories; empty where that is not known."""
 
 
 def compute_text_fingerprint(text: str) -> str:
@@ -119,8 +123,10 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
         topic = with_mended_header(topic)
     shown, remarks = _clean_topic(topic)
     problem = "" if shown.body.strip() else "it would be empty"
-    if context.actor == "team":
+    if context.actor == "team" or is_shared(change.path):
         problem = problem or find_kind_sharing_problem(shown.kind)
+    if is_shared(change.path) and context.actor in ACTORS_WITHOUT_SHARING:
+        problem = problem or _find_shared_secret(topic)
     if problem:
         return RefusedChange(change.path, (problem,))
     shown, remarks = _drop_model_pin(shown, change, context, remarks)
@@ -136,7 +142,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     if context.actor in USER_ACTORS:
         return AcceptedChange(cleaned, trust, (*remarks, *clash))
     proven = change.path in context.evidence.proven_paths
-    reasons = (*(() if proven else clash), *_sharing_reasons(change, context))
+    reasons = (*(() if proven else clash), *_sharing_reasons(made, change, context, messages))
     reasons += () if proven or context.actor == "team" else _overwrite_reasons(made, change, trust)
     if compute_content_seal(made) not in context.reviewed_seals:
         reasons = (
@@ -192,8 +198,9 @@ def _drop_model_pin(
 
 
 def _judge_removal(change: MemoryChange, case: GateContext) -> GateVerdict:
-    before = parse_topic(change.path, change.before or b"").provenance.trust
-    published = _sharing_reasons(change, case)
+    topic = parse_topic(change.path, change.before or b"")
+    before = topic.provenance.trust
+    published = _sharing_reasons(topic, change, case, ())
     if published:
         return NeedsReview(change, before, published)
     if (
@@ -305,12 +312,35 @@ def _determine_origin(
     return trust, provenance
 
 
-def _sharing_reasons(change: MemoryChange, case: GateContext) -> tuple[str, ...]:
+_ASKS_TO_SHARE = lazy_pattern(
+    r"\b(?:share|publish|post|tell|note|write|record|remember|keep|put|add|save)\b[^.!?\n]{0,80}"
+    r"\b(?:team|everybody|everyone|colleagues?|all of us|co-?workers?)\b"
+    r"|\bfor the (?:whole )?team\b|\bteam memory\b"
+    r"|(?:teile|teilt?|merk).{0,60}\b(?:team|allen|kollegen)\b|(?:团队|同事|大家).{0,20}(?:共享|分享|记)|"
+    r"(?:共享|分享).{0,20}(?:团队|同事|大家)",
+    re.IGNORECASE,
+)
+"""The user's own words that ask to share something with the team."""
+
+
+def _find_shared_secret(topic: Topic) -> str:
     return (
-        ("others of the team would read it, and the user did not ask to share it",)
-        if case.actor in ACTORS_WITHOUT_SHARING and is_shared(change.path)
-        else ()
+        "others of the team would read it, and it holds what looks like a secret"
+        if find_secrets(topic.text())
+        else ""
     )
+
+
+def _sharing_reasons(
+    topic: Topic, change: MemoryChange, case: GateContext, messages: Sequence[str]
+) -> tuple[str, ...]:
+    """Say who would read what the user did not ask to share; `messages` prove the quotation."""
+    if case.actor not in ACTORS_WITHOUT_SHARING or not is_shared(change.path):
+        return ()
+    if messages and _ASKS_TO_SHARE.search(topic.provenance.quote):
+        return ()
+    readers = case.team_readers or "others of the team"
+    return (f"{readers} would read it, and the user did not ask to share it",)
 
 
 def _team_conflict_reasons(

@@ -115,7 +115,7 @@ class MemoryRecall:
         self._turn_started = 0.0
 
     @property
-    def _taken_sizes(self) -> dict[str, int]:
+    def _chosen_sizes(self) -> dict[str, int]:
         """Paths and sizes of what is shown, and of what will be with the next request."""
         return self._shown_sizes | {
             path: size for each in self._ready for path, size in each.sizes.items()
@@ -207,7 +207,7 @@ class MemoryRecall:
         if (
             not settings.enabled
             or not is_searchable(query)
-            or sum(self._taken_sizes.values()) >= settings.session_bytes
+            or sum(self._chosen_sizes.values()) >= settings.session_bytes
             or not self._memory.folder.exists
         ):
             return
@@ -231,13 +231,13 @@ class MemoryRecall:
     ) -> tuple[MemorySelection, ...]:
         """Select what the ranker would show for a query."""
         matches = self._searcher.search(
-            query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._taken_sizes)
+            query[:MAX_QUERY_CHARS], 4 * self._settings.limit + len(self._chosen_sizes)
         )
         return select_relevant(
             matches,
             headers,
             self._settings,
-            excluded_paths={*self._taken_sizes, *self._known_paths},
+            excluded_paths={*self._chosen_sizes, *self._known_paths},
         )
 
     def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
@@ -255,14 +255,14 @@ class MemoryRecall:
             name = PurePosixPath(path).name
             for match in self._searcher.search(name, 2 * self._settings.limit):
                 head = heads.get(match.path)
-                new = match.path not in self._shown_sizes and match.path not in self._known_paths
+                new = match.path not in self._chosen_sizes and match.path not in self._known_paths
                 if head and head.status == "active" and new and self._names_file(match.path, path):
                     picks[match.path] = MemorySelection(
                         match.path, match.score, f"it names {name}, which is about to be changed"
                     )
-        waiting, self._ready_messages = self._ready_messages, []
+        waiting, self._ready = self._ready, []
         self._show_memories(list(picks.values()), message_id, heads)
-        shown, self._ready_messages = self._ready_messages, waiting
+        shown, self._ready = self.take_ready_messages(), waiting
         return "\n".join(each.text for each in shown)
 
     def _names_file(self, memory: str, path: str) -> bool:
@@ -278,7 +278,7 @@ class MemoryRecall:
         uses: list[MemoryUse] = []
         shown: list[RenderedMemory] = []
         bodies: list[str] = []
-        taken = self._taken_sizes
+        taken = self._chosen_sizes
         room = min(settings.turn_bytes, settings.session_bytes - sum(taken.values()))
         for pick in [pick for pick in picks if pick.path not in taken]:
             with contextlib.suppress(InputError):
@@ -318,8 +318,9 @@ class MemoryRecall:
         if shown:
             sizes = {each.path: each.size for each in shown}
             text = render_memories(shown, self._prompts)
-            made = tuple(use for use in uses if use.what == "shown")
-            self._ready.append(ReadyMemories(text, sizes, made))
+            self._ready.append(
+                ReadyMemories(text, sizes, tuple(use for use in uses if use.what == "shown"))
+            )
             why = "; ".join(f"{pick.path}: {pick.why}" for pick in picks if pick.path in sizes)
             seconds = self._runtime.clock.monotonic() - self._turn_started
             self._runtime.emit(
@@ -361,7 +362,7 @@ class MemoryRecall:
         left = {
             head.path: head
             for head in self._memory.visible_headers()
-            if head.path not in self._taken_sizes
+            if head.path not in self._chosen_sizes
             and head.path not in self._known_paths
             and head.status == "active"
         }
