@@ -95,6 +95,7 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist.platforms.descriptors",
         "memorist.platforms.locks",
         "memorist.platforms.sockets",
+        "memorist.platforms.spawning",
     ]
     assert said[2].split() == ["__future__", "_socket", "fcntl", "select"]
 

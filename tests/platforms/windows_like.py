@@ -16,6 +16,7 @@ import sys
 import tempfile
 from functools import partial
 from types import ModuleType
+from typing import cast
 
 GONE = (
     "O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "POSIX_SPAWN_OPEN", "fchdir",
@@ -38,11 +39,11 @@ def locking(descriptor: int, mode: int, size: int) -> None:
 windows = ModuleType("msvcrt")
 windows.__dict__.update(LK_NBLCK=2, locking=locking)
 sys.modules["msvcrt"] = windows
-sys.modules["fcntl"] = None  # type: ignore[assignment]
+sys.modules.update({"fcntl": cast("ModuleType", None)})
 for name in GONE:
     if hasattr(os, name):
         delattr(os, name)
 # the loop's own pair, which Windows makes of two loopback sockets
-setattr(socket, "socketpair", partial(socket.socketpair, socket.AF_UNIX))  # noqa: B010
+setattr(socket, "socketpair", partial(socket.socketpair, socket.AF_UNIX))
 for module in (socket, _socket):
-    del module.AF_UNIX
+    delattr(module, "AF_UNIX")

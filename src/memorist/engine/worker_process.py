@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from memorist.errors import StoreError
-from memorist.platforms import processes
+from memorist.platforms import spawning
 from memorist.ports import Clock, FileSystem
 from memorist.settings import Settings
 from memorist.store.layout import Layout
@@ -63,8 +63,8 @@ def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
     """
     reading, writing = os.pipe()
     try:
-        process = processes.spawn_detached(
-            [sys.executable, *WORKER_ARGUMENTS], environment, stdin=reading
+        process = spawning.spawn_detached(
+            [sys.executable, *WORKER_ARGUMENTS], dict(environment), stdin=reading
         )
     finally:
         os.close(reading)
@@ -75,4 +75,4 @@ def _spawn_worker(settings: bytes, environment: Mapping[str, str]) -> int:
 
 def has_exited(process: int) -> bool:
     """Whether a started worker has exited; reaps it, so that it does not stay as a zombie."""
-    return processes.find_exit_status(process) is not None
+    return spawning.find_exit_status(process) is not None

@@ -15,7 +15,7 @@ import time
 
 from memorist import __version__
 from memorist.hooks import protocol
-from memorist.platforms import locks, sockets
+from memorist.platforms import locks, sockets, spawning
 from memorist.platforms.descriptors import NO_LINKS, PRIVATE
 
 CHUNK_BYTES = 1024 * 1024
@@ -229,9 +229,7 @@ class DaemonStarter:
         return f"{self._home}/{protocol.FOLDER}/{protocol.OUTPUT} says why"
 
     def _check_started(self) -> None:
-        from memorist.platforms import processes  # noqa: PLC0415 - most hooks start no process
-
-        if processes.find_exit_status(self._process):
+        if spawning.find_exit_status(self._process):
             os.write(self._lock, b"broken")
             raise HookUnanswered(f"the process behind the hooks ended at once; {self._output_hint}")
 
@@ -241,10 +239,8 @@ def spawn_daemon(home: str) -> int:
 
     Returns its process id.
     """
-    from memorist.platforms import processes  # noqa: PLC0415 - most hooks start no process
-
     words = [sys.executable, *DAEMON_ARGUMENTS, "--home", home]
-    return processes.spawn_detached(words, os.environ, errors=protocol.OUTPUT)
+    return spawning.spawn_detached(words, dict(os.environ), errors=protocol.OUTPUT)
 
 
 def record_hook_failure(folder: str, event: str, client: str, why: str) -> None:

@@ -37,7 +37,7 @@ def connect(path: str, seconds: float) -> _socket.socket:
 
 def _read_address(path: str) -> tuple[int, bytes]:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes longer to load
+        with open(path, "rb") as file:
             port, token = file.read(100).split()
         return int(port), token
     except ValueError:
@@ -49,7 +49,7 @@ def listen(path: str, queued: int) -> tuple[_socket.socket, bytes]:
     that every connection must send first, empty for a Unix socket. Raises OSError.
     """
     if os.path.lexists(path):
-        os.unlink(path)  # noqa: PTH108 - as above
+        os.unlink(path)
     line = _socket.socket(_socket.AF_UNIX if HAS_UNIX else _socket.AF_INET, _socket.SOCK_STREAM)
     token = b"" if HAS_UNIX else os.urandom(TOKEN_BYTES // 2).hex().encode()
     before = os.umask(0o177)

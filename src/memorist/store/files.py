@@ -358,7 +358,7 @@ def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o
             file.write(data)
             file.flush()
             if mode != 0o600:
-                os.chmod(path, mode)  # noqa: PTH101 - Windows has no fchmod
+                path.chmod(mode)
             if durable:
                 os.fsync(file.fileno())
     except OSError:
