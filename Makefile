@@ -44,7 +44,7 @@ demo: .venv/core  ## replay a recorded session and show the notes memorist keeps
 	@$(BIN)/memorist demo --samples examples/sessions --out $(OUT)
 
 test: .venv/dev  ## run the tests (AREA=recall for one part)
-	$(BIN)/pytest -n $(WORKERS) -m "not slow and not real_client" $(if $(AREA),tests/$(AREA))
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client" $(if $(AREA),tests/$(AREA))
 
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
 	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client" --hypothesis-profile=fuzz || exit 1; done

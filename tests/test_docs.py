@@ -34,7 +34,9 @@ def blocks(language: str) -> list[pytest.ParameterSet]:
     for path in DOCUMENTS:
         for number, match in enumerate(BLOCK.finditer(path.read_text("utf-8"))):
             if match.group(1) == language:
-                found.append(pytest.param(match.group(2), id=f"{path.name}-{number}"))
+                # a host's package takes seconds to load; tests/plugs has its own tests
+                marks = [pytest.mark.slow] if "\n# needs: " in f"\n{match.group(2)}" else []
+                found.append(pytest.param(match.group(2), id=f"{path.name}-{number}", marks=marks))
     return found
 
 

@@ -820,6 +820,8 @@ def _modernize(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[
 
 
 def _validate(name: str, values: dict[str, Any]) -> None:
+    if not values:
+        return
     try:
         found = msgspec.convert(values, Settings, strict=False)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
@@ -828,7 +830,8 @@ def _validate(name: str, values: dict[str, Any]) -> None:
         raise SettingsError(
             f"{name}: {error}; `memorist config show` lists the settings and their values"
         ) from error
-    wrong = next(_find_out_of_range(msgspec.to_builtins(found), ()), None)
+    given = {key: value for key, value in msgspec.to_builtins(found).items() if key in values}
+    wrong = next(_find_out_of_range(given, ()), None)
     if wrong is not None:
         raise SettingsError(f"{name}: {wrong}; no setting is a number below 0")
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from support.program import run_program
+
 CLAUDE = [
     {"type": "user", "uuid": "11111111-0000-4000-8000-000000000001", "parentUuid": None, "sessionId": "s", "cwd": "/home/dev/shop",
      "timestamp": "2026-01-02T03:04:05.000Z", "isSidechain": False, "message": {"role": "user",
@@ -30,16 +32,7 @@ CLAUDE = [
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "memorist", *arguments],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_program(*arguments, cwd=cwd, environment=environment)
 
 
 @pytest.fixture
@@ -279,4 +272,20 @@ def test_demo_takes_the_users_newest_session_and_else_the_samples(
 
 def test_an_error_shows_its_traceback_only_when_asked(tmp_path: Path) -> None:
     """`--debug` is for us."""
-    assert "Traceback" in run("--debug", "notes", "nobody", cwd=tmp_path).stderr
+    command = [sys.executable, "-m", "memorist"]
+
+    plain, debug = (
+        subprocess.run(
+            [*command, *more, "notes", "nobody"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        for more in ([], ["--debug"])
+    )
+
+    assert (plain.returncode, debug.returncode) == (2, 1)
+    assert "Traceback" not in plain.stderr
+    assert "Traceback" in debug.stderr

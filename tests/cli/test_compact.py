@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +15,13 @@ from memorist.formats import transcript
 from memorist.formats.transcript import SkippedLine
 from memorist.store.transcript import LineFile
 from memorist.testing import HttpError, ScriptedServer
+from support.program import run_program
 
 STRATEGIES = ["auto", "micro", "session-memory", "full", "inline", "structural", "tail"]
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it in a folder, without the time that a process takes to start."""
-    with contextlib.chdir(cwd):
-        done = CliRunner().invoke(memorist_group, ["compact", *arguments])
-    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
-
-
-def run_process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The command as a process of its own, which turns errors into a sentence and a status."""
-    return subprocess.run(
-        [sys.executable, "-m", "memorist", "compact", *arguments],
-        cwd=cwd,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_program("compact", *arguments, cwd=cwd)
 
 
 @pytest.fixture
@@ -242,7 +224,7 @@ def test_a_wrong_call_is_one_clear_sentence(
     session: Path, arguments: list[str], status: int
 ) -> None:
     """No traceback, and the right status."""
-    said = run_process(session.name, *arguments, cwd=session.parent)
+    said = run(session.name, *arguments, cwd=session.parent)
 
     assert said.returncode == status
     assert "Traceback" not in said.stderr

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.program import run_program
+
 
 def run(*arguments: str, cwd: Path, code: int = 0) -> str:
-    made = subprocess.run(
-        [sys.executable, "-m", "memorist", *arguments],
-        cwd=cwd,
-        env=dict(os.environ),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    made = run_program(*arguments, cwd=cwd)
     assert made.returncode == code, made.stderr
     return made.stdout if code == 0 else made.stderr
 

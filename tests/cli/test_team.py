@@ -1,4 +1,4 @@
-"""`memorist team` in real processes: two clones of one repository share by Git, and by a server
+"""`memorist team` from the command line: two clones of one repository share by Git, and by a server
 (TM-1, TM-2, TM-4).
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.program import run_program
 from team.conftest import TOKEN
 
 MONDAYS = (
@@ -42,15 +43,7 @@ class Clone:
         )
 
     def run(self, *words: str, status: int = 0) -> str:
-        found = subprocess.run(
-            [sys.executable, "-m", "memorist", *words],
-            cwd=self.project,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
-        )
+        found = run_program(*words, cwd=self.project, environment=self.environment)
         assert found.returncode == status, found.stdout + found.stderr
         return found.stdout + found.stderr
 

@@ -40,8 +40,8 @@ WINDOW = 30_000
 MAX_OUTPUT = 1_000
 """Longest reply, for hosts that have to say one."""
 TOOL = "read_page"
-PAGES = 40
-"""Pages of the report: about 1,200 tokens each, one and a half windows together."""
+PAGES = 31
+"""Pages of the report: about 1,200 tokens each, more than a window together."""
 BOTH = 7
 """The model asks for this page and the next at once."""
 TASK = (
