@@ -79,7 +79,7 @@ async def turn(
     return sent
 
 
-PLANNED = [
+PLANNED: list[dict[str, Any]] = [
     {
         "role": "user",
         "content": [
