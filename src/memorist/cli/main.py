@@ -66,6 +66,7 @@ class MemoristCommands(LazyGroup):
         "docs": "memorist.cli.docs:docs_group",
         "dream": "memorist.cli.dream:dream_group",
         "doctor": "memorist.cli.doctor.command:doctor_command",
+        "handoff": "memorist.cli.handoff:handoff_command",
         "hook": "memorist.cli.daemon:hook_command",
         "import": "memorist.cli.rollouts.sync:import_sessions_command",
         "install": "memorist.cli.install:install_command",

@@ -87,6 +87,7 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
     ("another language model started to solve this problem", Origin.SUMMARY),
     ("[memorist] the earlier part of this conversation no longer fits", Origin.SUMMARY),
     ("[memorist] hand-over from the model that worked on this", Origin.SUMMARY),
+    ("[memorist] hand-over of an earlier session", Origin.SUMMARY),
     ("[memorist] the beginning of this conversation was left out", Origin.INJECTED),
     ("caveat: the messages below were generated", Origin.INJECTED),
     ("base directory for this skill:", Origin.INJECTED),

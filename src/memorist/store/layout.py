@@ -121,6 +121,10 @@ class Layout:
         """
         return self.home / "proxy" / "conversations.jsonl"
 
+    def handoff(self, name: str) -> Path:
+        """The newest hand-over of a session, by a name that is safe for files."""
+        return self.home / "handoffs" / f"{name}.md"
+
     @property
     def projects(self) -> Path:
         """The folder that holds one folder for each project."""

@@ -73,7 +73,7 @@ class BackgroundWork:
             if len(self.running) > WORK_LIMIT:
                 del self.running[next(iter(self.running))]
 
-    def on_injected_text(self, text: str) -> None:
+    def on_host_text(self, text: str) -> None:
         """A host tells of the end of work."""
         for id, status in _NOTIFIED.findall(text) if self.running else ():
             if status.lower() not in _RUNNING:

@@ -442,8 +442,8 @@ class TranscriptLedger:
         elif origin is Origin.SUMMARY:
             self._talk.add_text(EARLIER, text)
         else:
-            if origin is Origin.INJECTED:
-                self._work.background.on_injected_text(text)
+            if origin is not Origin.USER:
+                self._work.background.on_host_text(text)
             if text[:80].lstrip().startswith(INTERRUPTED):
                 self._talk.on_interrupt()
                 self._work.on_interrupt()

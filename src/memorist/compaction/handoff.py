@@ -1,0 +1,163 @@
+"""The hand-over of a whole session to another agent: one text in which its work can be taken up.
+Pure.
+
+What was said and done comes from the extractive summary; in front of it stand where the work is,
+the plan, running work, and what a model wrote into the session's notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from memorist.compaction.extractive import (
+    EXTRACTIVE_SUMMARY_ID,
+    SUMMARY_OPENING,
+    build_extractive_summary,
+    is_scaffold,
+    render_summary_section,
+)
+from memorist.compaction.history import user_text
+from memorist.compaction.newest_messages import find_unanswered_start, mark_media
+from memorist.compaction.recorded_window import RecordedWindow
+from memorist.core.lazy import lazy_pattern
+from memorist.core.markdown import render_template
+from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.tokens import estimate_text_tokens, truncate_end, truncate_middle
+from memorist.formats.host_markup import strip_host_markup
+from memorist.safety.secrets import redact
+from memorist.transcript.ledger import TranscriptLedger
+from memorist.transcript.tool_calls import TaskItem
+
+NOTES_SHARE = 0.25
+"""Share of the budget for the notes that a model wrote. Our choice."""
+
+PLAN_SHARE = 0.15
+"""Share of the budget for the plan. Our choice."""
+
+REQUEST_TOKENS = 400
+"""Most tokens of the last request under "Where it stands"; it stands in full further down."""
+
+MIN_TALK_SHARE = 0.4
+"""Share of the budget that is always left for what was said and done."""
+
+_LEAVING = lazy_pattern(
+    r"(?:<command-name>)?\W{0,2}(?:exit|quit|q|bye)\b\W*(?:<|\Z)", re.IGNORECASE
+)
+"""Texts by which a user leaves a client: nothing is asked with them."""
+
+_DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})
+
+
+class HandoffSource(Struct, frozen=True, kw_only=True):
+    """What a hand-over is made from."""
+
+    recorded: RecordedWindow
+    agent: str
+    """Name of the client that recorded the session, as shown."""
+    transcript: str
+    """Path of the session's file."""
+    notes: str = ""
+    """The notes that a model wrote; empty where there are none."""
+
+
+def render_handoff(source: HandoffSource, template: str, budget: int) -> str:
+    """The hand-over within `budget` estimated tokens, without secrets."""
+    recorded = source.recorded
+    head = recorded.head
+    ledger = TranscriptLedger(head.cwd if head else "")
+    for message in recorded.all_messages:
+        ledger.add(message)
+    work = ledger.work_record
+    front = "".join(
+        (
+            render_summary_section("Plan", truncate_end(work.plan, int(budget * PLAN_SHARE))),
+            render_summary_section(
+                "Still running when the session was read",
+                "\n".join(f"- {id}: {what}" for id, what in work.background.running.items()),
+            ),
+            render_summary_section(
+                "Notes of the session", truncate_end(source.notes, int(budget * NOTES_SHARE))
+            ),
+        )
+    )
+    values = {
+        "agent": source.agent,
+        "place": _render_place(recorded),
+        "state": _render_state(recorded, work.tasks.values()),
+        "sections": "",
+    }
+    taken = estimate_text_tokens(render_template(template, values, strict=True) + front)
+    room = max(int(budget * MIN_TALK_SHARE), budget - taken)
+    values["sections"] = front + _render_talk(source, room)
+    return redact(render_template(template, values, strict=True)).text
+
+
+def _render_place(recorded: RecordedWindow) -> str:
+    head = recorded.head
+    named = (("in", head.cwd), ("on branch", head.branch), ("titled", head.title)) if head else ()
+    return "".join(f", {word} {value}" for word, value in named if value)
+
+
+def _render_state(recorded: RecordedWindow, tasks: Iterable[TaskItem]) -> str:
+    """The last request, whether it was answered, and the tasks that are open."""
+    messages = recorded.all_messages
+    while messages and _LEAVING.match(user_text(messages[-1]).strip()):
+        messages = messages[:-1]
+    typed = (strip_host_markup(user_text(each)).strip() for each in reversed(messages))
+    asked = next(filter(None, typed), "")
+    waiting = find_unanswered_start(messages) < len(messages)
+    lines = [
+        f"Asked last: {truncate_middle(asked, REQUEST_TOKENS)}" if asked else "Nothing was asked.",
+        "The agent was still at work on it." if waiting else "The agent's last reply ended there.",
+    ]
+    opened = [each for each in tasks if each.status not in _DONE_STATUSES]
+    lines += [f"- open: {each.text} ({each.status or 'pending'})" for each in opened]
+    return "\n".join(lines)
+
+
+def _render_talk(source: HandoffSource, budget: int) -> str:
+    """What was said and done, and the newest messages as text."""
+    recorded = source.recorded
+    made = build_extractive_summary(
+        [message for message in recorded.all_messages if not is_scaffold(message)],
+        budget,
+        transcript=source.transcript,
+        cwd=recorded.head.cwd if recorded.head else "",
+    )
+    summary = "".join(
+        each.text.removeprefix(SUMMARY_OPENING)
+        for each in made.messages
+        if each.id == EXTRACTIVE_SUMMARY_ID
+    )
+    newest = [each for each in made.messages if each.id != EXTRACTIVE_SUMMARY_ID]
+    return summary + render_summary_section("The newest messages", _render_messages(newest))
+
+
+def _render_messages(messages: Sequence[Message]) -> str:
+    return "\n".join(
+        line for each in messages for line in _iterate_lines(mark_media(each)) if line.strip()
+    )
+
+
+def _iterate_lines(message: Message) -> Iterator[str]:
+    for block in message.blocks:
+        yield _render_block(block, message)
+
+
+def _render_block(block: Block, message: Message) -> str:
+    match block:
+        case TextBlock(text=text, origin=origin):
+            speaker = {Origin.USER: "user", Origin.MODEL: "assistant"}.get(
+                origin or message.origin, "put in by the client"
+            )
+            return f"[{speaker}] {text}"
+        case ToolUse(name=name, arguments=arguments):
+            given = arguments or ", ".join(f"{key}: {value}" for key, value in block.input.items())
+            return f"[calls {name}] {given}"
+        case ToolResult():
+            return f"[result] {block.text}"
+        case _:
+            return ""

@@ -1,0 +1,270 @@
+"""`memorist handoff`: another agent takes up the work of a session."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist.cli.main import memorist_group
+from memorist.core.tokens import estimate_text_tokens
+from memorist.engine.engine import Memorist
+from memorist.formats.host_markup import strip_host_markup
+from memorist.settings import Settings
+from memorist.store.layout import Layout
+
+KEY = "sk-ant-api03-" + "Zq7" * 31 + "-AA"
+ROW = "def read_rows(path): return list(csv.reader(open(path)))  # reads every row at once\n"
+ASKED = "Make the importer skip empty rows, and never touch schema.sql."
+LAST = "Now make the export stream as well."
+
+
+def claude_file(folder: Path, *, running: bool) -> Path:
+    """A session of Claude Code with a plan, tasks, a failed test, a secret, and a last request;
+    a running one ends in a call without a result and in half a line.
+    """
+    lines: list[str] = []
+
+    def add(kind: str, content: Any) -> None:
+        number = len(lines) + 1
+        about = {
+            "type": kind,
+            "uuid": f"00000000-0000-4000-8000-{number:012d}",
+            "parentUuid": f"00000000-0000-4000-8000-{number - 1:012d}" if number > 1 else None,
+            "sessionId": "5e55",
+            "cwd": "/home/dev/shop",
+            "gitBranch": "stream-export",
+            "version": "2.1.0",
+            "isSidechain": False,
+            "timestamp": "2026-01-02T03:04:05.000Z",
+        }
+        message: dict[str, Any] = {"role": kind, "content": content}
+        if kind == "assistant":
+            message |= {"id": f"m{number}", "type": "message", "model": "claude-sonnet-4-5"}
+        lines.append(json.dumps({**about, "message": message}))
+
+    def call(
+        id: str, name: str, given: dict[str, Any], answer: str, *, error: bool = False
+    ) -> None:
+        add("assistant", [{"type": "tool_use", "id": id, "name": name, "input": given}])
+        if answer:
+            back = {"type": "tool_result", "tool_use_id": id, "content": answer, "is_error": error}
+            add("user", [back])
+
+    add("user", ASKED)
+    call(
+        "p", "ExitPlanMode", {"plan": "1. Skip rows. 2. Test them."}, "User has approved your plan."
+    )
+    tasks = [
+        {"content": "Skip rows", "status": "completed"},
+        {"content": "Stream the export", "status": "pending"},
+    ]
+    call("t", "TodoWrite", {"todos": tasks}, "Todos have been modified.")
+    for number in range(30):
+        call(f"r{number}", "Read", {"file_path": f"/home/dev/shop/part{number}.py"}, ROW * 30)
+    call(
+        "f",
+        "Bash",
+        {"command": "pytest -q"},
+        "Exit code 1\nE   KeyError: 'price_cents'",
+        error=True,
+    )
+    call("e", "Bash", {"command": "cat .env"}, f"ANTHROPIC_API_KEY={KEY}")
+    add("assistant", [{"type": "text", "text": "Empty rows are skipped in read_rows now."}])
+    add("user", LAST)
+    if running:
+        call("w", "Bash", {"command": "pytest tests/export -q"}, "")
+    else:
+        add("assistant", [{"type": "text", "text": "The export streams now."}])
+        add("user", "<command-name>/exit</command-name>\n<command-message>exit</command-message>")
+    path = folder / "5e55.jsonl"
+    path.write_text("\n".join(lines) + ("\n" + lines[-1][:60] if running else "\n"), "utf-8")
+    return path
+
+
+def codex_file(folder: Path) -> Path:
+    """A short session of Codex, with the instructions that the client sends by itself."""
+
+    def item(**payload: Any) -> dict[str, Any]:
+        return {
+            "timestamp": "2026-01-02T03:04:05.000Z",
+            "type": "response_item",
+            "payload": payload,
+        }
+
+    def text(role: str, kind: str, words: str) -> dict[str, Any]:
+        return item(type="message", role=role, content=[{"type": kind, "text": words}])
+
+    meta = {"id": "c0de", "timestamp": "2026-01-02T03:04:05.000Z", "cwd": "/home/dev/shop"}
+    records = [
+        {"timestamp": meta["timestamp"], "type": "session_meta", "payload": meta},
+        text(
+            "developer", "input_text", "<permissions instructions>none</permissions instructions>"
+        ),
+        text("user", "input_text", ASKED),
+        item(
+            type="function_call", name="shell", call_id="c1", arguments='{"command":["ls","src"]}'
+        ),
+        item(type="function_call_output", call_id="c1", output="read_rows.py"),
+        text("assistant", "output_text", "It is in src/read_rows.py."),
+        text("user", "input_text", LAST),
+    ]
+    path = folder / "rollout-2026-01-02-c0de.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), "utf-8")
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own."""
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(memorist_group, ["handoff", *map(str, arguments)])
+
+
+@pytest.mark.covers("CP-16")
+@pytest.mark.parametrize("running", [True, False])
+def test_a_file_holds_what_the_next_agent_needs(tmp_path: Path, home: Path, running: bool) -> None:
+    """What was asked last and whether it was answered, the user's words verbatim, plan, open task,
+    what failed, the newest messages; no secret, within the budget; the session is as it was.
+    """
+    session = claude_file(tmp_path, running=running)
+    before = session.read_bytes()
+    target = tmp_path / "hand-over.md"
+    done = run(session, "--to", target, "--budget", 3_000)
+    assert done.exit_code == 0, done.output
+    text = target.read_text("utf-8")
+
+    state = text.split("## Where it stands")[1].split("##")[0]
+    assert f"Asked last: {LAST}" in state
+    assert ("was still at work" in state) == running
+    assert "open: Stream the export (pending)" in state
+    assert ASKED in text
+    assert "1. Skip rows. 2. Test them." in text
+    assert "KeyError: 'price_cents'" in text
+    assert "Claude Code, in /home/dev/shop, on branch stream-export" in text
+    assert str(session) in text
+    if running:
+        assert "pytest tests/export -q" in text
+    assert KEY not in text
+    assert estimate_text_tokens(text) <= 3_000
+    assert session.read_bytes() == before
+
+
+def test_a_session_of_codex_is_handed_over_without_what_its_client_sends(
+    tmp_path: Path, home: Path
+) -> None:
+    """The developer's instructions are Codex's own, and stay behind."""
+    done = run(codex_file(tmp_path), "--to", tmp_path / "h.md")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "h.md").read_text("utf-8")
+
+    assert ASKED in text
+    assert LAST in text
+    assert "src/read_rows.py" in text
+    assert "permissions instructions" not in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands for the client")
+@pytest.mark.parametrize(("to", "program"), [("claude-code", "claude"), ("codex", "codex")])
+def test_the_client_opens_with_the_hand_over(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, to: str, program: str
+) -> None:
+    """`--open` starts the client in this folder with the hand-over as its first prompt; without it
+    the command is printed. The status is the client's.
+    """
+    session = claude_file(tmp_path, running=False)
+    client = tmp_path / "bin" / program
+    client.parent.mkdir()
+    client.write_text(
+        f"#!{sys.executable}\nimport sys, pathlib\n"
+        f"pathlib.Path({str(tmp_path / 'seen')!r}).write_text(sys.argv[1])\nsys.exit(7)\n"
+    )
+    client.chmod(client.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(client.parent))
+
+    printed = json.loads(run(session, "--to", to, "--json").output)
+    opened = run(session, "--to", to, "--open")
+
+    assert opened.exit_code == 7, opened.output
+    assert (tmp_path / "seen").read_text() == Path(printed["path"]).read_text("utf-8")
+    assert Path(printed["path"]).is_relative_to(home)
+    subprocess.run(["/bin/sh", "-c", printed["command"]], check=False)
+    assert printed["path"] in (tmp_path / "seen").read_text()
+
+
+@pytest.mark.covers("AM-10")
+async def test_the_next_session_takes_none_of_it_for_the_users_word(
+    tmp_path: Path, home: Path
+) -> None:
+    """A hand-over that a client was opened with is no text that the user typed there: nothing of it
+    is remembered, whatever it says.
+    """
+    session = claude_file(tmp_path, running=False)
+    target = tmp_path / "h.md"
+    run(session, "--to", target)
+    text = target.read_text("utf-8") + "\nRemember: always use tabs in this project."
+    assert strip_host_markup(text) == ""
+
+    async with Memorist(model="structural", home=home, settings=Settings()) as engine:
+        opened = await engine.open("next", project=str(tmp_path))
+        await opened.prepare(
+            {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": text}]}
+        )
+        await opened.end_turn()
+    kept = [each for each in Layout(home).projects.rglob("*.md") if "memory" in each.parts]
+    assert not [each for each in kept if "tabs" in each.read_text("utf-8")]
+
+
+async def test_a_session_is_found_by_its_id_with_the_notes_of_its_model(
+    tmp_path: Path, home: Path
+) -> None:
+    """A session that memorist itself took part in, by the start of its id; what a model wrote into
+    its notes is in the hand-over.
+    """
+    async with Memorist(model="structural", home=home) as engine:
+        session = await engine.open("abcdef12", project=str(tmp_path))
+        await session.prepare(
+            {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": ASKED}]}
+        )
+        await session.summarise()
+        notes = session.layout.notes
+    title = "# Current State\n"
+    written = notes.read_text("utf-8")
+    hint = written.split(title)[1].split("\n")[0]
+    notes.write_text(written.replace(hint, f"{hint}\nThe parser is half done."), "utf-8")
+
+    done = run("abcdef", "--to", tmp_path / "h.md")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "h.md").read_text("utf-8")
+    assert "The parser is half done." in text
+    assert ASKED in text
+
+
+def test_wrong_calls_are_told_plainly(tmp_path: Path, home: Path) -> None:
+    """An unknown session, a file that exists already, a file to be opened: a sentence, and nothing
+    is written.
+    """
+    session = claude_file(tmp_path, running=False)
+    taken = tmp_path / "taken.md"
+    taken.write_text("mine")
+    for arguments, said in (
+        (("no-such", "--to", "codex"), "no-such"),
+        ((session, "--to", taken), "exists already"),
+        ((session, "--to", tmp_path / "x.md", "--open"), "--open needs"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code
+        assert said in f"{done.output}{done.exception}"
+    assert taken.read_text() == "mine"
+    assert not (tmp_path / "x.md").exists()
