@@ -7,20 +7,22 @@
     ├── InputError                 a file or value from outside cannot be used: give another
     │   ├── UnreadableSession      no recorded session in that file
     │   └── FormatError            a request or reply is not of the format it claims
-    ├── StoreError                 the disk or the database failed: free space, fix permissions,
-    retry │   ├── WriteConflict          the file changed since it was read: read it again │   └──
-    DamagedIndex           the recall index cannot be read: sync again, which rebuilds it ├──
-    ModelError                 a model call failed; no data of memorist changed │   ├──
-    ModelUnavailable       it failed after all retries (rate limit, overload): try later │   │   └──
-    BudgetSpent        nothing was sent: a spending cap or rate limit forbids it now │   ├──
-    ModelTimeout           the time limit passed │   ├── ModelRefused           the provider rejects
-    this request: correct it │   └── ContextTooLong         the request exceeds the context window:
-    send less ├── RemoteError                a team's remote could not be used; nothing local is
-    lost │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later │   ├──
-    RemoteChanged          another writer changed the same memory: pull, and retry │   └──
-    RemoteRefused          it rejects this: correct it │       └── RemoteRolledBack   it shows an
-    older state than before: the user decides └── NothingToDo                nothing to work on: an
-    empty conversation, no notes
+    ├── StoreError                 the disk or the database failed: free space, permissions; retry
+    │   ├── WriteConflict          the file changed since it was read: read it again
+    │   ├── SessionInUse           another writer has the session open: close it there
+    │   └── DamagedIndex           the recall index cannot be read: sync again, which rebuilds it
+    ├── ModelError                 a model call failed; no data of memorist changed
+    │   ├── ModelUnavailable       it failed after all retries (rate limit, overload): try later
+    │   │   └── BudgetSpent        nothing was sent: a spending cap or rate limit forbids it now
+    │   ├── ModelTimeout           the time limit passed
+    │   ├── ModelRefused           the provider rejects this request: correct it
+    │   └── ContextTooLong         the request exceeds the context window: send less
+    ├── RemoteError                a team's remote could not be used; nothing local is lost
+    │   ├── RemoteUnavailable      it cannot be reached or is overloaded: try later
+    │   ├── RemoteChanged          another writer changed the same memory: pull, and retry
+    │   └── RemoteRefused          it rejects this: correct it
+    │       └── RemoteRolledBack   it shows an older state than before: the user decides
+    └── NothingToDo                nothing to work on: an empty conversation, no notes
 
 Outcomes of normal work (a denied tool call, a skipped line, a fork that changed nothing) are
 values, not exceptions. Each message is one sentence for the user and says what to do.
@@ -66,7 +68,16 @@ class WriteConflict(StoreError):
 
 
 class SessionInUse(StoreError):
-    """Another writer has the session open; it has one at a time."""
+    """Another writer, in another process or in this one, has the session open; it has one at a
+    time.
+
+    `hands_over` says that it lets go of the session when it is asked, which was just done: opening
+    it again soon works.
+    """
+
+    def __init__(self, message: str, *, hands_over: bool = False) -> None:
+        super().__init__(message)
+        self.hands_over = hands_over
 
 
 class DamagedIndex(StoreError):

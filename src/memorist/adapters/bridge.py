@@ -104,6 +104,7 @@ class EngineThread:
             limits=PoolLimits(IDLE_SECONDS, most_open),
             on_error=_log_close_failure,
         )
+        self._sessions.is_wanted = lambda session: session.is_wanted
         self._arguments = engine
         self.breaker = DiskBreaker(engine.get("clock") or SystemClock())
         """The pauses after the disk refused."""
@@ -216,11 +217,17 @@ class EngineThread:
         self, conversation: HostConversation
     ) -> contextlib.AbstractAsyncContextManager[Session]:
         """Hold the session of a conversation, opened if it is not open. In the engine's thread."""
-        return self._sessions.use(conversation.name.key, lambda: self._open_session(conversation))
+        return self._sessions.use(conversation.name.key, lambda: self._open_offered(conversation))
 
     async def close_session(self, conversation: HostConversation) -> None:
         """Close the session of a conversation after its earlier calls. In the engine's thread."""
         await self._sessions.close_key(conversation.name.key)
+
+    async def _open_offered(self, conversation: HostConversation) -> Session:
+        """Open the session of a conversation; another worker of the server gets it on asking."""
+        session = await self._open_session(conversation)
+        session.offer()
+        return session
 
     async def _open_session(self, conversation: HostConversation) -> Session:
         name, host = conversation.name, conversation.host

@@ -15,6 +15,7 @@ waiting for a model.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_recall import SessionRecall
 from memorist.engine.worker_process import has_exited, start_worker
-from memorist.errors import UsageError
+from memorist.errors import SessionInUse, UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
 from memorist.flags.flags import Flags, FlagSource, open_flags_file
@@ -68,6 +69,14 @@ like its last.
 
 Our choice; a live session never waits.
 """
+
+HANDOVER_SECONDS = 5.0
+"""Longest wait for another process to let go of a session, in seconds. Our choice: it does so
+within a tenth of a second, unless it is in the middle of a call or of an update of the notes.
+"""
+
+HANDOVER_STEP_SECONDS = 0.02
+"""Wait between two tries, in seconds."""
 
 
 class Memorist:
@@ -190,7 +199,9 @@ class Memorist:
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        log = self._open_log(session, project, format, known, folder, listener)
+        log = await self._open_log_in_turn(
+            lambda: self._open_log(session, project, format, known, folder, listener)
+        )
         with log.release_on_error():
             memory = self._begin_live(log, self._open_session_recall(log.context))
         opened = Session(
@@ -352,6 +363,21 @@ class Memorist:
             host=host,
         )
         return SessionLog(context, load_notes_prompts(self._files, self.layout))
+
+    async def _open_log_in_turn(self, open_log: Callable[[], SessionLog]) -> SessionLog:
+        """Open the log; where another process has it and hands it over, wait for that.
+
+        Raises SessionInUse after `HANDOVER_SECONDS`, and at once where it does not hand over.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + HANDOVER_SECONDS
+        while True:
+            try:
+                return open_log()
+            except SessionInUse as held:
+                if not held.hands_over or loop.time() >= until:
+                    raise
+            await asyncio.sleep(HANDOVER_STEP_SECONDS)
 
     def _session_runtime(self, project: str, listener: EventListener | None) -> Runtime:
         runtime = replace(self.runtime, environment=self.environment)

@@ -33,6 +33,12 @@ Our choice: the engine waits up to a minute for background work of a session.
 """
 
 
+WATCH_SECONDS = 0.1
+"""Seconds between two looks at whether an idle item is wanted elsewhere. Our choice: a tenth of a
+second is little beside a call of a model, and a look costs a microsecond an item.
+"""
+
+
 class PoolLimits(Struct, frozen=True):
     """When idle items are closed."""
 
@@ -88,6 +94,10 @@ class SessionPool(Generic[Key, Item]):
         self._limits = limits
         self._is_shared = is_shared
         self._is_busy = is_busy
+        self.is_wanted: Callable[[Item], bool] | None = None
+        """Whether somebody else waits for an idle item to be closed; looked at every
+        `WATCH_SECONDS`. None for never.
+        """
         self._on_error = on_error
         self._entries: dict[Key, _PoolEntry[Item]] = {}
         self._idle_since: dict[Key, float] = {}
@@ -95,6 +105,7 @@ class SessionPool(Generic[Key, Item]):
         self._open_count = 0
         self._closing: set[asyncio.Task[None]] = set()
         self._expiry: asyncio.Task[None] | None = None
+        self._watch: asyncio.Task[None] | None = None
         self._closed = False
         self._emptied = asyncio.Event()
 
@@ -186,8 +197,9 @@ class SessionPool(Generic[Key, Item]):
         self._closed = True
         errors: list[BaseException] = []
         self._on_error = errors.append
-        if self._expiry is not None:
-            self._expiry.cancel()
+        for task in (self._expiry, self._watch):
+            if task is not None:
+                task.cancel()
         for key in list(self._idle_since):
             self.close_unused(key)
         if self._entries:
@@ -243,6 +255,10 @@ class SessionPool(Generic[Key, Item]):
             self._expiry = asyncio.get_running_loop().create_task(
                 self._close_expired(), context=Context()
             )
+        if self.is_wanted is not None and (self._watch is None or self._watch.done()):
+            self._watch = asyncio.get_running_loop().create_task(
+                self._close_wanted(self.is_wanted), context=Context()
+            )
 
     def _is_key_busy(self, key: Key) -> bool:
         item = self._entries[key].item
@@ -280,6 +296,15 @@ class SessionPool(Generic[Key, Item]):
             del self._entries[key]
         if not self._entries:
             self._emptied.set()
+
+    async def _close_wanted(self, is_wanted: Callable[[Item], bool]) -> None:
+        """Close idle items that somebody else waits for, as long as there are idle ones."""
+        while self._idle_since:
+            for key in list(self._idle_since):
+                item = self._entries[key].item
+                if item is not None and is_wanted(item):
+                    self.close_unused(key)
+            await asyncio.sleep(WATCH_SECONDS)
 
     async def _close_expired(self) -> None:
         while self._idle_since:

@@ -271,6 +271,17 @@ class Session:
         """The notes on disk; None when there are none yet."""
         return self.session_memory.read_notes()
 
+    def offer(self) -> None:
+        """Let another process have the session when it asks: whoever holds it open looks at
+        `is_wanted` between two calls, and closes it then.
+        """
+        self._log.offer()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another process asks for the session."""
+        return self._log.is_wanted
+
     def assemble(self, context: HostContext) -> None:
         """Assemble the context, for a host that does not do it itself.
 

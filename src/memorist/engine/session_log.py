@@ -122,6 +122,15 @@ class SessionLog:
             )
         )
 
+    def offer(self) -> None:
+        """Let go of the session when another process asks for it, see `is_wanted`."""
+        self._transcript.offer()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another process asks for the session."""
+        return self._transcript.is_wanted
+
     @contextlib.contextmanager
     def release_on_error(self) -> Iterator[None]:
         """Release the files if the session cannot begin, else nobody could open it before the

@@ -139,6 +139,7 @@ class Tenants:
             clock=self._clock,
             limits=limits,
         )
+        self._sessions.is_wanted = lambda opened: opened.session.is_wanted
 
     @property
     def open_sessions(self) -> int:
@@ -216,9 +217,9 @@ class Tenants:
         options: _SessionOptions = (format, host or HostInfo())
 
         async def open_session() -> _TenantSession:
-            return _TenantSession(
-                await self.open(tenant, id, project=project, format=format, host=host), options
-            )
+            opened = await self.open(tenant, id, project=project, format=format, host=host)
+            opened.offer()
+            return _TenantSession(opened, options)
 
         async with self._sessions.use(
             (tenant, within, id), open_session, is_current=lambda opened: opened.options == options

@@ -23,3 +23,12 @@ def replace_bytes(descriptor: int, data: bytes) -> None:
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     os.write(descriptor, data)
+
+
+def write_at(descriptor: int, data: bytes, offset: int) -> None:
+    """Write bytes at an offset. Moves the file's position where there is no `pwrite`."""
+    if hasattr(os, "pwrite"):
+        os.pwrite(descriptor, data, offset)
+        return
+    os.lseek(descriptor, offset, os.SEEK_SET)
+    os.write(descriptor, data)

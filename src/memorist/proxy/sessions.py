@@ -156,6 +156,7 @@ class ProxySessionPool:
             limits=PoolLimits(60.0 * settings.idle_minutes, settings.sessions),
             on_error=_log_close_failure,
         )
+        self._pool.is_wanted = lambda session: session.is_wanted
         self._failures: dict[_ConversationKey, _ConversationFailures] = {}
         """Of the conversations that failed last time."""
         self._disk = DiskBreaker(SystemClock())
@@ -239,7 +240,9 @@ class ProxySessionPool:
                     find_working_folder(conversation.format, request)
                     or conversation.restored_project
                 )
-            return await self._homes.open(conversation, conversation.project)
+            session = await self._homes.open(conversation, conversation.project)
+            session.offer()
+            return session
 
         return self._pool.use(_conversation_key(conversation), open_session)
 

@@ -6,7 +6,7 @@ import codecs
 import io
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import count, repeat
 from pathlib import Path
@@ -19,7 +19,7 @@ from memorist.errors import SessionInUse, UnreadableSession
 from memorist.events import Event, TimestampedEvent
 from memorist.formats.transcript import RecordedLine, TranscriptEntry, encode_entry, read_session
 from memorist.platforms import locks
-from memorist.platforms.descriptors import PRIVATE, read_at, replace_bytes
+from memorist.platforms.descriptors import PRIVATE, read_at, replace_bytes, write_at
 from memorist.ports import Clock
 from memorist.store.files import make_folders, store_error
 
@@ -176,11 +176,14 @@ class TranscriptWriter:
     One writer at a time: the lock is an advisory one on `<name>.lock`, which holds the writer's
     process id and is let go when the writer closes or its process ends, however it ends. A last
     line that a crash left unfinished is moved to `<name>.torn` on opening.
+
+    A holder that calls `offer` lets go on asking: who finds it held leaves a mark in the lock file,
+    and `is_wanted` tells the holder.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open or make the file (0600). Raises StoreError when another writer has it, and when the
-        system refuses.
+        """Open or make the file (0600). Raises SessionInUse when another writer has it, and
+        StoreError when the system refuses.
         """
         make_folders(path.parent)
         self.path = path
@@ -195,6 +198,20 @@ class TranscriptWriter:
             os.close(self._lock)
             raise store_error("open", path, error) from error
         self._file = io.BufferedWriter(io.FileIO(descriptor, "a"), _WRITE_BUFFER)
+
+    def offer(self) -> None:
+        """Say that this holder lets go of the file when another process asks for it."""
+        with suppress(OSError):
+            write_at(self._lock, _OFFERED, _OFFER_OFFSET)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether another process asks for the file. False once it is closed."""
+        if self._file.closed:
+            return False
+        with suppress(OSError):
+            return read_at(self._lock, 1, _OFFER_OFFSET + 1) == _WANTED
+        return False
 
     def append(self, entry: TranscriptEntry) -> None:
         """Append one entry; it reaches the system with `flush`, at the latest with `close`. Raises
@@ -226,8 +243,17 @@ class TranscriptWriter:
             os.close(self._lock)
 
 
+_OFFER_OFFSET = 32
+"""Byte of the lock file, after the process id, where its holder says that it hands over; who asks
+for it writes the next one.
+"""
+_OFFERED, _WANTED = b"+", b"?"
+
+
 def _acquire_writer_lock(path: Path) -> int:
-    """A descriptor that holds the lock. Raises StoreError, naming the process that has it."""
+    """A descriptor that holds the lock. Raises SessionInUse, naming the process that has it, after
+    asking it to let go.
+    """
     lock = path.with_name(f"{path.name}.lock")
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | PRIVATE, 0o600)
@@ -239,14 +265,21 @@ def _acquire_writer_lock(path: Path) -> int:
         os.close(descriptor)
         raise store_error("lock", lock, error) from error
     if not is_ours:
-        holder = read_at(descriptor, 32, 0).decode("ascii", "replace").strip()
+        held = read_at(descriptor, _OFFER_OFFSET + 1, 0)
+        holder = held[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()
+        hands_over = held[_OFFER_OFFSET:] == _OFFERED
+        if hands_over:
+            with suppress(OSError):
+                write_at(descriptor, _WANTED, _OFFER_OFFSET + 1)
         os.close(descriptor)
         who = (
             "this process"
             if holder == str(os.getpid())
             else f"process {holder or 'of unknown number'}"
         )
-        raise SessionInUse(f"{path} is being written by {who}; close that session first.")
+        raise SessionInUse(
+            f"{path} is being written by {who}; close that session first.", hands_over=hands_over
+        )
     replace_bytes(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
 

@@ -106,7 +106,8 @@ def _transcript_writer(path: Path) -> str:
     try:
         if locks.try_lock(descriptor, shared=True):
             return ""
-        return read_at(descriptor, 32, 0).decode("ascii", "replace").strip() or "of unknown number"
+        holder = read_at(descriptor, 32, 0).split(b"\n")[0]
+        return holder.decode("ascii", "replace").strip() or "of unknown number"
     except OSError:
         return ""
     finally:
