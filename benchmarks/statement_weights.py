@@ -1,47 +1,90 @@
-"""Fit the weights of `auto_memory.statements.waiting_score`: a logistic regression over its cues.
+"""Fit the model of `auto_memory.statements.waiting_score`: a logistic regression over its features.
 
     python -m benchmarks.statement_weights LABELS.jsonl...
 
-Each line of a labels file has `file`, `text`, `keep` (yes, maybe, no) and `span`, the words of the
-text that are to be kept. Sentences of a span are examples of what waits, all sentences of messages
-labelled `no` of what does not; `maybe` counts as neither. The figures are of sentences whose
-repository was left out of the fit.
+Each line of a labels file has `file`, `text`, `before`, `keep` (yes, maybe, no) and `span`, the
+words of the text that are to be kept. Sentences of a span are examples of what waits, all sentences
+of messages labelled `no` of what does not. `maybe` counts for less, and in figures for neither. The
+made-up messages of `labels/made_up.jsonl` count for little: they widen the vocabulary.
+
+Repositories are divided by a fixed seed. First the open half is fitted with each of its
+repositories left out in turn, which sets the threshold; the shut half is met once. Then both halves
+are fitted together, in the same way, and `waiting_weights.py` is written.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from memorist.auto_memory.statements.filters import is_reported_speech, is_unfit_for_memory
 from memorist.auto_memory.statements.prose import split_prose_sentences
-from memorist.auto_memory.statements.waiting_score import CUES
+from memorist.auto_memory.statements.waiting_score import list_features
 
-Weights = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.float64]
 
+SEED = "14"
+"""Divides the repositories: one whose name hashes to an even byte with it is open."""
 FALSE_SHARE = 0.05
 """Messages labelled `no` that may wait: the threshold is set to this share."""
-STEPS = 4000
-RATE = 0.5
-PENALTY = 0.004
-"""Of the squared weights (L2), so that thirty cues do not fit forty sentences by heart."""
+MAYBE_WEIGHT = 0.6
+MADE_UP_WEIGHT = 0.05
+"""How much such a sentence counts beside one of a message labelled `yes` or `no`."""
+LEAST_OWNERS = 3
+"""Owners of repositories that use a word before it becomes a feature: no names, no topics."""
+WORD_SCALE = 0.5
+"""A word's value as a feature, beside 1 of a cue: words are many and must say more to count."""
+LOSS_WEIGHT = 0.1
+"""Of the summed loss beside half the squared weights (the usual C of such fits)."""
+NEWTON_STEPS = 25
+UNFIT = -99.0
+"""The score of a sentence that never waits."""
+MADE_UP = "made up"
+TARGET = Path("src/memorist/auto_memory/statements/waiting_weights.py")
+
+
+class LabelledSentence(Struct, frozen=True):
+    """One sentence: its features, and whether its words are among those to keep."""
+
+    features: frozenset[str]
+    stated: bool
+    fit: bool
 
 
 class LabelledMessage(Struct, frozen=True):
-    """One labelled message, as cues of its sentences."""
+    """One labelled message that a person typed."""
 
     repository: str
     keep: str
-    sentences: tuple[tuple[bool, ...], ...]
-    """Per sentence, which cue is in it, in the order of `CUES`."""
-    stated: tuple[bool, ...]
-    """Per sentence, whether it is among the words to keep."""
+    sentences: tuple[LabelledSentence, ...]
+
+
+class FittedModel(Struct, frozen=True):
+    """Weights by feature, and the constant."""
+
+    weights: dict[str, float]
+    constant: float
+
+    def score(self, message: LabelledMessage) -> float:
+        """The score of a message's best sentence."""
+        return max(
+            (
+                self.constant + sum(self.weights.get(name, 0.0) for name in each.features)
+                for each in message.sentences
+                if each.fit
+            ),
+            default=UNFIT,
+        )
 
 
 def repository_of(file: str) -> str:
@@ -49,79 +92,198 @@ def repository_of(file: str) -> str:
     return re.sub(r"__.*", "", file.rsplit("/", maxsplit=1)[-1])
 
 
+def is_open(repository: str) -> bool:
+    """Whether a repository belongs to the half that is looked at."""
+    return hashlib.sha256(f"{SEED}:{repository}".encode()).digest()[0] % 2 == 0
+
+
 def read_labels(paths: Iterable[Path]) -> list[LabelledMessage]:
-    """The labelled messages that a person typed."""
-    found = []
-    for line in (line for path in paths for line in path.read_text("utf-8").splitlines()):
-        one = json.loads(line)
-        if one["class"] == "paste":
-            continue
-        sentences = list(split_prose_sentences(one["text"].strip()))
-        span = one["span"] or ""
-        found.append(
-            LabelledMessage(
-                repository_of(one["file"]),
-                one["keep"],
-                tuple(
-                    tuple(cue.search(each.masked) is not None for cue in CUES.values())
-                    for each in sentences
-                ),
-                tuple(
-                    bool(span) and (each.text[:40] in span or span[:40] in each.text)
-                    for each in sentences
-                ),
-            )
+    """The labelled messages that a person typed; pastes are left out."""
+    rows = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    return [
+        _label(repository_of(one["file"]), one, one["before"])
+        for one in rows
+        if one["class"] != "paste"
+    ]
+
+
+def read_made_up() -> list[LabelledMessage]:
+    """The made-up messages: those with a rule or a fact as `yes`, the traps as `no`."""
+    path = Path(__file__).parent / "labels" / "made_up.jsonl"
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [
+        _label(
+            MADE_UP,
+            {"text": one["text"], "keep": "yes" if one.get("act") else "no", "span": one["text"]},
+            "…",
         )
-    return found
+        for one in rows
+        if one.get("act") != "forget"
+    ]
 
 
-def fit_weights(messages: Sequence[LabelledMessage]) -> Weights:
-    """Weights of the cues and, last, the constant. Each class counts as much as the other."""
-    rows: list[list[bool]] = []
-    wanted: list[bool] = []
+def _label(repository: str, one: dict[str, Any], before: str) -> LabelledMessage:
+    typed, span = one["text"].strip(), one["span"] or ""
+    return LabelledMessage(
+        repository,
+        one["keep"],
+        tuple(
+            LabelledSentence(
+                frozenset(list_features(each, typed, before)),
+                bool(span) and (each.text[:40] in span or span[:40] in each.text),
+                not (is_reported_speech(each.masked) or is_unfit_for_memory(each.masked)),
+            )
+            for each in split_prose_sentences(typed)
+        ),
+    )
+
+
+def fit_model(messages: Sequence[LabelledMessage]) -> FittedModel:
+    """Fit weights by Newton's method. Both classes count the same in sum."""
+    where = defaultdict(set)
     for one in messages:
-        for cues, stated in zip(one.sentences, one.stated, strict=True):
-            if (one.keep == "yes" and stated) or one.keep == "no":
-                rows.append([*cues, True])
-                wanted.append(one.keep == "yes")
-    x, y = np.array(rows, float), np.array(wanted, float)
-    share = np.where(y == 1, 0.5 / y.sum(), 0.5 / (len(y) - y.sum()))
+        for each in one.sentences:
+            for name in each.features:
+                where[name].add(one.repository.split("-")[0])
+    names = sorted(
+        name
+        for name, found in where.items()
+        if not name.startswith("word:") or len(found) >= LEAST_OWNERS
+    )
+    column = {name: number for number, name in enumerate(names)}
+    rows = [
+        (one, each) for one in messages for each in one.sentences if one.keep == "no" or each.stated
+    ]
+    x = np.zeros((len(rows), len(names) + 1))
+    x[:, -1] = 1.0
+    for number, (_, each) in enumerate(rows):
+        for name in each.features & column.keys():
+            x[number, column[name]] = _scale(name)
+    y = np.array([one.keep != "no" for one, _ in rows], float)
+    share = np.array([_weight(one) for one, _ in rows])
+    share *= len(rows) * np.where(y == 1, 0.5 / share[y == 1].sum(), 0.5 / share[y == 0].sum())
+    found = _minimise(x, y, LOSS_WEIGHT * share)
+    weights = {name: float(found[column[name]]) * _scale(name) for name in names}
+    return FittedModel(weights, float(found[-1]))
+
+
+def _scale(name: str) -> float:
+    return WORD_SCALE if name.startswith("word:") else 1.0
+
+
+def _weight(one: LabelledMessage) -> float:
+    weight = MAYBE_WEIGHT if one.keep == "maybe" else 1.0
+    return weight * MADE_UP_WEIGHT if one.repository == MADE_UP else weight
+
+
+def _minimise(x: Vector, y: Vector, share: Vector) -> Vector:
+    """The weights with the least loss plus half their squares; the constant is not held down."""
     weights = np.zeros(x.shape[1])
-    for _ in range(STEPS):
+    penalty = np.ones(x.shape[1])
+    penalty[-1] = 1e-6
+    for _ in range(NEWTON_STEPS):
         guess = 1 / (1 + np.exp(-x @ weights))
-        slope = x.T @ (share * (guess - y))
-        slope[:-1] += PENALTY * weights[:-1]
-        weights -= RATE * slope
+        slope = x.T @ (share * (guess - y)) + penalty * weights
+        bend = (x.T * (share * guess * (1 - guess))) @ x + np.diag(penalty)
+        weights -= np.linalg.solve(bend, slope)
     return weights
 
 
-def score_message(one: LabelledMessage, weights: Weights) -> float:
-    """The score of a message's best sentence."""
-    return max((float(np.array([*s, True], float) @ weights) for s in one.sentences), default=-99.0)
+def score_left_out(
+    messages: Sequence[LabelledMessage], more: Sequence[LabelledMessage]
+) -> list[tuple[LabelledMessage, float]]:
+    """Each message with the score of a model that never saw its repository."""
+    found = []
+    for repository in sorted({one.repository for one in messages}):
+        model = fit_model([*(m for m in messages if m.repository != repository), *more])
+        found += [(one, model.score(one)) for one in messages if one.repository == repository]
+    return found
+
+
+def find_limit(scored: Iterable[tuple[LabelledMessage, float]]) -> float:
+    """The score that `FALSE_SHARE` of the messages labelled `no` exceed."""
+    return float(np.quantile([s for one, s in scored if one.keep == "no"], 1 - FALSE_SHARE))
+
+
+def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]], limit: float) -> str:
+    """What waits of each label, and the repository with the largest share of false alarms."""
+    total = Counter(one.keep for one, _ in scored)
+    waits = Counter(one.keep for one, score in scored if score > limit)
+    said = ", ".join(f"{keep} {waits[keep]} of {total[keep]}" for keep in ("yes", "maybe", "no"))
+    by: dict[str, list[tuple[LabelledMessage, float]]] = defaultdict(list)
+    for one, score in scored:
+        by[one.repository].append((one, score))
+    shares = [
+        (sum(s > limit for s in no) / len(no), len(no), name)
+        for name, found in by.items()
+        if len(no := [s for one, s in found if one.keep == "no"]) >= 10
+    ]
+    worst = max(shares, default=(0.0, 0, ""))
+    return f"{title}: waits {said}; worst repository {worst[0]:.2f} of {worst[1]} labelled no"
+
+
+def render_module(model: FittedModel, limit: float) -> str:
+    """The source text of `waiting_weights.py`."""
+    table = {name: f"{w:.2f}" for name, w in sorted(model.weights.items()) if abs(w) >= 0.005}
+    lines = [
+        '"""The weights of `waiting_score`, written by `benchmarks/statement_weights.py`. Pure."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        f"THRESHOLD = {limit - model.constant:.2f}",
+        '"""Sum of weights from which a sentence waits: one in twenty messages that hold nothing '
+        "lasting",
+        "then does.",
+        '"""',
+    ]
+    parts = {"cue": "_CUES", "form": "_FORMS", "word": "_WORDS"}
+    for kind, target in parts.items():
+        entries = [
+            f"{name.removeprefix(f'{kind}:').replace(' ', '_')}={weight}"
+            for name, weight in table.items()
+            if name.startswith(f"{kind}:")
+        ]
+        lines += [f'{target} = """', *_wrap(entries), '"""']
+    lines += [
+        "",
+        "",
+        "def _read_table(kind: str, table: str) -> dict[str, float]:",
+        '    pairs = (entry.rsplit("=", 1) for entry in table.split())',
+        "    return {f\"{kind}:{name.replace('_', ' ') if kind == 'form' else name}\": "
+        "float(weight) for name, weight in pairs}",
+        "",
+        "",
+        "WEIGHTS: dict[str, float] = {",
+        *(f'    **_read_table("{kind}", {target}),' for kind, target in parts.items()),
+        "}",
+        '"""Weight by the name of a feature; a feature that is missing counts nothing."""',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _wrap(entries: Iterable[str]) -> list[str]:
+    lines = [""]
+    for entry in entries:
+        if len(lines[-1]) + len(entry) > 98:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {entry}".strip()
+    return lines
 
 
 def main() -> None:
-    """Print the table of weights, and what is found when each repository is left out once."""
-    messages = read_labels(map(Path, sys.argv[1:]))
-    left_out: dict[str, list[float]] = {"yes": [], "maybe": [], "no": []}
-    for repository in sorted({one.repository for one in messages}):
-        weights = fit_weights([one for one in messages if one.repository != repository])
-        for one in messages:
-            if one.repository == repository:
-                left_out[one.keep].append(score_message(one, weights))
-    limit = float(np.quantile(left_out["no"], 1 - FALSE_SHARE))
-    lines = [
-        f"# {keep}: {sum(s > limit for s in scores)} of {len(scores)} wait"
-        for keep, scores in left_out.items()
-    ]
-    weights = fit_weights(messages)
-    scores = [score_message(one, weights) for one in messages if one.keep == "no"]
-    lines.append("WEIGHTS: dict[str, float] = {")
-    lines += [f'    "{name}": {weight:.2f},' for name, weight in zip(CUES, weights, strict=False)]
-    lines.append("}")
-    lines.append(
-        f"THRESHOLD = {float(np.quantile(scores, 1 - FALSE_SHARE)) - float(weights[-1]):.2f}"
-    )
+    """Print the figures and write the weights."""
+    messages, made_up = read_labels(map(Path, sys.argv[1:])), read_made_up()
+    opened = [one for one in messages if is_open(one.repository)]
+    scored = score_left_out(opened, made_up)
+    limit = find_limit(scored)
+    lines = [describe("open, each repository left out in turn", scored, limit)]
+    model = fit_model([*opened, *made_up])
+    shut = [one for one in messages if not is_open(one.repository)]
+    lines.append(describe("shut, fitted on open", [(one, model.score(one)) for one in shut], limit))
+    scored = score_left_out(messages, made_up)
+    limit = find_limit(scored)
+    lines.append(describe("both, each repository left out in turn", scored, limit))
+    TARGET.write_text(render_module(fit_model([*messages, *made_up]), limit), "utf-8")
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -73,7 +73,6 @@ def test_a_standing_wish_in_plain_words_is_kept(text: str) -> None:
         "we should discuss before you edit",
         "don't want my conversations to be public",
         "make sure to run lint before committing",
-        "use a map instead of a list",
         "wait, let's discuss",
     ],
 )

@@ -8,6 +8,7 @@ as one change of the history.
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -93,6 +94,10 @@ class MemoryExtraction:
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
         """Statements to be applied once the folder has been scanned."""
+        self._typed_ids: deque[str] = deque(maxlen=2)
+        """Ids of the user's newest message and of the one before it."""
+        self._latest: tuple[str, tuple[WriteResult, ...]] = ("", ())
+        """The message whose statements were applied last, and what came of them."""
         self._outside_texts: tuple[str, ...] = ()
         """Outside texts of messages already examined: a later fork still sees them and may obey
         them.
@@ -145,6 +150,7 @@ class MemoryExtraction:
         return None if deferred else self.apply_statements()
 
     def _collect_statements(self, typed: Message) -> None:
+        self._typed_ids.append(typed.id)
         wishes = find_statements(typed)
         self._statements += wishes
         waiting = keep_typed(find_waiting_statements(typed, self._last_reply()), typed)
@@ -175,7 +181,11 @@ class MemoryExtraction:
         wishes, self._deferred_statements = self._deferred_statements, []
         for wish, message in wishes:
             try:
+                if wish.act == "forget" and not wish.text:
+                    self._retract_latest(message)
+                    continue
                 written = self._apply_statement(wish, message)
+                self._note_latest(message.id, written)
             except (StoreError, InputError) as error:
                 with contextlib.suppress(StoreError):
                     self._runtime.emit(MemoryRefused("", (str(error),)))
@@ -220,6 +230,24 @@ class MemoryExtraction:
                     "the user asked to forget something that may be this",
                     tell=self._runtime.emit,
                 )
+
+    def _note_latest(self, message_id: str, written: WriteResult) -> None:
+        before = self._latest[1] if self._latest[0] == message_id else ()
+        self._latest = (message_id, (*before, written))
+
+    def _retract_latest(self, message: Message) -> None:
+        """Take back what the message before this one stated, and nothing older; only where a person
+        typed it.
+        """
+        said_in, came = self._latest
+        self._latest = ("", ())
+        if said_in not in self._typed_ids or not message.attended:
+            return
+        for written in came:
+            for waiting in written.proposals:
+                self._memory.reject(waiting.id)
+            if written.change_id:
+                self._memory.undo(written.change_id)
 
     def on_turn_end(self, parent: ParentCall | None) -> None:
         """Start an extraction in the background after a reply without tool calls; does not wait for

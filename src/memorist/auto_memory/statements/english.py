@@ -94,6 +94,18 @@ ENGLISH_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
         unless=r".*\b(?:last|previous|earlier|question|message|comment|request|changes?|branch|"
         r"commit|idea|suggestion|mistake)\b",
     ),
+    define_pattern(
+        "forget",
+        r"(?:you (?:can|may|should) )?(?:scratch|drop|ignore|disregard|cancel|revoke|undo|forget(?: about)?) "
+        r"(?:that|the|my|our|your)(?: \w+){0,2}? (?:rules?|preferences?|instructions?|conventions?|memor(?:y|ies)|"
+        r"notes?)(?: i (?:gave|told|set)(?: you)?)? (?:about|on|for|with|regarding|that|to) (?P<text>.+)",
+    ),
+    define_pattern(
+        "forget",
+        r"(?:that|the|my|our)(?: \w+){0,2}? (?:rule|preference|instruction|convention) (?:about|on|for|with|"
+        r"regarding) (?P<text>.+?) (?:no longer (?:applies|holds)|(?:does not|doesn['’]?t) (?:apply|hold) any ?more"
+        r"|is (?:gone|obsolete|outdated|void|cancell?ed|history))\b.*",
+    ),
     define_pattern("forget", r"(?:stop|quit) remembering (?:that )?(?P<text>.+)"),
     define_pattern(
         "forget",

@@ -6,10 +6,24 @@ from memorist.auto_memory.statements.patterns import StatementPattern, define_pa
 
 _CLAUSE_SEPARATOR = r"\s*[:,]\s*"
 
+_RULE_OF = (
+    r"(?:vergiss|vergessen sie|streiche?)(?: bitte)? (?:die|meine|unsere) (?:regel|vorgabe)n? (?:mit|zu|über|für|von)(?: "
+    r"(?:den|der|dem|die|das))?|(?:oublie[rz]?|annule[rz]?|ignore[rz]?) (?:la|ma|notre) (?:règle|consigne) (?:sur|des?|pour|"
+    r"concernant)(?: (?:les?|la))?|(?:olvida|ignora|anula) (?:la|mi|nuestra) (?:regla|norma) (?:de|sobre|del|para)(?: "
+    r"(?:los|las|el|la))?|(?:esqueça|esquece|ignore|anule) (?:a|minha|nossa) regra (?:d[aeo]s?|sobre|para)(?: (?:os|as|o|a))?"
+    r"|(?:забудь|отмени)(?:те)? (?:это |моё |мое )?правило (?:про|о|об|насчёт|насчет)"
+)
+"""Asks to forget the rule of something that is named."""
+
 OTHER_FORGET_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern("forget", r"(?:bitte )?vergiss(?: bitte)?, (?:dass|was ich) (?P<text>.{5,})"),
     define_pattern("forget", r"oublie (?:que|ce que j['’]ai dit) (?P<text>.{5,})"),
     define_pattern("forget", r"olvida (?:que|lo que dije|lo que te dije) (?P<text>.{5,})"),
+    define_pattern("forget", rf"(?:{_RULE_OF}) (?P<text>.{{2,}})"),
+    define_pattern(
+        "forget",
+        r"(?P<text>.{1,40})(?:に関する|について|の|という)(?:ルール|規則|決まり)(?:は|を)(?:もう)?忘れて.*",
+    ),
     define_pattern(
         "forget", r"(?P<text>.{5,60})(?:という記憶は|のことは|は)もう(?:忘れて|覚えなくていい)"
     ),
@@ -190,5 +204,68 @@ OTHER_RULE_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?P<text>(?:日本語|英語)で(?:答えて|回答して|返事して|書いて)(?:ください|下さい|ね)?[。！!]*$)",
+    ),
+    # What is so of the person or the project, in each of the languages.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:nein,? )?(?:wir|ich) (?:verwenden?|benutzen?|nutzen?|nehmen?) .{2,40}, (?:und )?(?:nicht|kein\w*|nie) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:wir|ich) (?:haben?|hab) .{2,40} (?:durch .{2,40} (?:ersetzt|abgelöst)|(?:abgeschafft|abgelöst)).*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>ich (?:bin (?:allergisch|vegetarier\w*|veganer\w*|farbenblind|linkshänder\w*|(?:der|die|ein|eine|unser) "
+        r"[\w -]*(?:lead|leiter|leiterin|entwickler|entwicklerin|designer|anfänger|admin|chef|student)\w*)|mag (?:keine?n?|"
+        r"lieber|am liebsten)|vertrage|esse kein\w*|trinke kein\w*|hasse|liebe|bevorzuge|vermeide|wohne|lebe|arbeite (?:als|bei|"
+        r"in)|habe (?:eine )?\w*allergie|lerne am besten)\b.*)",
+        unless=r".*\b(?:gerade|heute|jetzt|hier|diese\w*)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!der fehler|die funktion|das passiert)[\w -]{3,40} (?:bitte )?(?:immer|nie|niemals|grundsätzlich|stets|nur) "
+        r"(?:auf|in|mit|ohne|vor|nach|als) .+)",
+        unless=r".*\b(?:ist|sind|wird|hat|fehler|gerade|hier|jetzt)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:je (?:suis (?:allergique|végétarien\w*|végan\w*|daltonien\w*|(?:le|la|un|une) [\w -]*(?:lead|responsable|"
+        r"développeu\w+|designer|débutant\w*|chef\w*))|n['’]aime (?:pas|plus)|déteste|évite|ne (?:mange|bois|supporte) (?:pas|"
+        r"jamais)|vis|habite|travaille (?:comme|chez|à|en)|préfère|apprends mieux)|mon (?:éditeur|fuseau|navigateur)|ma langue)"
+        r"\b.*)",
+        unless=r".*\b(?:cette?|ici|maintenant|celui|celle)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:(?:yo |eu )?(?:soy|sou) (?:alérgic\w|vegetarian\w|vegan\w|dalt[óô]nic\w|(?:el|la|un|una|o|a|um|uma) "
+        r"[\w -]*(?:líder|lead|jefe|chefe|desarrollador\w*|desenvolvedor\w*|diseñador\w*|designer|principiante|iniciante))|"
+        r"(?:yo )?no (?:me gusta\w*|soporto|tolero|como|bebo)|(?:eu )?não (?:gosto|suporto|tolero|como|bebo)|odio|odeio|evito|"
+        r"vivo en|moro em|trabajo (?:como|en)|trabalho (?:como|na|no|em)|prefiero|prefiro|aprendo mejor|aprendo melhor)\b.*)",
+        unless=r".*\b(?:est[ea]|aquí|ahora|aqui|agora|ess[ea])\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:nós )?(?:migramos|mudamos|trocamos|passamos) (?:d[aeo]s? |o |a ).{2,30} (?:para|pra|por|pelo) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:у меня (?:аллергия|непереносимость|дальтонизм|двое детей|маленьк\w+)|я (?:вегетариан\w+|веган\w*|не люблю|"
+        r"не ем|не пью|не переношу|ненавижу|избегаю|живу|работаю|лучше (?:учусь|понимаю)|предпочитаю|дальтоник)|мой (?:редактор|"
+        r"часовой пояс|начальник)).*)",
+        unless=r".*\b(?:здесь|сейчас|эт\w+)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{0,30}(?:アレルギー(?:です|があります|がある|持ち)|が(?:好き|嫌い|苦手)です|を(?:好みます|避けています)|はもう使って"
+        r"(?:いません|いない|ません)).{0,10})",
+        unless=r".*(?:この|これ|その)",
+    ),
+    define_pattern(
+        "rule", r"(?P<text>もう.{1,30}(?:は|を)(?:使っていません|使いません|使わない).{0,10})"
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:常に|いつも|必ず|基本的に).{1,40}(?:会話する|話す|答える|回答する|書く|使う|確認する|使用する)[。！!]*$)",
     ),
 )

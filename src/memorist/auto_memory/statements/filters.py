@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from memorist.auto_memory.statements.patterns import ORDER
+from memorist.auto_memory.statements.patterns import CONDITION, ORDER
 from memorist.auto_memory.statements.prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
 
@@ -22,6 +22,7 @@ _QUESTION = lazy_pattern(
     |not\ sure)\b|(?:吗|呢|么)[？?。]?$|^(?:为什么|怎么|要不要|是不是|是否|能不能|如果|假如|要是|也许|可能)|(?:怎么办|你觉得)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_STANDING_CONDITION = lazy_pattern(rf"{CONDITION}[^?？]*", re.IGNORECASE)
 _POLITE_REQUEST = lazy_pattern(
     r"how (?:many times|often) do i (?:have|need) to\b|(?:can|could|would|will) you (?:please |"
     r"also |kindly )*(?:try to )?"
@@ -121,7 +122,11 @@ _PROGRAM_NOUN = lazy_pattern(
 
 def is_question(sentence: str) -> bool:
     """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
-    return _QUESTION.search(sentence) is not None and not is_polite_request(sentence)
+    return (
+        _QUESTION.search(sentence) is not None
+        and not is_polite_request(sentence)
+        and not _STANDING_CONDITION.fullmatch(sentence)
+    )
 
 
 def is_polite_request(sentence: str) -> bool:

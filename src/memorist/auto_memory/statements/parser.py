@@ -39,7 +39,8 @@ from memorist.auto_memory.statements.prose import (
     mask_quotations,
     split_prose_sentences,
 )
-from memorist.auto_memory.statements.waiting_score import THRESHOLD, score_sentence
+from memorist.auto_memory.statements.waiting_patterns import WAITING_PATTERNS
+from memorist.auto_memory.statements.waiting_score import score_sentence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup
@@ -50,6 +51,17 @@ MAX_STATEMENTS = 8
 
 MIN_WAITING_CHARS = 16
 """Characters of the shortest sentence that waits by its score alone: less is a fragment."""
+
+NEVER_WAITS = -99.0
+"""The score of a sentence that is no statement, whatever its words."""
+NEARLY = 0.7
+"""How far below the threshold a sentence still waits together with its neighbour."""
+_LEANING = lazy_pattern(
+    r"(?:(?:and|but|so|also|please|make|keep|do|apply|use|always|never)\s+)*"
+    r"(?:that|this|it|these|those|them|same)\b",
+    re.IGNORECASE,
+)
+"""A sentence that cannot be read without the one before it."""
 
 _FORGETS = (
     *english.ENGLISH_FORGET_PATTERNS,
@@ -70,6 +82,14 @@ _RULES = (
 )
 _CONFIRMATION = lazy_pattern(plain.CONFIRMATION, re.IGNORECASE)
 
+_RETRACTION = lazy_pattern(
+    r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
+    r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie (?:ça|cela)|"
+    r"olvida eso|olvídalo|esque[cç][ae] isso|забудь(?:те)?(?: это| об этом)|忘掉(?:这个|那个|它|吧)|当我没说|"
+    r"(?:今の|それ)は忘れて(?:ください|下さい)?)(?: again| please| bitte)?[\s.!。！]*",
+    re.IGNORECASE,
+)
+"""A whole message that takes back what was just said."""
 _COMMAND = lazy_pattern(
     r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL
 )
@@ -119,7 +139,7 @@ class Statement(Struct, frozen=True):
     kind: StatementKind
     text: str
     """The rule or fact in the user's own words, without the request around it ("please remember
-    that").
+    that"). Empty for an act `forget` that takes back what was just said.
     """
     quote: str
     """The sentence exactly as it stands in the message."""
@@ -177,22 +197,49 @@ def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementA
         if len(confirmed) > 8 and not is_question(confirmed):
             yield "rule", confirmed, text
         return
-    for sentence in split_prose_sentences(text):
-        start = find_lead_in_end(sentence.masked)
-        if is_reported_speech(sentence.masked):
-            continue
-        taken = _match_patterns(plain.WAITING_PATTERNS, sentence, start)
-        if taken is None and score_sentence(sentence.masked) >= THRESHOLD:
-            taken = _fit_sentence(sentence, start)
-        if taken is not None:
-            yield taken
+    sentences = list(split_prose_sentences(text))
+    scores = [_score_waiting(each, text, reply_before) for each in sentences]
+    done = 0
+    for at, score in enumerate(scores):
+        if score >= 0 and at >= done:
+            first, done = _widen(sentences, scores, at)
+            quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
+            start = find_lead_in_end(sentences[first].masked)
+            yield "rule", _trim_statement(quote[start:]), quote
 
 
-def _fit_sentence(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
+def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+    """How likely a sentence is meant to last: from 0 on it waits."""
+    start = find_lead_in_end(sentence.masked)
+    if is_reported_speech(sentence.masked):
+        return NEVER_WAITS
+    if _match_patterns(WAITING_PATTERNS, sentence, start) is not None:
+        return 0.0
     masked = sentence.masked[start:]
     if len(masked) < MIN_WAITING_CHARS or is_question(masked) or is_unfit_for_memory(masked):
-        return None
-    return "rule", _trim_statement(sentence.text[start:]), sentence.text
+        return NEVER_WAITS
+    return score_sentence(sentence, typed, reply_before)
+
+
+def _widen(sentences: list[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
+    """The range of sentences that wait together: neighbours on the line that nearly wait by
+    themselves, and the one that a sentence leans on.
+    """
+    first, end = at, at + 1
+    while end < len(sentences) and sentences[end].before and scores[end] >= -NEARLY:
+        end += 1
+    if sentences[first].before and (
+        scores[first - 1] >= -NEARLY or _LEANING.match(sentences[first].masked)
+    ):
+        first -= 1
+    total = sum(len(each.text) + 1 for each in sentences[first:end])
+    return (first, end) if total <= MAX_SENTENCE_CHARS else (at, at + 1)
+
+
+def _span_text(text: str, first: str, last: str) -> str:
+    """The part of a text from one of its sentences to a later one."""
+    begin = text.find(first)
+    return text[begin : text.find(last, begin) + len(last)]
 
 
 def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
@@ -212,6 +259,8 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
 
 def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] | None:
     """Read a message that is one command or one memory line; None for any other message."""
+    if len(text) <= MAX_SENTENCE_CHARS and _RETRACTION.fullmatch(text):
+        return [("forget", "", text)]
     match = _COMMAND.match(text) if len(text) <= LONG_MESSAGE_CHARS else None
     act: StatementAct = "forget" if match and match["name"] == "forget" else "remember"
     match = match or _MEMORY_LINE.match(text)
@@ -288,13 +337,13 @@ def _match_patterns(
 
 
 def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
-    if is_question(masked):
+    if is_question(masked) and not each.may_ask:
         return True
     if each.act == "forget":
         return False
     return (
         is_unfit_for_memory(kept)
-        or (is_question(kept) and not is_polite_request(masked))
+        or (is_question(kept) and not (each.may_ask or is_polite_request(masked)))
         or is_task_bound(kept, include_hints=each.rejects_task_words)
     )
 

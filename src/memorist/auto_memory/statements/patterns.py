@@ -38,6 +38,8 @@ class StatementPattern(Struct, frozen=True):
     """The preceding sentence has to match this from its start. Empty for none."""
     takes_next_sentence: bool = False
     """Whether the sentence after it belongs to it."""
+    may_ask: bool = False
+    """Whether it is a complaint that people put as a question."""
 
     def match(self, sentence: str) -> re.Match[str] | None:
         """Match a sentence against the pattern."""
@@ -68,6 +70,11 @@ def define_pattern(
 ) -> StatementPattern:
     """Define a pattern; all expressions ignore case."""
     return StatementPattern(act, pattern, rejects_task_words, unless, after, takes_next_sentence)
+
+
+def define_complaint(pattern: str) -> StatementPattern:
+    """Define the pattern of a correction that is put as a question."""
+    return StatementPattern("correction", pattern, may_ask=True)
 
 
 # Building blocks of the patterns: verbs that give an order, and phrases around them. Pure.
@@ -108,6 +115,18 @@ ORDER = (
     rf"(?:{SOFTENERS}(?:{NEGATION}{_NOT_AN_ORDER}|always|never|no more|avoid|be|{VERB})\b(?!['’]s))"
 )
 """The beginning of an order."""
+
+CONDITION = (
+    r"(?:if|when|whenever|every ?time|anytime) (?:(?:i|we|you)(?:['’](?:m|re|d|ve))? )?(?:ask|booking|travelling|traveling|flying|ordering|shopping|cooking|choosing|requesting|request|look|looking|"
+    r"want|wants|book|booking|fly|mention|talk|search|searching|travel|order|plan|planning|discuss|say|need|"
+    r"go|visit|buy|watch|listen|eat|inquire|choose|rent|reserve|make|am|are)\b(?:(?! (?:how|what|why|does)\b)"
+    r"[^?]){2,120}?(?:,|\bthen\b| (?=give me|make sure|show me|use|always)) ?(?:please |always |then |you should )*"
+    r"(?:make sure|give|use|show|include|mention|tell|provide|suggest|i['’]d (?:prefer|like|rather)|i (?:always |"
+    r"usually |only |would )?(?:prefer|want|like)|my (?:favou?rite|preferred|go-to|usual)|it should|it must|"
+    r"the [^?,]{1,40} (?:should|will|must|needs? to) be|always|never|list|format|answer|recommend|search|only)"
+    r"\b"
+)
+"""A condition of what the person will ask for, and what then holds: "when I ask for recipes, …"."""
 
 PROJECT_NOUN = (
     r"(?:repo|repos|repository|repositories|project|projects|codebase|code base|monorepo|team|"

@@ -1,13 +1,13 @@
 """Plain English: standing wishes as people type them, without "remember" or "from now on". Pure.
 
-Two tables. What matches the first says by its own words that it holds beyond the task (a choice of
-tools, how the project is set up, a preference): it is kept. What matches the second is probably
-meant to last, and may be a task: it waits for the person's yes.
+What matches says by its own words that it holds beyond the task: a choice of tools, how the project
+is set up, a preference, a fact about the person. It is kept.
 """
 
 from __future__ import annotations
 
 from memorist.auto_memory.statements.patterns import (
+    CONDITION,
     NEGATION,
     ORDER,
     PROJECT_NOUN,
@@ -17,15 +17,15 @@ from memorist.auto_memory.statements.patterns import (
     define_pattern,
 )
 
-_NOT_NAMED = (
+NOT_NAMED = (
     r"(?!(?:the|this|that|these|those|it|them|my|your|his|her|one|option|approach|variant|version"
     r"|a|an|both|either|same|case|here|there)\b)"
 )
 """Rules out things of the moment: what lasts is named, or has no article."""
-_THING = rf"{_NOT_NAMED}[\w.@/+#-]+(?: {_NOT_NAMED}[\w.@/+#-]+){{0,3}}?"
+THING = rf"{NOT_NAMED}[\w.@/+#-]+(?: {NOT_NAMED}[\w.@/+#-]+){{0,3}}?"
 _NO = rf"(?:{NEGATION}|never|stop|avoid|no more)"
-_USE = r"(?:use|using|run|running|install|pick|choose|go with)"
-_OUTPUTS = (
+USE = r"(?:use|using|run|running|install|pick|choose|go with)"
+OUTPUTS = (
     r"(?:comments?|docstrings?|emojis?|co-?authored-?by|trailers?|attribution|semicolons?|mocks?|"
     r"em[- ]dash(?:es)?|todos?|type hints|types|tests?|examples?|citations?|sources?|links?|units?|"
     r"code (?:blocks?|snippets?|samples?)|bullet (?:points|lists?)|summar(?:y|ies)|headings?|tables?|"
@@ -41,53 +41,43 @@ _STYLE = (
     r"(?:spelling|english|style|conventions?|naming|format|syntax|tense|indentation|indents?|"
     r"quotes|case|grammar|units|tone|voice|language|notation|type ?hints|commits?(?: messages)?)"
 )
-_OFTEN = (
+OFTEN = (
     r"(?:strongly |really |absolutely |definitely |generally |usually |always |personally |"
     r"strictly |particularly |typically |normally |tend to |much |highly |greatly |just |also |"
     r"actively |firmly |honestly |deeply )*"
 )
-_MOMENT = (
+MOMENT = (
     r"(?!(?:the|this|that|these|those|it|you|your|how|to (?:see|know|do|add|have|make|get|ask|go"
     r"|try|be)|what|where|option|both|one|if|when|more|a|an|another|some)\b)"
 )
-_MANNER = (
-    r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"
-    r"|blunt|thorough|consistent)"
-)
-_TIMES = (
-    r"(?:committing|pushing|merging|releasing|deploying|finishing|opening|submitting|editing|"
-    r"changing|writing|coding|implementing|each|every|any|you (?:commit|push|merge|edit|change|"
-    r"start|finish|write|delete|make|do|are done)|making (?:any )?(?:changes|edits)|starting)"
-)
-
-_ONE_PLACE = r".*\b(?:for|in|on|inside|within) (?:the|that|this|these) (?!tests\b|future\b|code|repo|project|team|workspace)"
+ONE_PLACE = r".*\b(?:for|in|on|inside|within) (?:the|that|this|these) (?!tests\b|future\b|code|repo|project|team|workspace)"
 """Something that is meant for one place of the code."""
 
 PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}(?:always |only )?{_USE} {_THING},? (?:and )?(?:not|never|but not|no) "
-        rf"{_NOT_NAMED}[\w.@/+-]+.*)",
+        rf"(?P<text>{SOFTENERS}(?:always |only )?{USE} {THING},? (?:and )?(?:not|never|but not|no) "
+        rf"{NOT_NAMED}[\w.@/+-]+.*)",
         rejects_task_words=True,
-        unless=_ONE_PLACE,
+        unless=ONE_PLACE,
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}(?:always |only |never ){_USE} {_THING},? (?:instead of|rather than|"
-        rf"over) {_NOT_NAMED}[\w.@/+-]+.*)",
+        rf"(?P<text>{SOFTENERS}(?:always |only |never ){USE} {THING},? (?:instead of|rather than|"
+        rf"over) {NOT_NAMED}[\w.@/+-]+.*)",
         rejects_task_words=True,
-        unless=_ONE_PLACE,
+        unless=ONE_PLACE,
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}{_NO} {_USE} {_THING}\s*[,;:–—-]+ ?(?:but |and |please |we |just |only "
+        rf"(?P<text>{SOFTENERS}{_NO} {USE} {THING}\s*[,;:–—-]+ ?(?:but |and |please |we |just |only "
         rf"|always )*(?:use|using|prefer|this|our|switch|run) .+)",
         rejects_task_words=True,
-        unless=_ONE_PLACE,
+        unless=ONE_PLACE,
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}(?:never|always|only) {_USE} {_THING}\s*(?:,.*)?[.!]*$)",
+        rf"(?P<text>{SOFTENERS}(?:never|always|only) {USE} {THING}\s*(?:,.*)?[.!]*$)",
         rejects_task_words=True,
     ),
     define_pattern(
@@ -99,12 +89,12 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?P<text>(?:we|i)(?:['’]ve| have)? (?:just |already |recently |now )?(?:switched|migrated|"
-        rf"moved) (?:over )?(?:from {_THING} to|to|off|away from) {_NOT_NAMED}\w.*)",
+        rf"moved) (?:over )?(?:from {THING} to|to|off|away from) {NOT_NAMED}\w.*)",
         rejects_task_words=True,
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>(?:we|i) (?:no longer|{NEGATION}) (?:use|support|maintain|ship) {_THING}"
+        rf"(?P<text>(?:we|i) (?:no longer|{NEGATION}) (?:use|support|maintain|ship) {THING}"
         rf"(?: any ?more)?\s*(?:[,;–—-].*)?[.!]*$)",
         rejects_task_words=True,
     ),
@@ -117,7 +107,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
         "correction",
         r"i(?:['’]ve| have)?(?: already| just| repeatedly)? (?:told|asked) you (?:\w+ times )?"
         r"(?P<text>(?:not to|to (?:use|avoid|always|never|stop|keep|stick|follow|ask|answer|reply"
-        rf"|speak)) {_NOT_NAMED}.+)",
+        rf"|speak)) {NOT_NAMED}.+)",
         rejects_task_words=True,
     ),
     define_pattern(
@@ -130,7 +120,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "remember",
         rf"(?:please )?(?:remember|{NEGATION} forget) to (?P<text>(?:always |never )?(?:use|follow|"
-        rf"answer|reply|write|speak|prefer|avoid|keep) {_NOT_NAMED}.+)",
+        rf"answer|reply|write|speak|prefer|avoid|keep) {NOT_NAMED}.+)",
         rejects_task_words=True,
     ),
     define_pattern(
@@ -144,7 +134,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
         "rule",
         rf"(?P<text>{SOFTENERS}(?:never|always) (?:include|show|add|provide|mention|give|cite|write|"
         rf"put|leave|list|state|explain|format|use|end|start|begin|answer) (?:.{{0,40}}\b)?"
-        rf"{_OUTPUTS}\b.*)",
+        rf"{OUTPUTS}\b.*)",
         rejects_task_words=True,
     ),
     define_pattern(
@@ -161,7 +151,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         rf"(?P<text>{SOFTENERS}{NEGATION} (?:add|put|include|leave|write|use) (?:any |more |the )?"
-        rf"{_OUTPUTS}(?: \w+){{0,2}} (?:to|in|into|on) (?:the |our |your |my )?{_PLACES}\b.*)",
+        rf"{OUTPUTS}(?: \w+){{0,2}} (?:to|in|into|on) (?:the |our |your |my )?{_PLACES}\b.*)",
         rejects_task_words=True,
     ),
     define_pattern(
@@ -173,9 +163,9 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>i {_OFTEN}(?:prefer|hate|dislike|detest|despise|loathe|can['’]?t stand|cannot "
+        rf"(?P<text>i {OFTEN}(?:prefer|hate|dislike|detest|despise|loathe|can['’]?t stand|cannot "
         rf"stand|avoid|refuse to|only (?:eat|drink|buy|use|watch|read|listen|travel|stay|wear|shop)"
-        rf"|never (?:eat|drink|buy|use|watch|read|wear)|value|am allergic) {_MOMENT}.+)",
+        rf"|never (?:eat|drink|buy|use|watch|read|wear)|value|am allergic) {MOMENT}.+)",
         rejects_task_words=True,
         unless=r".*\b(?:option|approach|variant|version) \w\b",
     ),
@@ -188,7 +178,7 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         r"(?P<text>i (?:really |absolutely |do )*(?:don['’]?t|do not) (?:like|enjoy|eat|drink|"
-        r"appreciate|care for|believe in|trust) " + _MOMENT + r".+)",
+        r"appreciate|care for|believe in|trust) " + MOMENT + r".+)",
         rejects_task_words=True,
     ),
     define_pattern(
@@ -210,97 +200,88 @@ PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>(?:i|we) (?:prefer|like|love|favou?r|enjoy) {_MOMENT}.+ (?:over|to|rather than|more "
+        r"(?P<text>i(?:['’]m| am)(?: really| just| quite| very| also| more of)* (?:uncomfortable (?:with|"
+        r"around)|afraid of|scared of|terrified of|not (?:really )?into|(?:an? )?(?:\w+ )?(?:night owl|"
+        r"morning person|early bird|introvert|extrovert|minimalist|pescatarian|diabetic|colou?r-?blind"
+        r"|dyslexic|left-handed|deaf|pregnant|perfectionist|homebody|foodie)|on an? [\w -]{2,30}diet"
+        r"|lactose|gluten|trying to (?:cut|avoid|reduce|quit|lose|save|eat|drink|limit)|(?:an? )?(?:huge|big"
+        r"|avid|lifelong) )\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:given|due to|because of|for) my (?:[\w-]+ ){0,2}(?:problems?|conditions?|religion|"
+        r"allerg(?:y|ies)|budget|diet|faith|health|disability|injury|anxiety|beliefs?|values),? i .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]ve| have) (?:been diagnosed with|had (?:bad|terrible|negative|poor) experiences?"
+        r"|always (?:hated|loved|preferred|avoided|been)|never (?:liked|enjoyed|been (?:a fan|into))"
+        r"|(?:small|young|two|three|four|\d) (?:children|kids|dogs|cats|pets)|a (?:toddler|baby|newborn|dog"
+        r"|cat|pet|puppy|mortgage|disability)|(?:an? )?(?:bad |chronic |severe |mild )?(?:back|knee|health|"
+        r"hearing|vision|heart|skin|medical|stomach) (?:problems?|conditions?|issues?|pain)|asthma|"
+        r"migraines?|diabetes|insomnia|adhd|arthritis|vertigo|claustrophobia)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>i {OFTEN}(?:prioriti[sz]e|(?:cannot|can['’]?t|do not|don['’]t) tolerate|learn (?:best|"
+        rf"better)|get (?:\w+ )?(?:sick|sickness|anxious|nauseous|headaches|bored|overwhelmed)|find "
+        rf"{MOMENT}[\w -]{{2,40}}? (?:too |very |overly )?(?:\w+ing|stressful|overwhelming|boring|difficult|unpleasant)|"
+        rf"believe in|struggle with|would (?:much )?rather (?!not\b|you\b|we\b)\w+ (?:\w+ ){{0,4}}than|refrain from|steer clear|stay away|"
+        rf"have (?:an? )?(?:\w+ ){{0,2}}(?:aversion|allergy|phobia|preference|passion|intolerance|"
+        rf"sensitivity|weakness|distaste)) .+)",
+        rejects_task_words=True,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>as an? (?:[\w-]+ ){0,4}(?:enthusiast|lover|vegetarian|vegan|parent|person|beginner|fan|"
+        r"introvert|minimalist|student|teacher|muslim|jew|hindu|christian|diabetic|fanatic|purist|"
+        r"environmentalist|professional),? i (?!should|can|see|click)\w+ .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{0,80}\b(?:is|are) (?:always )?(?:my|our) (?:number one|top|main|highest|first|biggest) "
+        r"(?:priority|concern|dealbreaker)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]m| am) on (?:an? )?(?:windows|mac(?:os)?|linux|ubuntu|debian|fedora|arch|nixos|wsl|"
+        r"macbook|chromebook|android|ios)\b(?!.*\b(?:page|branch)\b).*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>my (?:(?:main|default|preferred|favou?rite|usual|go-to) )?(?:editor|ide|shell|terminal|"
+        r"os|operating system|laptop|keyboard|browser|manager|boss|team|company|employer|title|"
+        r"profession|hobby|hobbies|wife|husband|partner|daughter|son|birthday|city|country|language|"
+        r"diet|budget|pronouns?|airline|cuisine) (?:is|are|uses?|runs?) (?!not\b|broken|slow|down|too\b).+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i need .{3,80} to be (?:considered|included|taken into account)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:for|in) (?:any|every|all) (?:code|answers?|repl(?:y|ies)|responses?|emails?|messages?|"
+        r"commits?|prs?|examples?)\b.{0,40}, (?:please |always |never )*(?:include|use|add|write|give|keep|"
+        r"don['’]t|never|always|show|mention|put|avoid)\b.+)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{CONDITION}.*)",
+        rejects_task_words=True,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:make sure|be sure|remember|please)(?: to| that you)? (?:{VERB}|spell) .+\b(?:when|whenever|if|every "
+        r"time) (?:i|we) (?:ask|mention|request|talk|say|inquire|discuss)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:i|we) (?:prefer|like|love|favou?r|enjoy) {MOMENT}.+ (?:over|to|rather than|more "
         rf"than|instead of) .+)",
         rejects_task_words=True,
     ),
 )
 """Kept at once."""
-
-WAITING_PATTERNS: tuple[StatementPattern, ...] = (
-    define_pattern(
-        "rule",
-        rf"(?P<text>{SOFTENERS}{_USE} {_THING},? (?:instead of|rather than|over|not) {_NOT_NAMED}.+)",
-        unless=_ONE_PLACE,
-    ),
-    define_pattern("rule", rf"(?P<text>{SOFTENERS}(?:never|always) {VERB}\b(?!['’]s).+)"),
-    define_pattern(
-        "rule",
-        rf"(?P<text>(?:please |pls )+(?:{NEGATION}|never|always|stop|avoid) {_NOT_NAMED}\w+ "
-        rf"{_NOT_NAMED}.+)",
-        unless=r".*\b(?:yet|now|for now|again)\b",
-    ),
-    define_pattern(
-        "rule",
-        rf"(?P<text>{NEGATION} (?:use|add|mock|commit|push|amend|create|write|include|touch|edit|"
-        rf"install|assume|make (?:any )?assumptions?) ?{_NOT_NAMED}.*\b(?:in|to|into|on|unless|without|"
-        rf"directly|assumptions?)\b.*)",
-        unless=r".*\b(?:yet|now|for now)\b",
-    ),
-    define_pattern(
-        "rule",
-        rf"(?P<text>(?:make sure|be sure|ensure)(?: that| to| you| we)* .+\b(?:before|after|when|"
-        rf"whenever) {_TIMES}\b.*)",
-    ),
-    define_pattern("rule", rf"(?P<text>{ORDER} .+ (?:before|after) {_TIMES}\b.*)"),
-    define_pattern(
-        "rule", rf"(?P<text>(?:prefer|avoid|favou?r|adhere to|stick to|follow) {_MOMENT}\w+.*)"
-    ),
-    define_pattern("rule", rf"(?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{_MANNER}\b.*)"),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:please )?(?:do not|don['’]?t|make no|never)(?: make| any)* assum\w+.*)",
-    ),
-    define_pattern("rule", r"(?P<text>make no assumptions\b.*)"),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:wait[,. ]+)?(?:let['’]?s|we should|please) (?:always |first )?(?:discuss|talk "
-        r"(?:about|it))\b.{0,80}\b(?:first|before|edit|code|implement)\w*.*)",
-    ),
-    define_pattern("rule", r"(?P<text>wait[,. ]+let['’]?s discuss\b.*)"),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:we|i) (?:really )?(?:don['’]?t|do not) want (?:any |my |our |to |you to )?"
-        rf"{_NOT_NAMED}.+)",
-        unless=r".*\b(?:yet|for now|this)\b",
-    ),
-    define_pattern(
-        "rule",
-        rf"(?P<text>we (?:{NEGATION}|never|always|only|no longer) {VERB} {_NOT_NAMED}.+)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>we should (?:be |always |never |only |also )*(?:us(?:e|ing)|prefer\w*|avoid\w*|"
-        r"keep\w*|follow\w*) .*\b(?:wherever|everywhere|always|instead of|rather than|strong)\b.*)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>.*\b(?:so (?:that )?(?:we|you|i) (?:don['’]?t|do not|won['’]?t|never) .+ (?:again|in "
-        r"(?:the )?future|next time)|in (?:the )?future|next time|any ?more going forward)\b.*)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>.{3,80} (?:is|are) (?:deprecated|stale|no longer (?:used|supported|needed)|off "
-        r"limits|forbidden|not allowed)\b.*)",
-    ),
-    define_pattern("rule", rf"(?P<text>we (?:use|deploy|target|test with|write|run) {_THING}\b.*)"),
-    define_pattern(
-        "correction",
-        r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
-        r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want) you to)\b.+)",
-    ),
-    define_pattern(
-        "rule", r"(?P<text>(?:there['’]?s|there is) no (?:point|need) (?:in )?\w+ing .+)"
-    ),
-    define_pattern("rule", r"(?P<text>.{3,60} always happens?\b.*)"),
-    define_pattern("rule", rf"(?P<text>i {_OFTEN}(?:like|love|enjoy|want|need) {_MOMENT}\w+ .+)"),
-    define_pattern(
-        "rule",
-        r"(?P<text>i(?:['’]m| am) (?:more of )?an? (?:\w+ ){0,3}(?:person|lover|fan|user)\b.*)",
-    ),
-    define_pattern("rule", r"(?P<text>my (?:favou?rite|preferred|usual|go-to|main) .+)"),
-)
-"""Probably meant to last: waits in the inbox."""
 
 CONFIRMATION = (
     r"(?:(?:yes|yeah|yep|perfect|exactly|great|good|nice|love it|right|correct|awesome|cool)\b[\s,.!]*"

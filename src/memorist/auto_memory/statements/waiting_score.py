@@ -1,14 +1,19 @@
-"""A small linear model of how likely a sentence is meant to last: a sum of weights over cues.
+"""A small linear model of how likely a sentence is meant to last: a sum of weights over features.
 
-Pure. It only decides what waits for the person's yes, never what is kept. The weights are fitted by
-`benchmarks/statement_weights.py`, which prints this table; the cues are words and form, no topics.
+Pure. It only decides what waits for the person's yes, never what is kept. Features are cues, form,
+and plain words; `benchmarks/statement_weights.py` fits the weights and writes
+`waiting_weights.py`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from memorist.auto_memory.statements.patterns import VERB
+from memorist.auto_memory.statements.filters import is_question
+from memorist.auto_memory.statements.patterns import VERB, find_lead_in_end
+from memorist.auto_memory.statements.prose import MASK_CHARACTER, ProseSentence
+from memorist.auto_memory.statements.waiting_weights import THRESHOLD, WEIGHTS
 from memorist.core.lazy import lazy_pattern
 
 CUES: dict[str, re.Pattern[str]] = {
@@ -41,49 +46,52 @@ CUES: dict[str, re.Pattern[str]] = {
         "past": r"\b(?:got|saw|tried|noticed|added|merged|pushed|fixed|ran|wrote|asked|answered|failed|was|were)\b",
         "passing": r"\b(?:error|errors|failing|failed|broken|bug|conflicts?|looks?|seems?|maybe|i think|thinking|wonder\w*|ok|okay|yes|yeah)\b",
         "colon": r":\s*$",
+        "screen": r"\b(?:buttons?|pages?|headers?|panels?|icons?|titles?|screens?|views?|menus?|sidebar|layouts?|css|colou?rs?|borders?|avatars?|modal|dialog|tooltip|fonts?|width|columns?|rows?|labels?|badges?|spinner|indicator|design|display(?:ed)?|render\w*|show(?:s|n|ing)?)\b",
         "short": r"^\S+(?:\s+\S+){0,3}\s*$",
         "long": r"^(?:\S+\s+){30,}",
     }.items()
 }
 """By name, what is looked for in a sentence with its quotations masked."""
 
-WEIGHTS: dict[str, float] = {
-    "never_always": 0.78,
-    "negated_order": 0.95,
-    "negation": 1.02,
-    "order": 0.05,
-    "rule_verb": 1.29,
-    "should": 0.44,
-    "we": 0.05,
-    "we_state": 0.64,
-    "i_state": 0.16,
-    "you": 0.94,
-    "reason": 1.10,
-    "contrast": 0.72,
-    "question": -1.11,
-    "can_you": -1.03,
-    "deixis": 0.36,
-    "moment": -0.33,
-    "many": -0.27,
-    "plural_process": 1.39,
-    "only": 0.73,
-    "future": 0.50,
-    "lets": 0.57,
-    "discuss": 1.44,
-    "identifier": 0.56,
-    "number": -0.29,
-    "past": -0.68,
-    "passing": -0.48,
-    "colon": -0.54,
-    "short": -0.54,
-    "long": 0.60,
-}
-THRESHOLD = 1.67
-"""Score from which a sentence waits, the constant of the fit taken off: one in twenty messages that
-hold nothing lasting then waits.
-"""
+_WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
+_IMPERATIVE = lazy_pattern(rf"(?:please )?{VERB}\b", re.IGNORECASE)
+_NEGATED = lazy_pattern(r"n['’]t\b|\b(?:not|no|never)\b", re.IGNORECASE)
+_SENTENCE_STEPS = (2, 4, 7, 12, 20, 30)
+"""Words from which a sentence is one step longer."""
+_MESSAGE_STEPS = (30, 80, 160, 400, 1000)
+"""Characters from which a message is one step longer."""
 
 
-def score_sentence(masked: str) -> float:
-    """The sum of the weights of the cues in a sentence; from `THRESHOLD` on it waits."""
-    return sum(weight for name, weight in WEIGHTS.items() if CUES[name].search(masked) is not None)
+def list_features(sentence: ProseSentence, typed: str, reply_before: str) -> Iterator[str]:
+    """Yield the names of a sentence's features: `cue:` and `form:` with a name, `word:` with a word
+    in lower case. `typed` is the whole message, `reply_before` the agent's turn before it.
+    """
+    masked = sentence.masked
+    yield from (f"cue:{name}" for name, cue in CUES.items() if cue.search(masked) is not None)
+    body = masked[find_lead_in_end(masked) :]
+    words = [word.replace("’", "'") for word in _WORD.findall(body.lower())]
+    yield from {f"word:{'0' if word.isdigit() else word}" for word in words}
+    yield from (f"form:{step} words" for step in _SENTENCE_STEPS if len(words) >= step)
+    yield from (f"form:{step} characters" for step in _MESSAGE_STEPS if len(typed) >= step)
+    form = {
+        "question": is_question(body),
+        "not first": bool(sentence.before),
+        "not last": bool(sentence.after),
+        "list": sentence.in_list,
+        "imperative": _IMPERATIVE.match(body) is not None,
+        "negated": _NEGATED.search(body) is not None,
+        "path": "/" in body or "_" in body,
+        "quotation": MASK_CHARACTER in body,
+        "first message": not reply_before,
+        "after a question": reply_before.rstrip().endswith("?"),
+        "small letter": typed[:1].islower(),
+    }
+    yield from (f"form:{name}" for name, holds in form.items() if holds)
+
+
+def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+    """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
+    waits.
+    """
+    found = list_features(sentence, typed, reply_before)
+    return sum(WEIGHTS.get(name, 0.0) for name in found) - THRESHOLD

@@ -1,0 +1,431 @@
+"""What is probably meant to last and may be a task: it waits for the person's yes. Pure.
+
+English first, then German, French, Spanish, Portuguese, Russian, Chinese and Japanese.
+"""
+
+from __future__ import annotations
+
+from memorist.auto_memory.statements.patterns import (
+    CONDITION,
+    NEGATION,
+    ORDER,
+    SOFTENERS,
+    VERB,
+    StatementPattern,
+    define_complaint,
+    define_pattern,
+)
+from memorist.auto_memory.statements.plain import (
+    MOMENT,
+    NOT_NAMED,
+    OFTEN,
+    ONE_PLACE,
+    THING,
+    USE,
+)
+
+MANNER = (
+    r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"
+    r"|blunt|thorough|consistent)"
+)
+TIMES = (
+    r"(?:committing|pushing|merging|releasing|deploying|finishing|opening|submitting|editing|"
+    r"changing|writing|coding|implementing|each|every|any|you (?:commit|push|merge|edit|change|"
+    r"start|finish|write|delete|make|do|are done)|making (?:any )?(?:changes|edits)|starting)"
+)
+
+_TALK = (
+    r"(?:explanations?|summar(?:y|ies)|preambles?|intros?|pleasantries|small talk|flattery|apolog(?:y|ies)|"
+    r"filler|fluff|jargon|buzzwords|emojis?|comments?|disclaimers?|markdown|bullet points?|praise|"
+    r"placeholders?|abbreviations|semicolons?|mocks?|co-?authors?|attribution)"
+)
+"""What an agent adds to its answers or its code unasked."""
+_STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should be|must be|gets?|called|named)"
+
+_ENGLISH: tuple[StatementPattern, ...] = (
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:make|keep|treat) (?:that|this|it) (?:as |part of )?(?:a |the |your |our )?"
+        r"(?:new )?(?:standard|default|habit|rule|norm|workflow|routine|practice|convention|policy)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:always )?do (?:that|this|it|so) (?:always|every time|from now on|by default)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{SOFTENERS}{USE} {THING},? (?:instead of|rather than|over|not) {NOT_NAMED}.+)",
+        unless=ONE_PLACE,
+    ),
+    define_pattern("rule", rf"(?P<text>{SOFTENERS}(?:never|always) {VERB}\b(?!['’]s).+)"),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:please |pls )+(?:{NEGATION}|never|always|stop|avoid) {NOT_NAMED}\w+ "
+        rf"{NOT_NAMED}.+)",
+        unless=r".*\b(?:yet|now|for now|again)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{NEGATION} (?:use|add|mock|commit|push|amend|create|write|include|touch|edit|"
+        rf"install|assume|make (?:any )?assumptions?) ?{NOT_NAMED}.*\b(?:in|to|into|on|unless|without|"
+        rf"directly|assumptions?)\b.*)",
+        unless=r".*\b(?:yet|now|for now)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:make sure|be sure|ensure)(?: that| to| you| we)* .+\b(?:before|after|when|"
+        rf"whenever) {TIMES}\b.*)",
+    ),
+    define_pattern("rule", rf"(?P<text>{ORDER} .+ (?:before|after) {TIMES}\b.*)"),
+    define_pattern(
+        "rule", rf"(?P<text>(?:prefer|avoid|favou?r|adhere to|stick to|follow) {MOMENT}\w+.*)"
+    ),
+    define_pattern("rule", rf"(?P<text>(?:please )?(?:be|keep it|stay) (?:more )?{MANNER}\b.*)"),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:do not|don['’]?t|make no|never)(?: make| any)* assum\w+.*)",
+    ),
+    define_pattern("rule", r"(?P<text>make no assumptions\b.*)"),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:wait[,. ]+)?(?:let['’]?s|we should|please) (?:always |first )?(?:discuss|talk "
+        r"(?:about|it))\b.{0,80}\b(?:first|before|edit|code|implement)\w*.*)",
+    ),
+    define_pattern("rule", r"(?P<text>wait[,. ]+let['’]?s discuss\b.*)"),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:(?:we|i) )?(?:really )?(?:don['’]?t|do not) want (?:any |my |our |to |you to )?"
+        rf"{NOT_NAMED}.+)",
+        unless=r".*\b(?:yet|for now|this)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>we (?:{NEGATION}|never|always|only|no longer) {VERB} {NOT_NAMED}.+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>we should (?:be |always |never |only |also )*(?:us(?:e|ing)|prefer\w*|avoid\w*|"
+        r"keep\w*|follow\w*) .*\b(?:wherever|everywhere|always|instead of|rather than|strong)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.*\b(?:so (?:that )?(?:we|you|i) (?:don['’]?t|do not|won['’]?t|never) .+ (?:again|in "
+        r"(?:the )?future|next time)|in (?:the )?future|next time|any ?more going forward)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{3,80} (?:is|are) (?:deprecated|stale|no longer (?:used|supported|needed)|off "
+        r"limits|forbidden|not allowed)\b.*)",
+    ),
+    define_pattern("rule", rf"(?P<text>we (?:use|deploy|target|test with|write|run) {THING}\b.*)"),
+    define_pattern(
+        "correction",
+        r"(?P<text>(?:didn['’]?t i (?:say|tell|ask)|why (?:do|are|did) you (?:keep|still|always|again)"
+        r"|i (?:didn['’]?t|did not|never) (?:tell|ask|say|told|asked|want) you to)\b.+)",
+    ),
+    define_pattern(
+        "rule", r"(?P<text>(?:there['’]?s|there is) no (?:point|need) (?:in )?\w+ing .+)"
+    ),
+    define_pattern("rule", r"(?P<text>.{3,60} always happens?\b.*)"),
+    define_pattern("rule", rf"(?P<text>i {OFTEN}(?:like|love|enjoy|want|need) {MOMENT}\w+ .+)"),
+    define_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]m| am) (?:more of )?an? (?:\w+ ){0,3}(?:person|lover|fan|user)\b.*)",
+    ),
+    define_pattern("rule", r"(?P<text>my (?:favou?rite|preferred|usual|go-to|main) .+)"),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:please |just |ok |and )*(?:no|without|fewer|less|skip(?: the| any| all)?|drop the|cut the|"
+        rf"enough with the|stop it with the|no more|(?:way )?too (?:many|much)) (?:more |long |the )?{_TALK}\b"
+        rf".{{0,40}})",
+    ),
+    define_pattern(
+        "rule", rf"(?P<text>.{{5,60}},? (?:and )?(?:no|without(?: any)?) {_TALK}\s*[.!]*$)"
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:(?:be )?(?:more|less|a bit more|a bit less) (?:verbose|concise|brief|terse|"
+        r"direct|formal|casual|technical|detailed|chatty|wordy|specific|careful)|(?:shorter|briefer|longer|"
+        r"simpler) (?:answers|repl(?:y|ies)|responses|explanations|sentences|messages)|keep (?:it|your "
+        r"(?:answers|replies|responses|messages)|(?:the )?language|answers|explanations|explanation) "
+        r"(?:short|brief|simple|concise|plain)).{0,40})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:your |the )?(?:answers|repl(?:y|ies)|responses|explanations|summaries|commit messages|"
+        r"commits|prs|comments) (?:should|must|need to|have to|are (?:always |way )?too|in|always) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>explain (?:things|it|everything|stuff) (?:to me )?(?:like|as if|simply).*)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:please )?(?:{NEGATION}|never) (?:touch|modify|change|edit|delete|guess|invent|make up|"
+        rf"speculate|hallucinate|push|commit|merge|deploy|install|rewrite|create|run|skip|swallow|ever)\b"
+        rf"(?! (?:it|that|this|them|yet|now)\b)(?:.*\b(?:folder|director(?:y|ies)|files?|things|unless|without|"
+        rf"any\w*|everything|under|code)\b.*|.{{0,12}}, .+|[\s.!]*$))",
+        unless=r".*\b(?:yet|for now|this|that file)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please |always )?(?:ask|check with|confirm with|tell|consult)(?: me)?(?: first)? before "
+        r"(?:you|i|we|any|every|\w+ing)\b.*)",
+    ),
+    define_pattern(
+        "rule", r"(?P<text>(?:verify|test|read|look|think|plan|check)\b.{0,40} before you \w+.*)"
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:indent (?:with|by|using)|(?:use|write|prefer) (?:tabs|spaces|\w+[- ]?case|single "
+        r"quotes|double quotes|conventional commits)|keep (?:\w+ )?(?:functions|files|lines|methods|classes|prs|"
+        r"commits|components|modules|branches|names|tests) (?:under|below|short|small|to|at|within|in)|write "
+        r"(?:the |your )?tests? first|tests? first|(?:run|use) [\w.-]+ on (?:save|commit|push|every)|use the "
+        r"(?:repo|project|team|house|company)(?:['’]s)? own|use our own)\b.*)",
+        unless=ONE_PLACE,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{6,120}\bevery (?:single )?time\s*[.!]*$)",
+        unless=r".*\b(?:fails?|crash\w*|happens)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:i|you) (?:don['’]?t|do not) (?:need|have) (?:to|an?|the) .+\b(?:every|each|always)\b.*)",
+    ),
+    define_pattern("rule", r"(?P<text>you (?:can|may|should) (?:always )?skip .+)"),
+    define_pattern("correction", r"(?P<text>that['’]?s not (?:how|what|where) (?:we|i) .+)"),
+    define_pattern(
+        "correction",
+        r"(?P<text>(?:(?:please )?(?:stop|quit) (?!the\b|it\b|this\b|that\b)\w+ing\b.{0,80}|you (?:always |keep |"
+        r"constantly |repeatedly |again )+(?:forget\w*|\w+ing)\b.*))",
+    ),
+    define_pattern(
+        "correction",
+        rf"(?:no|nope|nah|wrong|incorrect|not quite)\b[\s,.:;!–—-]+(?P<text>(?!the other\b|that\b|this\b|it\b|i\b|"
+        rf"not\b|just\b)(?:[\w/.'’-]+ ){{1,6}}{_STATE}\b.{{2,}})",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?!this\b|that\b)(?:[\w/.'’-]+ ){{0,6}}[\w/.-]*(?:\b(?:is|are|lives?|runs?|uses?|called|named)|['’]s|"
+        rf"['’]re)\b[^,]{{2,50}}, (?:and )?(?:not|never) {NOT_NAMED}[\w./-]+(?: {NOT_NAMED}[\w./-]+){{0,3}}\s*[.!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>call (?:the |our |it )?.{{2,40}},? (?:and )?(?:not|never) {NOT_NAMED}[\w./-]+.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>we (?:(?:don['’]?t|do not|never|always|only|usually|normally|mostly) (?:do|have|allow|rebase|squash|"
+        r"merge|release|ship|deploy|review|write|store|keep|name|pin|mock|log|use|commit|push|test)|(?:squash|rebase)(?:[- ]merge)?|"
+        r"deploy on|release on|release every|ship on|name our)\b(?! (?:this|that|it|the)\b).*)",
+        unless=r".*\b(?:yet|now|anymore\?)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:all |our |the )?(?:[\w-]+ ){1,4}(?:is|are|should be|must be|have to be|need to be) (?:always|never|"
+        r"only) (?:\w+ed|written|run|done|made|kept|built|sent|put|held|shown)\b.*)",
+        rejects_task_words=True,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:all |our |the )?(?:[\w-]+ ){1,4}(?:should|must|have to) be \w+(?:ed|en|n)\b.*, (?:never|not) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:the|our|my) (?:[\w-]+ ){1,4}(?:script|command|migrations?|build|release|tests?|deploy) (?:must|has to|have to) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:the|our|my) (?:[\w-]+ )?(?:team lead|tech lead|lead|owner|maintainer|product owner|pm|designer|"
+        r"reviewer|on-?call|manager|architect) (?:is|will be) (?-i:[A-Z])\w+.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?-i:[A-Z])\w+ (?:reviews?|owns?|approves?|maintains?|signs off|is responsible|is in charge|decides?|leads?)\b.+)",
+    ),
+    define_pattern("rule", r"(?P<text>(?-i:[A-Z])[\w ]{1,20} is where (?:we|i|the team|you) .+)"),
+    define_pattern(
+        "rule", r"(?P<text>you(?:['’]ll| can| will)? (?:always )?find .+ (?:in|at|on|under) .+)"
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:the |our )?(?:[\w-]+ ){0,3}(?:db|database|cluster|dashboard|staging|prod|production|registry|wiki|"
+        r"docs|designs?|runbooks?|board|tracker|api|environment|instance|broker|queue)(?: server| env\w*)? (?:is|are|lives?|"
+        r"runs?|sits?) (?:at|on|in|under|behind) (?!fire|the way|progress|review|place\b).{3,})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>we(?:['’]re| are) (?:still |stuck |now )?on (?-i:[A-Z])[\w.]+ v?\d.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>we have (?:two|three|four|five|\d+|several|many) (?:customers|clients|teams|environments|repos|regions|stages)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:i (?:use|run|work with|develop on|code in)|i(?:['’]m| am) using) (?:the )?(?:vs ?code|neovim|n?vim|emacs|"
+        r"helix|zed|cursor|jetbrains|intellij|pycharm|fish|zsh|bash|nushell|tmux|arch|nixos|windows|linux|macos|docker|podman|"
+        r"orbstack|colima|mise|asdf|nix|homebrew|pnpm|yarn|bun|uv|poetry|conda|[\w-]+ (?:shell|editor|terminal|distro|os))\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i (?:already )?know [\w+#.-]+(?: [\w+#.-]+)? (?:well|already|inside out|very well)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>.{{8,120}}, so (?:please )?(?:{NEGATION}|never|always|only|avoid|keep|use|make sure)\b.+)",
+        unless=r".*\b(?:this|that) (?:time|one|file|pr|branch)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]d| would) (?:like|love|prefer|want) (?:you |it )(?:to|if) .+\b(?:always|never|every|each|first|all)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i want (?!to\b|a\b|an\b|the\b|this\b|that\b|it\b|you\b)(?:[\w-]+ ){1,3}(?:messages|commits|answers|names|tests|comments|prs|functions|explanations)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{3,80},? (?:so )?keep (?:it|the \w+|everything) (?:short|simple|brief|small|minimal)\b.*)",
+    ),
+    define_pattern("rule", rf"(?P<text>{CONDITION}.*)"),
+    define_complaint(
+        r"(?P<text>(?:isn['’]?t|wasn['’]?t) (?:that|this|it) .*\b(?:your own|you who|your (?:sandbox|fault|mistake|bug|job|change))\b.*)"
+    ),
+    define_complaint(
+        r"(?P<text>did(?:n['’]?t| not) (?:we|i|you) (?:agree|say|tell|decide|ask|promise|settle)\b.*)"
+    ),
+    define_complaint(
+        rf"(?P<text>(?:should(?:n['’]?t)|would(?:n['’]?t)|do(?:n['’]?t)) (?:you|we) (?:always |rather |first |not )*{VERB}\b.*\b(?:before|first|"
+        rf"always|instead|every|rather)\b.*)"
+    ),
+    define_complaint(r"(?P<text>aren['’]?t you (?:supposed|meant|told|asked) .*)"),
+    define_complaint(
+        r"(?P<text>(?:but )?why (?:do|are|did) you (?:(?:keep|still|always|again|constantly)\b.+|\w+.*\bagain\b.*))"
+    ),
+    define_complaint(
+        r"(?P<text>how (?:often|many times) (?:do|must|should|did) i (?:have to |need to )?(?:tell|say|ask|repeat|explain|remind)\b.*)"
+    ),
+)
+
+_OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
+    # German
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?frage?(?:n sie)? mich(?: immer| vorher| zuerst)*,? (?:bevor|vor) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?(?:keine?n?|weniger|ohne|nicht so viele) (?!ahnung|idee|sorge|lust|zeit|panik|änderung|frage|eile|problem|mehr\b)\w+(?: \w+){0,4}\s*[.!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?(?:fasse? dich|halte? dich|sei)(?: bitte)? (?:kürzer|kurz|knapp\w*|präzise\w*|direkter|ehrlich).*)",
+    ),
+    define_pattern("correction", r"(?P<text>(?:bitte )?(?:hör|höre) (?:endlich |bitte )?auf,? .+)"),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?(?:füge|schreib|mach|nutz|verwend|benutz|lösch|änder|erstell|commit|push)\w* (?:\w+ ){0,4}(?:keine?n?|nie|niemals|nicht)\b.+)",
+        unless=r".*\b(?:hier|jetzt|noch|diese\w*)\b",
+    ),
+    # French
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:s['’]il te pla[iî]t,? )?(?:pas|plus|moins|sans) (?:d['’]|de |des )?\w+(?: \w+){0,3}(?:,? (?:s['’]il (?:te|vous) pla[iî]t|svp|stp|dans .+))\s*[.!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:demande|demandez|préviens|consulte)[- ](?:moi|nous) (?:toujours )?(?:avant|d['’]abord)\b.*)",
+    ),
+    define_pattern("correction", r"(?P<text>(?:arrête|arrêtez|cesse|cessez) (?:de |d['’]).+)"),
+    define_pattern(
+        "rule", r"(?P<text>(?:sois|soyez) (?:plus )?(?:concis|bref|brève|direct|précis)\w*.*)"
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>n['’]?(?:e )?(?:ajoute|écris|utilise|crée|supprime|modifie|commite|pousse|mets)\w* (?:pas|jamais|plus)\b.+)",
+        unless=r".*\b(?:ici|maintenant|encore)\b",
+    ),
+    # Spanish and Portuguese
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:por favor,? )?(?:sin|sem|menos|nada de) (?!embargo|duda|dúvida|problema)\w+(?: \w+){0,3},? por favor\s*[.!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:pregúntame|pregunta(?:me)?|avísame|consúltame|pergunte(?:-me)?|me pergunte|avise-me)(?: siempre| sempre| primero)? antes\b.*)",
+    ),
+    define_pattern(
+        "correction", r"(?P<text>(?:por favor,? )?(?:deja|dejá|para|pare|parem?) de \w+[aei]r\b.+)"
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:sé|sea|seja) (?:más |mais )?(?:breve|conciso|directo|direto|objetivo)\w*.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:por favor,? )?(?:no|não) (?:agregues|añadas|escribas|uses|crees|toques|modifiques|borres|adicione|escreva|use|crie|mexa|toque|modifique|apague)\b .+)",
+        unless=r".*\b(?:est[ea]|aquí|ahora|todavía|aqui|agora|ainda)\b",
+    ),
+    # Russian
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:пожалуйста,? )?(?:никаких|без|поменьше|меньше) (?!проблем|разницы)[\w-]+(?: [\w-]+){0,3}(?:,? пожалуйста)?\s*[.!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:всегда )?(?:спрашивай|спроси|уточняй|предупреждай)(?:те)?(?: меня)? (?:перед|прежде|до)\b.*)",
+    ),
+    define_pattern("correction", r"(?P<text>(?:хватит|перестань(?:те)?|прекрати(?:те)?) \w+.*)"),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:пожалуйста,? )?не (?:добавляй|пиши|используй|создавай|трогай|удаляй|меняй|коммить|пушь)(?:те)? .+)",
+        unless=r".*\b(?:здесь|сейчас|пока|эт\w+)\b",
+    ),
+    define_pattern("rule", r"(?P<text>будь(?:те)? (?:более )?(?:лаконич|крат|кратк)\w*.*)"),
+    # Chinese
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:没有|未经)我的?(?:许可|允许|同意|确认).{0,4}(?:不许|不要|不能|不准|别|禁止).{2,})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:提交|推送|合并|部署|发布|删除|修改|动手|写代码|编码)(?:代码)?(?:之前|前)(?:都|要|请|必须|一定)*先?.{2,})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:代码|注释|回复|回答|文档|提交信息|日志)(?:里面?|中|内)?(?:都|请)?(?:不要|别|不用|尽量|要|用).{2,})",
+        unless=r".*(?:这|那|现在)",
+    ),
+    define_pattern("rule", r"(?P<text>(?:别|不要)再.{2,}(?:了)?[。！!]*$)"),
+    define_pattern(
+        "rule", r"(?P<text>(?:回答|回复|说话|解释)(?:尽量|请|要)?(?:简短|简洁|短一?点|简单).{0,20})"
+    ),
+    # Japanese
+    define_pattern(
+        "rule",
+        r"(?P<text>.{2,40}(?:で|に|を)(?:書いて|答えて|回答して|統一して|説明して)(?:ください|下さい|ね)[。！!]*$)",
+        unless=r".*(?:この|ここ|これ|その)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{2,40}(?:しないで|使わないで|入れないで|書かないで|つけないで|触らないで|変更しないで|消さないで|やめて)(?:ください|下さい|ね)?[。！!]*$)",
+        unless=r".*(?:この|ここ|これ|まだ|今)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{2,30}(?:先に|最初に|まず)(?:書いて|聞いて|確認して|相談して|読んで|実行して).{0,10})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{2,40}(?:する前に|の前に)(?:必ず|まず)?.{2,30}(?:ください|下さい|して|聞いて|こと)[。！!]*$)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:もっと)?(?:短く|簡潔に|シンプルに)(?:答えて|回答して|説明して|して)?(?:ください|下さい)?[。！!]*$)",
+    ),
+)
+
+WAITING_PATTERNS = (*_ENGLISH, *_OTHER_LANGUAGES)
+"""Probably meant to last: waits in the inbox."""

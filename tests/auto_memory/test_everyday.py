@@ -1,0 +1,141 @@
+"""What people say in passing and in eight languages: kept or waiting, and taken back again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attacks.host import Attacked
+from memorist.auto_memory.statements.parser import find_statements, find_waiting_statements
+from memorist.core.messages import Message, Origin, TextBlock
+
+pytestmark = pytest.mark.covers("WD-1")
+
+LASTING = {
+    "corrections": """
+        nope, the main branch is called trunk|wrong, the port is 8080|actually it's called develop, not dev
+        you always forget to run the formatter|why do you keep adding comments?|stop apologising
+        how often do I have to tell you to use ruff|isn't that a problem of your own sandbox?
+        didn't we agree on tabs?|aren't you supposed to read the docs first?|why are you using npm again?
+        that's not how we name branches, it's feature/TICKET-name|quit saying I'm right
+    """,
+    "orders": """
+        no emojis please|less verbose please|be more concise|shorter answers please|too many comments
+        don't touch the vendor folder|ask before you delete anything|indent with 4 spaces|write tests first
+        you don't need to run the whole suite every time|just give me the code, no explanations
+        skip the pleasantries|use kebab-case for filenames|keep functions under 50 lines
+        errors should be logged, never swallowed|don't guess, look it up|we squash merge
+        call the user model Account, never User|migrations are always written by hand
+        When I ask for recipes give me metric units|If I ask about hotels, I'd prefer quiet ones.
+    """,
+    "facts": """
+        you can find the designs in Figma under "Shop"|the staging db is at db.staging.internal
+        Jira is where we track bugs|I'm on Windows|I'm using fish shell|my editor is helix
+        I know Python well, skip the basics|explain things like I'm five|Dana reviews all the PRs
+        our CI takes 40 minutes, so don't push for every change|the team lead is Ana|we're on Postgres 15
+        I get motion sickness on boats.|I'm not into superhero films.|I have a phobia of lifts.
+        I'm trying to cut down on sugar.|Given my back problems, I need a good chair.
+    """,
+    "German, French": """
+        Frag mich, bevor du etwas löschst|Keine Emojis bitte|Fasse dich kürzer|Ich bin allergisch gegen Nüsse
+        Commit-Nachrichten immer auf Englisch|Wir haben npm durch pnpm ersetzt|Hör auf, Kommentare zu schreiben
+        Nein, wir nutzen Postgres, nicht MySQL|Pas d'emojis s'il te plaît|Je suis allergique aux noix
+        Demande-moi avant de supprimer quelque chose|Arrête d'ajouter des commentaires
+    """,
+    "Spanish, Portuguese, Russian": """
+        Sin emojis por favor|Soy alérgico a las nueces|Deja de añadir comentarios|Migramos do npm para o pnpm
+        Sem emojis, por favor|Sou alérgico a amendoim|Pare de adicionar comentários|Никаких эмодзи
+        У меня аллергия на орехи|Спрашивай перед крупными изменениями|Хватит добавлять комментарии
+    """,
+    "Chinese, Japanese": """
+        没有我的同意不要新建文件|提交之前先跑测试|我对花生过敏|代码里不要写注释|我们已经不用npm了
+        コミットメッセージは英語で書いてください|絵文字は使わないでください|テストを先に書いて
+        私はナッツアレルギーです|もうnpmは使っていません|コメントを追加しないで
+    """,
+}
+ORDINARY = """
+    can you add a test for the cart?|fix the failing build|the function always returns null|never mind
+    forget it, let's do something else|use the second option|no, the other file|that's wrong, try again
+    don't use it here|I like this one|let's use pnpm for this|we use this in the header|keep going
+    the port is already in use|this is too verbose, shorten the paragraph|isn't it Tuesday?
+    isn't this already fixed?|shouldn't this be a list?|I'm on the settings page and nothing happens
+    the staging server is slow|my branch is behind main|we have two failing tests|didn't the build pass?
+    warum schlägt das fehl?|ajoute un bouton|añade un botón a la página|добавь кнопку|修一下这个bug
+    ボタンを追加して|if I want to add a page, how do I do that?|why is it red?|no idea|keine Ahnung
+"""
+
+
+def sentences(text: str) -> list[str]:
+    return [each.strip() for line in text.splitlines() for each in line.split("|") if each.strip()]
+
+
+def is_found(text: str) -> bool:
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+    return bool(find_statements(message) or find_waiting_statements(message))
+
+
+@pytest.mark.parametrize("group", LASTING)
+def test_what_people_say_in_passing_is_kept_or_waits(group: str) -> None:
+    """None of these says "remember" or "from now on", and all are meant for later as well."""
+    assert [each for each in sentences(LASTING[group]) if not is_found(each)] == []
+
+
+def test_tasks_questions_and_reports_are_left_alone() -> None:
+    """They look like the above and are about this moment."""
+    assert [each for each in sentences(ORDINARY) if is_found(each)] == []
+
+
+def test_what_waits_is_read_without_its_neighbours() -> None:
+    """A sentence that leans on the one before it waits together with it."""
+    text = "Request a review from Dana. Make that standard in your workflow."
+    message = Message(id="m", role="user", origin=Origin.USER, blocks=(TextBlock(text=text),))
+
+    assert [one.text for one in find_waiting_statements(message)] == [text]
+
+
+@pytest.mark.parametrize(
+    "words", ["forget that", "no, scratch that", "vergiss das wieder", "oublie ça", "забудь это"]
+)
+async def test_what_was_just_said_is_taken_back(tmp_path: Path, words: str) -> None:
+    """Right after a rule it removes that rule and no other, and `memory undo ID` brings it back."""
+    async with Attacked(tmp_path) as host:
+        await host.told("We use Postgres, not MySQL.")
+        await host.told("never use npm, use pnpm here", words)
+        assert [head.description for head in host.memory.headers()] == [
+            "We use Postgres, not MySQL."
+        ]
+
+        host.memory.undo(next(iter(host.memory.folder.history.iter_changes())).id)
+        assert len(host.memory.headers()) == 2
+
+
+async def test_a_late_or_idle_retraction_deletes_nothing(tmp_path: Path) -> None:
+    """After another message, "forget that" is about that message; what waits leaves the inbox."""
+    async with Attacked(tmp_path) as host:
+        await host.told("never use npm, use pnpm here", "add a button", "forget that")
+        assert len(host.memory.headers()) == 1
+
+        await host.told("ask before you delete anything", "forget that")
+        assert host.memory.inbox.list_proposals() == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "scratch that rule about tabs",
+        "that rule about tabs no longer applies",
+        "Vergiss die Regel mit den Tabs",
+        "Olvida la regla de los tabs",
+        "Esqueça a regra dos tabs",
+    ],
+)
+async def test_a_rule_is_taken_back_by_what_it_is_about(tmp_path: Path, words: str) -> None:
+    """The rule that is named goes, the others stay."""
+    async with Attacked(tmp_path) as host:
+        await host.told("Always use tabs.", "never use npm, use pnpm here")
+        await host.told(words)
+
+        assert [head.description for head in host.memory.headers()] == [
+            "never use npm, use pnpm here"
+        ]
