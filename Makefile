@@ -104,8 +104,9 @@ format: .venv/dev  ## format the sources
 bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes (NAME=recall for one)
 	PYTHONPATH=.:tests $(BIN)/python -m benchmarks $(NAME) --data $(DATA)
 
-docs: .venv/dev  ## write the generated parts of the documents anew
+docs: .venv/dev  ## write the generated parts of the documents and the outputs of their commands anew
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/console.py
 
 # The time of the last commit stands in the archives, so that whoever builds the same commit gets the same bytes.
 build: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from memorist.testing.steps import Say
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CONSOLE = runpy.run_path(str(ROOT / "docs" / "console.py"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -102,6 +104,18 @@ async def test_the_examples_run_with_the_real_sdks(
 
     assert capsys.readouterr().out.count("A prompt cache keeps") == 2
     assert 1 <= len(re.findall(r"# \d", example.read_text("utf-8"))) <= 10
+
+
+@pytest.mark.parametrize(
+    "document", CONSOLE["list_documents"](), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_the_commands_in_the_documents_print_what_stands_below_them(document: Path) -> None:
+    """In an empty home and a small project, each command prints what the document shows, but for
+    times, paths and ids. `make docs` writes the outputs anew.
+    """
+    text = document.read_text("utf-8")
+
+    assert CONSOLE["fill_blocks"](text) == text
 
 
 def command_lines() -> list[pytest.ParameterSet]:

@@ -59,7 +59,7 @@ def test_one_command_joins_proves_and_shows_something_true(project: Path) -> Non
 
         alone = run().output
         assert "Claude Code, Codex" in alone
-        assert "1 past sessions known" in alone
+        assert "1 past session known" in alone
     finally:
         end(home / ".memorist")
         run("uninstall", "claude-code")

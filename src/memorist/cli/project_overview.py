@@ -159,7 +159,10 @@ def print_overview() -> None:
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {_day(sessions[0].updated)}" if sessions else ""
-    click.echo(f"project   {Path(root).name}: {len(sessions):,} past sessions known{newest}")
+    click.echo(
+        f"project   {Path(root).name}: {len(sessions):,} past "
+        f"{'session' if len(sessions) == 1 else 'sessions'} known{newest}"
+    )
     click.echo(
         f"memories  {len(heads):,} here"
         + (f", {waiting:,} wait for you: memorist memory inbox" if waiting else "")
