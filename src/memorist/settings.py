@@ -27,6 +27,10 @@ class HooksSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     enabled: bool = True
     """False answers every hook with nothing, immediately."""
+    notices: bool = True
+    """Tell the user in the client, in one line, when something was remembered, changed or
+    forgotten, when something waits, and when memory is off.
+    """
     start_seconds: float = 5.0
     """Longest wait at the start of a session: long enough for the daemon to start."""
     prompt_seconds: float = 2.0

@@ -23,7 +23,7 @@ from memorist.testing import request_checks
 __all__ = ["project"]
 
 ASKED = "Why does the invoice importer round the totals?"
-INDEX = "Memories that earlier sessions"
+INDEX = "What earlier sessions"
 BEARS = "bear on the last message"
 
 

@@ -112,7 +112,7 @@ async def test_a_read_only_folder_is_read_and_recalled_and_says_why_nothing_is_w
     told = run_read_only(where.folder, tmp_path / "home", project)
 
     assert told["heads"] == ["frobnicator.md", "other.md"]
-    assert "Memories that earlier sessions" in told["sent"]
+    assert "What earlier sessions" in told["sent"]
     assert "linseed" in told["sent"]
     assert "read-only" in told["error"]
     assert len(told["refused"]) == 1

@@ -42,7 +42,7 @@ from memorist.errors import FormatError, StoreError
 from memorist.events import AdapterFailed
 from memorist.hooks.event import Client, HookEvent, UnknownHookEvent, parse_hook_event
 from memorist.hooks.response import OutputText, fit_texts, render_output
-from memorist.hooks.session import HookSessionPool
+from memorist.hooks.session import HookAnswer, HookSessionPool
 from memorist.platforms.descriptors import PRIVATE
 from memorist.ports import Clock, Model
 from memorist.settings import HooksSettings, Settings
@@ -312,15 +312,19 @@ class MemoristHooks:
         if isinstance(event, UnknownHookEvent):
             raise FormatError(event.why)
         self.session = event.session_id
-        said = await self._collect_text(event, seconds)
+        answer = await self._collect_answer(event, seconds)
         # Before a compaction Claude Code accepts only plain text, which a hook of the SDK cannot
         # return.
-        shown = b"" if name == "PreCompact" else render_output(event, CLIENT, said)
+        shown = (
+            b""
+            if name == "PreCompact"
+            else render_output(event, CLIENT, answer.text, answer.notice)
+        )
         found: HookJSONOutput = msgspec.json.decode(shown) if shown else {}
         return found
 
-    async def _collect_text(self, event: HookEvent, seconds: float) -> str:
-        """The text to show at an event."""
+    async def _collect_answer(self, event: HookEvent, seconds: float) -> HookAnswer:
+        """What to show at an event."""
         if self._sessions is None:
             self._sessions = HookSessionPool(
                 self.attached.engine,
@@ -329,12 +333,13 @@ class MemoristHooks:
             )
         first = event.session_id not in self._open_sessions
         self._open_sessions[event.session_id] = event
-        parts = []
+        parts: list[HookAnswer] = []
         if first and event.hook_event_name == "UserPromptSubmit":
             start = msgspec.structs.replace(event, hook_event_name="SessionStart", source="startup")
             parts.append(await self._sessions.answer(CLIENT, start, event.cwd, seconds))
         parts.append(await self._sessions.answer(CLIENT, event, event.cwd, NOTES_SHARE * seconds))
-        return fit_texts([OutputText(part) for part in parts], CLIENT)
+        text = fit_texts([OutputText(part.text) for part in parts], CLIENT)
+        return HookAnswer(text, parts[-1].notice)
 
     def _report_failure(self, point: str, error: BaseException) -> None:
         mark = (point, type(error).__name__)

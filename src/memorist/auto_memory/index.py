@@ -324,18 +324,19 @@ def _fit_own_lines(kept: list[str], limits: IndexLimits) -> list[str]:
 
 def _pointer_line(head: MemoryHeader, present: str | None, width: int) -> str:
     match = _POINTER.match(present) if present else None
-    ours = _format_pointer(head.name, head.path, head.description, width)
+    ours = render_pointer(head.name, head.path, head.description, width)
     if match is None or present is None:
         return ours
     # A foreign title and hook are kept unless the line is excessively long.
     return (
         present
         if len(present) <= 2 * width
-        else _format_pointer(match["title"], head.path, match["hook"] or "", width)
+        else render_pointer(match["title"], head.path, match["hook"] or "", width)
     )
 
 
-def _format_pointer(title: str, path: str, hook: str, width: int) -> str:
+def render_pointer(title: str, path: str, hook: str, width: int) -> str:
+    """Render the line of an index that points to a file, of about `width` characters."""
     title = _cut_line(title.translate({ord("["): "(", ord("]"): ")"}), width // 3)
     room = max(_MIN_HOOK_CHARS, width - len(title) - len(path) - 8)
     hook = _cut_line(hook, room)

@@ -308,11 +308,11 @@ def _memory_sections(folder: Path, family: Family, settings: Settings) -> Iterat
     with open_project_memory(project=folder) as (_, memory):
         if not memory.folder.exists:
             return
-        memory.folder.refresh()
+        heads = memory.headers()
         index = memory.folder.build_index().text
         if index.strip():
             yield build_memory_section(
-                render_index(index, str(memory.layout.folder), load_recall_prompts()),
+                render_index(index, heads, str(memory.layout.folder), load_recall_prompts()),
                 str(memory.layout.index),
                 family,
             )

@@ -29,6 +29,12 @@ DAEMON_ARGUMENTS = ("-P", "-m", "memorist", "daemon")
 """Arguments that start the daemon; `-P` keeps the working folder out of `sys.path`."""
 
 
+OFF_NOTICE = (
+    b'{"systemMessage":"memorist: memory is off for this session, since MEMORIST_OFF is set"}'
+)
+"""Told to the user at the start of a session without memory."""
+
+
 class HookUnanswered(Exception):
     """There is no response; the message says why."""
 
@@ -73,6 +79,8 @@ def run_hook(arguments: list[str]) -> None:
     asked = None
     try:
         if os.environ.get("MEMORIST_OFF", "") not in ("", "0"):
+            if arguments[:1] == ["SessionStart"]:
+                _write_output(OFF_NOTICE)
             return  # one session without memory: nothing is read, shown or written
         asked = HookCall(arguments)
         _thread.start_new_thread(_enforce_deadline, (asked,))

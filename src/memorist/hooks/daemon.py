@@ -34,6 +34,7 @@ from memorist.hooks.event import (
     detect_client,
     parse_hook_event,
 )
+from memorist.hooks.notices import render_off_notice
 from memorist.hooks.response import render_output
 from memorist.hooks.session import HookSessionPool
 from memorist.platforms import locks, processes, sockets
@@ -294,6 +295,8 @@ class HookDaemon:
         self._asked = 0
         self._last = clock()
         self._end = asyncio.Event()
+        self._why_off = ""
+        """Why there is no engine."""
         self._settings = HooksSettings()
         self._config = _config_version(home)
 
@@ -341,6 +344,7 @@ class HookDaemon:
             engine = Memorist(home=self._home)
         except MemoristError as error:
             self._record_failure("", "", str(error))
+            self._why_off = str(error)
             return None
         self._settings = engine.settings.hooks
         return engine
@@ -408,15 +412,15 @@ class HookDaemon:
         """Return what the hook prints; empty on any error, since an agent must not be stopped by
         it.
         """
-        if self._sessions is None or not self._settings.enabled:
+        if not self._settings.enabled:
             return b""
         event = parse_hook_event(question.data, question.event)
         if isinstance(event, UnknownHookEvent):
             self._record_failure(question.event, question.client, event.why)
             return b""
         client = detect_client(question.client, event)
-        if event.hook_event_name == CHECK_EVENT:
-            return f"memorist {__version__} answers".encode()
+        if self._sessions is None or event.hook_event_name == CHECK_EVENT:
+            return _answer_without_session(event, client, self._why_off)
         seconds = protocol.time_limit(event.hook_event_name, self._limits())
         work = asyncio.ensure_future(
             self._render_answer(self._sessions, client, event, question.project)
@@ -441,7 +445,8 @@ class HookDaemon:
         self, sessions: HookSessionPool, client: Client, event: HookEvent, project: str
     ) -> bytes:
         seconds = NOTES_SHARE * protocol.time_limit(event.hook_event_name, self._limits())
-        return render_output(event, client, await sessions.answer(client, event, project, seconds))
+        answer = await sessions.answer(client, event, project, seconds)
+        return render_output(event, client, answer.text, answer.notice)
 
     def _on_failure(self, event: HookEvent, client: Client, error: BaseException) -> None:
         self._record_failure(
@@ -452,6 +457,17 @@ class HookDaemon:
 
     def _record_failure(self, event: str, client: str, why: str) -> None:
         record_hook_failure(str(self._listening.folder), event, client, why)
+
+
+def _answer_without_session(event: HookEvent, client: Client, why_off: str) -> bytes:
+    """Answer the check of an installation; tell the user at the start of a session that memory is
+    off, where `why_off` says why; silence at all other events.
+    """
+    if not why_off:
+        return f"memorist {__version__} answers".encode()
+    if event.hook_event_name != "SessionStart":
+        return b""
+    return render_output(event, client, "", render_off_notice(why_off))
 
 
 async def _read_request(reader: asyncio.StreamReader) -> HookRequest | str | None:

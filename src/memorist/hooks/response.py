@@ -15,6 +15,7 @@ from memorist.context.assembly import REMINDER_TAG
 from memorist.context.tags import find_row, unwrap_tag
 from memorist.core.markdown import load_prompt, render_template
 from memorist.hooks.event import Client, HookEvent
+from memorist.hooks.notices import NOTICE_EVENTS
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.unicode import strip_hidden_characters
 from memorist.session_memory.structural import STATE_SECTION, TASK_SECTION
@@ -27,6 +28,8 @@ OUTPUT_LIMITS: dict[Client, int] = {"claude-code": 9_800, "codex": 9_800}
 Claude Code accepts 10,000 UTF-16 code units from a hook; Codex accepts 2,500 tokens, about 10,000
 bytes.
 """
+CONTEXT_EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+"""Events at which a client takes context for its model."""
 _OUTPUT_UNITS: dict[Client, tuple[str, int]] = {
     "claude-code": ("utf-16-le", 2),
     "codex": ("utf-8", 1),
@@ -82,27 +85,25 @@ def _truncate(part: OutputText, client: Client, room: int) -> str:
     return (start[:end] if end > 0 else start) + remark
 
 
-def render_output(event: HookEvent, client: Client, text: str) -> bytes:
-    """Encode what the hook prints.
+def render_output(event: HookEvent, client: Client, text: str, notice: str = "") -> bytes:
+    """Encode what the hook prints: `text` for the model, `notice` for the user.
 
     Before a compaction Claude Code takes plain text as instructions and rejects JSON; Codex takes
     nothing at that event.
     """
-    if not text.strip():
-        return b""
     name = event.hook_event_name
     if name == "PreCompact":
-        return _encode_plain_text(text) if client == "claude-code" else b""
-    if name not in ("SessionStart", "UserPromptSubmit", "PreToolUse"):
-        return b""
-    return msgspec.json.encode(
-        {
-            "hookSpecificOutput": {
-                "hookEventName": name,
-                "additionalContext": _replace_surrogates(text),
-            }
+        given = client == "claude-code" and text.strip()
+        return _encode_plain_text(text) if given else b""
+    said: dict[str, object] = {}
+    if notice and name in NOTICE_EVENTS:
+        said["systemMessage"] = _replace_surrogates(notice)
+    if text.strip() and name in CONTEXT_EVENTS:
+        said["hookSpecificOutput"] = {
+            "hookEventName": name,
+            "additionalContext": _replace_surrogates(text),
         }
-    )
+    return msgspec.json.encode(said) if said else b""
 
 
 def _encode_plain_text(text: str) -> bytes:

@@ -7,12 +7,16 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.recorded_session import ObservedSession
 from memorist.errors import MemoristError, UnreadableSession
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview
 from memorist.hooks.event import Client, HookEvent
+from memorist.hooks.notices import NOTICE_EVENTS, render_notice
 from memorist.hooks.response import (
     render_context,
     render_restored_notes,
@@ -37,6 +41,15 @@ the turn.
 """
 
 
+class HookAnswer(Struct, frozen=True):
+    """What a hook prints."""
+
+    text: str
+    """For the model."""
+    notice: str = ""
+    """For the user."""
+
+
 class HookSession:
     """Events of one session arrive in order; responses that an agent waits for come before
     follow-up work.
@@ -50,8 +63,13 @@ class HookSession:
         self._track_file(event)
         first = self._read_project()
         cwd = first or project or event.cwd
+        self._events: list[Event] = []
+        """What became of memory and was not told to the user yet."""
         self._session: ObservedSession = engine.observe_session(
-            event.session_id, project=cwd, format=CLIENT_FORMATS[client]
+            event.session_id,
+            project=cwd,
+            format=CLIENT_FORMATS[client],
+            listener=self._on_event,
         )
         self._notes: asyncio.Future[None] | None = None
         self._prompt_reading: asyncio.Task[None] | None = None
@@ -100,6 +118,22 @@ class HookSession:
                 )
             case _:
                 return ""
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, MemoryChanged | MemoryNeedsReview):
+            self._events.append(event)
+
+    async def take_notice(self, event: HookEvent) -> str:
+        """The line that tells the user what became of memory since the last one; empty for
+        nothing. At the end of a turn what the client has written is read first.
+        """
+        if event.hook_event_name not in NOTICE_EVENTS:
+            return ""
+        if event.hook_event_name == "Stop" and self._tail is not None and self._tail.unread_bytes:
+            with contextlib.suppress(MemoristError):  # the work after the answer reports it
+                await self.read_new_records()
+        events, self._events = self._events, []
+        return render_notice(events)
 
     async def _answer_start(self, source: str, seconds: float) -> str:
         if source in ("compact", "clear"):
@@ -236,6 +270,7 @@ class HookSessionPool:
         clock: Clock | None = None,
     ) -> None:
         self._engine = engine
+        self._shows_notices = engine.settings.hooks.notices
         self._on_failure = on_failure
         self._pool = SessionPool[tuple[Client, str], HookSession](
             HookSession.close,
@@ -248,8 +283,10 @@ class HookSessionPool:
     def __len__(self) -> int:
         return len(self._pool)
 
-    async def answer(self, client: Client, event: HookEvent, project: str, seconds: float) -> str:
-        """The text to show at an event; its follow-up work then runs in the background."""
+    async def answer(
+        self, client: Client, event: HookEvent, project: str, seconds: float
+    ) -> HookAnswer:
+        """What to show at an event; its follow-up work then runs in the background."""
 
         async def open_session() -> HookSession:
             return HookSession(self._engine, client, event, project)
@@ -258,11 +295,12 @@ class HookSessionPool:
         async with contextlib.AsyncExitStack() as hold:
             session = await hold.enter_async_context(self._pool.use(key, open_session))
             said = await session.answer(event, seconds)
+            notice = await session.take_notice(event) if self._shows_notices else ""
             work = self._run_follow_up(key, session, event, hold.pop_all())
         task = asyncio.create_task(work)
         self._follow_ups.add(task)
         task.add_done_callback(self._follow_ups.discard)
-        return said
+        return HookAnswer(said, notice)
 
     async def _run_follow_up(
         self,

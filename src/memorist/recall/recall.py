@@ -162,7 +162,12 @@ class MemoryRecall:
             return None
         self._listed_paths = frozenset(index.listed)
         self._record_uses([self._build_use(path, "listed", "") for path in index.listed])
-        found = render_index(index.text, str(self._memory.layout.folder), self._prompts)
+        found = render_index(
+            index.text,
+            self._memory.headers(),
+            str(self._memory.layout.folder),
+            self._prompts,
+        )
         with contextlib.suppress(StoreError):
             self._runtime.emit(
                 MemoryRecalled(

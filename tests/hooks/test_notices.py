@@ -1,0 +1,115 @@
+"""The one line that the user sees in the client."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hooks.conftest import Hooks
+from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
+from memorist.engine.engine import Memorist
+from memorist.events import MemoryChanged, MemoryNeedsReview
+from memorist.hooks.event import Client, HookEvent
+from memorist.hooks.notices import MAX_NOTICE_CHARS, render_notice
+from memorist.hooks.response import render_output
+from memorist.hooks.session import HookSessionPool
+from memorist.settings import HooksSettings, Settings
+
+AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]
+
+
+async def turns(
+    home: Path, client: Client, file: Recording, *prompts: str, notices: bool = True
+) -> list[str]:
+    """The notices of sessions with one prompt each, as the client would print them."""
+    settings = Settings(home=str(home), hooks=HooksSettings(notices=notices))
+    found = []
+    async with Memorist(model="structural", settings=settings) as engine:
+        engine.starts_workers = False
+        pool = HookSessionPool(engine, 600.0, lambda event, client, error: pytest.fail(str(error)))
+        path = home.parent / f"rollout-{client}.jsonl"
+        event = HookEvent(session_id="s1", transcript_path=str(path), cwd=FOLDER)
+        for prompt in prompts:
+            for name in ("UserPromptSubmit", "Stop"):
+                if name == "Stop":
+                    file.user(prompt)
+                    file.says("Done.")
+                path.write_bytes(b"".join(file.lines))
+                given = replace(event, hook_event_name=name, prompt=prompt)
+                answer = await pool.answer(client, given, "", 20.0)
+                await pool.wait_until_idle()
+                printed = render_output(given, client, answer.text, answer.notice)
+                found.append(json.loads(printed or b"{}").get("systemMessage", ""))
+        await pool.close()
+    return found
+
+
+@pytest.mark.covers("IN-2", "AM-10")
+@pytest.mark.parametrize(("client", "kind"), AGENTS)
+async def test_a_user_sees_at_once_what_was_remembered_changed_and_forgotten(
+    client: Client, kind: type[Recording], tmp_path: Path
+) -> None:
+    """At the end of the very turn: the words and the way back; nothing where nothing changed."""
+    shown = await turns(
+        tmp_path / "home",
+        client,
+        kind(),
+        "Never use npm, use pnpm here.",
+        "Look at the parser.",
+        "Always use npm.",
+        "You may use yarn again",
+        "Forget that we always use npm.",
+    )
+
+    assert shown[1] == "memorist: remembered “Never use npm, use pnpm here.” · memorist memory undo"
+    assert shown[2:4] == ["", ""]
+    assert shown[5].startswith("memorist: changed to “Always use npm.” (was never-npm-pnpm)")
+    assert shown[7] == "memorist: 1 waits for you · memorist memory inbox"
+    assert shown[9].startswith("memorist: forgot “")
+
+
+async def test_notices_can_be_switched_off(tmp_path: Path) -> None:
+    """The setting `hooks.notices` makes the client silent; the memory is kept all the same."""
+    shown = await turns(
+        tmp_path / "home", "claude-code", ClaudeFile(), "Never use npm.", notices=False
+    )
+
+    assert shown == ["", ""]
+    assert list((tmp_path / "home").glob("projects/*/memory/*npm*.md"))
+
+
+def test_a_notice_is_one_short_line_whatever_happened() -> None:
+    """Many long changes stay within two lines of a terminal, without a character that moves it."""
+    events = [
+        MemoryChanged(f"c{number}", "said", f"rule: line\none \x1b[31m {'word ' * 40}", ("a.md",))
+        for number in range(9)
+    ]
+    said = render_notice([*events, MemoryNeedsReview("p", "b.md", ("why",))])
+
+    assert len(said) <= MAX_NOTICE_CHARS
+    assert "\n" not in said
+    assert "\x1b" not in said
+    assert said.endswith("memorist memory log · memorist memory inbox")
+
+
+@pytest.mark.slow
+def test_a_session_without_memory_and_broken_settings_say_so_once(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The start of a session tells why memory is off; every other event stays silent."""
+    given = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop"}).encode()
+    (hooks.home / "config.toml").write_text("[hooks]\nno_such_setting = 1\n")
+
+    broken = json.loads(hooks.raw("SessionStart", given).stdout)
+    silent = hooks.raw("UserPromptSubmit", given).stdout
+    monkeypatch.setenv("MEMORIST_OFF", "1")
+    off = json.loads(hooks.raw("SessionStart", given).stdout)
+
+    assert "memory is off" in broken["systemMessage"]
+    assert "no_such_setting" in broken["systemMessage"]
+    assert silent == b""
+    assert "MEMORIST_OFF" in off["systemMessage"]
+    assert hooks.raw("Stop", given).stdout == b""
