@@ -224,7 +224,7 @@ async def test_once_ends_when_all_that_can_be_begun_is_done(address: str) -> Non
     state = PostgresState(address)
     save_rollouts(state, [thread(f"t{number}", updated=state.now() - DAY) for number in range(5)])
     told: list[JobEvent] = []
-    scripted = Scripted(state, seconds=0.05)
+    scripted = Scripted(state, seconds=0.3)  # longer than a worker that is stopped waits
     for _ in range(2):
         await run_shared_worker(
             means(state, scripted, told),

@@ -52,6 +52,8 @@ async def run_shared_worker(
         )
         sweeping = asyncio.ensure_future(_enqueue_periodically(dependencies, queue, pace))
         await asyncio.wait({working, sweeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if stopping.done():
+            queue.cancel_jobs()
         failed = [task.exception() for task in (working, sweeping) if task.done()]
         await cancel_and_wait(working)
         await cancel_and_wait(sweeping)

@@ -7,6 +7,7 @@ it, is decided by the claims (`jobs`), so a task that runs twice does nothing tw
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 
@@ -45,8 +46,15 @@ class JobQueue:
         )
         self._app = procrastinate.App(connector=connector)
 
+        self._running: set[asyncio.Task[float | None]] = set()
+
         async def run(context: procrastinate.JobContext, kind: JobKind, key: str) -> None:
-            again = await perform(kind, key, f"task-{context.job.id}")
+            job = asyncio.ensure_future(perform(kind, key, f"task-{context.job.id}"))
+            self._running.add(job)
+            try:
+                again = await job
+            finally:
+                self._running.discard(job)
             if again is not None:
                 await self.enqueue(kind, key, after=again)
 
@@ -108,8 +116,13 @@ class JobQueue:
                 count += 1
         return count
 
+    def cancel_jobs(self) -> None:
+        """Have the running jobs give their claims back."""
+        for job in self._running:
+            job.cancel()
+
     async def run(self, *, name: str, concurrency: int, wait: bool) -> None:
-        """Run jobs until cancelled; without `wait` until none can be started."""
+        """Run jobs until cancelled; without `wait` until none can be started and all have ended."""
         with _translate_queue_errors():
             await self._app.run_worker_async(
                 queues=[_QUEUE],
@@ -117,7 +130,7 @@ class JobQueue:
                 concurrency=concurrency,
                 wait=wait,
                 install_signal_handlers=False,
-                shutdown_graceful_timeout=_GRACE_SECONDS,
+                shutdown_graceful_timeout=_GRACE_SECONDS if wait else None,
                 update_heartbeat_interval=self._stalled / 3,
                 stalled_worker_timeout=self._stalled,
                 delete_jobs="always",
