@@ -15,6 +15,7 @@ from memorist.models.context_window import (
     read_ollama_model,
 )
 from memorist.models.errors import CallFailure, failure_from_error
+from memorist.models.http_client import build_http_client
 from memorist.models.pricing import ModelSettings
 from memorist.models.reply_assembly import assemble_chat, assemble_responses
 from memorist.models.streaming import (
@@ -52,6 +53,7 @@ class OpenAIBaseModel(StreamingModel):
             max_retries=0,
             timeout=None,
             default_headers=self._settings.headers,
+            http_client=build_http_client(openai.DefaultAsyncHttpxClient),
         )
 
     async def close(self) -> None:

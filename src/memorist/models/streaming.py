@@ -121,6 +121,10 @@ def failure_from_status(
     code = next((name for key in ("code", "type") if isinstance(name := error.get(key), str)), None)
     said = str(error.get("message") or message)
     size = read_refused_size(said, error)
+    if 300 <= status < 400:
+        place = headers.get("location") or "another address"
+        said = f"the server redirects to {place}; name that address itself, no redirect is followed"
+        return CallFailure(kind="status", message=said, code=code, status=status, retry=False)
     if status < 400:
         return CallFailure(
             kind="status", message=said, code=code, status=status_for_code(code), size=size
