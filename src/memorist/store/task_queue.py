@@ -33,6 +33,9 @@ _CONSOLIDATION_PRIORITY = -10
 _GRACE_SECONDS = 0.2
 """Seconds a job has to give its claim back when its worker is stopped."""
 
+_ENDING_SECONDS = 86_400.0
+"""The same for a worker that runs once and was not stopped: its jobs end by their own limits."""
+
 
 class JobQueue:
     """The queue of one database. Every method raises StoreError when the server refuses."""
@@ -130,7 +133,7 @@ class JobQueue:
                 concurrency=concurrency,
                 wait=wait,
                 install_signal_handlers=False,
-                shutdown_graceful_timeout=_GRACE_SECONDS if wait else None,
+                shutdown_graceful_timeout=_GRACE_SECONDS if wait else _ENDING_SECONDS,
                 update_heartbeat_interval=self._stalled / 3,
                 stalled_worker_timeout=self._stalled,
                 delete_jobs="always",
