@@ -6,7 +6,6 @@ from importlib import import_module
 
 from memorist.core.messages import JsonObject
 from memorist.models.errors import CallFailure
-from memorist.models.http_client import build_http_client
 from memorist.models.pricing import ModelSettings
 from memorist.models.reply_assembly import assemble_anthropic
 from memorist.models.streaming import ModelAccess, StreamingModel, failure_from_status, read_stream
@@ -45,7 +44,7 @@ class AnthropicModel(StreamingModel):
             max_retries=0,
             timeout=None,
             default_headers=self._settings.headers,
-            http_client=build_http_client(anthropic.DefaultAsyncHttpxClient),
+            http_client=import_module("memorist.models.http_client").build_http_client(),
         )
 
     async def close(self) -> None:

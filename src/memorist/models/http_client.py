@@ -1,43 +1,47 @@
 """The HTTP client of the model SDKs, made safe: it follows no redirect, so that a key never goes to
 another address than the one that was named, and it reads a bounded answer.
+
+Needs one of the extras for model providers, and is loaded with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from importlib import import_module
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator
+
+import httpx2
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 """Largest answer that is read, in bytes: some thirty times the longest reply of any model."""
 
 
-def build_http_client(client_type: type[Any], limit: int = MAX_REPLY_BYTES) -> Any:  # noqa: ANN401 - the SDK's own class
-    """Build a client of the SDK's own class (`DefaultAsyncHttpxClient`)."""
-    library = import_module(client_type.__mro__[-3].__module__.split(".")[0])
+def build_http_client(limit: int = MAX_REPLY_BYTES) -> httpx2.AsyncClient:
+    """Build the client; connections are limited by the caller, time by the SDK's own settings."""
 
-    class BoundedStream(library.AsyncByteStream):  # type: ignore[misc, name-defined]
-        def __init__(self, stream: Any) -> None:  # noqa: ANN401
-            self._stream = stream
+    async def bound(response: httpx2.Response) -> None:
+        if isinstance(response.stream, AsyncIterable):
+            response.stream = BoundedStream(response.stream, limit)
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for part in self._stream:
-                size += len(part)
-                if size > limit:
-                    raise ValueError(f"the answer is larger than {limit:,} bytes")
-                yield part
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    return httpx2.AsyncClient(
+        follow_redirects=False, timeout=None, limits=limits, event_hooks={"response": [bound]}
+    )
 
-        async def aclose(self) -> None:
-            await self._stream.aclose()
 
-    class BoundedClient(client_type):  # type: ignore[misc]
-        async def send(self, request: Any, **options: Any) -> Any:  # noqa: ANN401
-            whole = not options.pop("stream", False)
-            response = await super().send(request, stream=True, **options)
-            response.stream = BoundedStream(response.stream)
-            if whole:
-                await response.aread()
-            return response
+class BoundedStream(httpx2.AsyncByteStream):
+    """The body of a response up to a limit in bytes. Iteration raises ValueError beyond it."""
 
-    return BoundedClient(follow_redirects=False, timeout=None)
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int) -> None:
+        self._stream = stream
+        self._limit = limit
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            if size > self._limit:
+                raise ValueError(f"the answer is larger than {self._limit:,} bytes")
+            yield part
+
+    async def aclose(self) -> None:
+        """Close the connection's part of it."""
+        await self._stream.aclose()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from importlib import import_module
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -15,7 +16,6 @@ from memorist.models.context_window import (
     read_ollama_model,
 )
 from memorist.models.errors import CallFailure, failure_from_error
-from memorist.models.http_client import build_http_client
 from memorist.models.pricing import ModelSettings
 from memorist.models.reply_assembly import assemble_chat, assemble_responses
 from memorist.models.streaming import (
@@ -53,7 +53,7 @@ class OpenAIBaseModel(StreamingModel):
             max_retries=0,
             timeout=None,
             default_headers=self._settings.headers,
-            http_client=build_http_client(openai.DefaultAsyncHttpxClient),
+            http_client=import_module("memorist.models.http_client").build_http_client(),
         )
 
     async def close(self) -> None:
