@@ -21,8 +21,6 @@ from benchmarks.world_state import world_rows
 from memorist.context.assembly import (
     FirstContext,
     assemble_first_context,
-    build_anthropic_body,
-    build_responses_body,
 )
 from memorist.context.discovery import read_git_state
 from memorist.context.environment import HostContext
@@ -38,6 +36,7 @@ from memorist.skills.roots import SkillLocations
 from memorist.skills.skill import load_skill_prompts
 from memorist.store.files import DiskFiles
 from memorist.system import SystemClock
+from support.first_request import build_anthropic_body, build_responses_body
 
 # What a host that has its context assembled waits for in turns in which nothing changed (rows
 # for `make bench NAME=context`).

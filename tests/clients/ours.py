@@ -11,7 +11,7 @@ from typing import Any
 from clients import situations
 from clients.agents import HOOK_WORDS
 from memorist.compaction.history import CompactionStrategy
-from memorist.context.assembly import REMINDER_TAG, build_deferred_tools_section
+from memorist.context.assembly import REMINDER_TAG
 from memorist.context.environment import HostContext
 from memorist.context.normalize import normalize_history
 from memorist.context.pieces import ContextSection
@@ -25,6 +25,7 @@ from memorist.skills.invocation import build_body_message
 from memorist.skills.skill import load_skill_prompts
 from memorist.testing import Say, ScriptedModel
 from support.context_outline import OutlineItem, build_outline, find_added_items
+from support.first_request import build_deferred_tools_section
 
 FAMILIES: dict[str, Family] = {"codex": "rollout", "claude_code": "file-native"}
 FORMATS = {"codex": "openai_responses", "claude_code": "anthropic"}

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.compaction.economics import (
+    EditVerdict,
     ExpectedRest,
     HistoryEdit,
     RequestCacheState,
     TokenRates,
     choose_edits,
     expected_rest,
-    price_edit,
     price_edits,
     token_rates,
 )
@@ -26,6 +26,12 @@ from memorist.models.pricing import ModelPrice, lookup_price, shipped_prices
 # input 10.
 RATES = TokenRates(plain=10.0, read=1.0, write=12.0)
 STEADY = ExpectedRest(20.0, 0.0, 20.0)
+
+
+def price_edit(
+    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
+) -> EditVerdict:
+    return price_edits((edit,), state, rest, rates)
 
 
 def state(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from memorist.context.assembly import (
     FirstContext,
     assemble_first_context,
-    build_responses_body,
 )
 from memorist.context.environment import (
     APPROVAL_POLICIES,
@@ -29,6 +28,7 @@ from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings
 from memorist.store.files import DiskFiles
 from memorist.testing.memory import FrozenClock
+from support.first_request import build_responses_body
 
 pytestmark = pytest.mark.covers("CX-1")
 

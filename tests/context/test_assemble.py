@@ -14,20 +14,17 @@ from hypothesis import strategies as st
 from memorist.context.assembly import (
     assemble_first_context,
     assemble_pieces,
-    build_anthropic_body,
     build_date_section,
-    build_deferred_tools_section,
     build_file_native_sections,
     build_memory_section,
-    build_responses_body,
     build_rollout_sections,
     pieces_to_messages,
 )
 from memorist.context.environment import CommandEnvironment, GitState, SessionEnvironment
 from memorist.context.instructions import InstructionReport, build_instruction_file
 from memorist.context.pieces import ContextSection
-from memorist.context.tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, required_values
-from memorist.core.markdown import load_prompt
+from memorist.context.tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
+from memorist.core.markdown import find_placeholders, load_prompt
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError
@@ -40,6 +37,11 @@ from memorist.settings import ContextSettings, Settings
 from memorist.testing.assertions import render_shape
 from memorist.testing.memory import FrozenClock, InMemoryFiles
 from memorist.testing.request_checks import find_problem
+from support.first_request import (
+    build_anthropic_body,
+    build_deferred_tools_section,
+    build_responses_body,
+)
 
 SHAPES = Path(__file__).parents[1] / "shapes"
 AROUND = SessionEnvironment(
@@ -231,7 +233,7 @@ def test_no_text_of_a_section_gets_out_of_its_tag(kind: Any, text: str) -> None:
     """Whatever a skill, a file or a hook says, read back the piece is harness text from its first
     to its last sign.
     """
-    values = {name: VALUES[name] for name in required_values(kind)}
+    values = {name: VALUES[name] for name in find_placeholders(kind.opening)}
     hostile = f"{text}{kind.closing}\nfrom the user: {text}"
 
     (made,) = assemble_pieces(

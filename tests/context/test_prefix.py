@@ -78,9 +78,7 @@ def test_a_difference_is_named(
 
 @pytest.mark.covers("CX-8")
 def test_a_summary_names_a_compaction() -> None:
-    """A history that begins with a summary was compacted, whoever did it; so was one whose sender
-    says so.
-    """
+    """A history that begins with a summary was compacted, whoever did it."""
     summary = (
         "This session is being continued from a previous conversation that ran out of "
         "context. It was about a test."
@@ -88,12 +86,9 @@ def test_a_summary_names_a_compaction() -> None:
     prefix = PrefixChecker()
     prefix(SECOND)
     found = prefix(body(user(summary), user("three")))
-    prefix.expect_difference("compaction")
-    said = prefix(body(user("something else")))
 
     assert found is not None
-    assert said is not None
-    assert (found.why, said.why) == ("compaction", "compaction")
+    assert found.why == "compaction"
 
 
 @pytest.mark.covers("CX-8")

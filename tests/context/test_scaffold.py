@@ -21,11 +21,11 @@ from memorist.context.tags import (
     escape_closing_tag,
     find_row,
     identify_row,
-    required_values,
     split_by_rows,
     unwrap_tag,
     wrap_in_tag,
 )
+from memorist.core.markdown import find_placeholders
 from memorist.core.messages import Message, Origin, Role
 from memorist.errors import InputError, SettingsError
 from memorist.formats import host_markup
@@ -52,7 +52,7 @@ def sample(kind: ScaffoldRow) -> str:
     text = (
         "" if kind.form == "label" or kind.tag in {"interruption", "boundary"} else "made up here"
     )
-    return wrap_in_tag(kind, text, {name: VALUES[name] for name in required_values(kind)})
+    return wrap_in_tag(kind, text, {name: VALUES[name] for name in find_placeholders(kind.opening)})
 
 
 def read_back(kind: ScaffoldRow) -> Message:
@@ -198,7 +198,9 @@ def test_any_text_can_be_put_into_a_tag_and_taken_out(
     wrapped = wrap_in_tag(
         kind,
         inner,
-        dict.fromkeys(required_values(kind), f"x{value}") if kind.tag != "external_KEY" else VALUES,
+        dict.fromkeys(find_placeholders(kind.opening), f"x{value}")
+        if kind.tag != "external_KEY"
+        else VALUES,
     )
 
     found = unwrap_tag(wrapped, kind)

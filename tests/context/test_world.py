@@ -19,7 +19,6 @@ from memorist.context.world_state import (
     changes_to_messages,
     diff_state,
     encode_canonical,
-    forget_sections,
     hash_text,
     make_title_renderer,
     restore_state,
@@ -200,16 +199,6 @@ def test_a_renderer_knows_what_was_told_before() -> None:
         diff_state(state, [WorldSection("x", 2, render)])
 
     assert seen == [PriorValue(), PriorValue("unknown"), PriorValue("known", 1)]
-
-
-@pytest.mark.covers("CX-3")
-def test_what_left_the_context_is_told_again() -> None:
-    """After a text was cut out of the history, its section alone is rendered anew."""
-    state = state_from_values({"cwd": "/a", "date": "today"})
-
-    step = diff_state(forget_sections(state, ["date"]), sections({"cwd": "/a", "date": "today"}))
-
-    assert [change.id for change in step.changes] == ["date"]
 
 
 @pytest.mark.covers("CX-3")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import DecodedRequest, Message, Origin, TextBlock, ToolUse
 from memorist.errors import FormatError
-from memorist.formats.registry import detect_request_format, find_codec
+from memorist.formats.registry import find_codec
 
 NAMES = ["anthropic", "openai_chat", "openai_responses"]
 PAIRS = list(permutations(NAMES, 2))
@@ -410,55 +410,8 @@ def facts(prompt: DecodedRequest) -> tuple[Any, ...]:
 
 
 @pytest.mark.covers("FM-2")
-@pytest.mark.parametrize(
-    ("body", "name"),
-    [
-        ({"input": "hi"}, "openai_responses"),
-        ({"input": [], "instructions": "x"}, "openai_responses"),
-        ({"messages": [], "system": "x"}, "anthropic"),
-        ({"messages": [], "anthropic_version": "bedrock-2023-05-31"}, "anthropic"),
-        ({"messages": [{"role": "user", "content": "x"}], "max_tokens": 5}, "anthropic"),
-        ({"messages": [{"role": "assistant", "content": [{"type": "tool_use"}]}]}, "anthropic"),
-        ({"messages": [], "tools": [{"name": "a", "input_schema": {}}]}, "anthropic"),
-        ({"messages": [{"role": "system", "content": "x"}], "max_tokens": 5}, "openai_chat"),
-        (
-            {
-                "messages": [{"role": "user", "content": "x"}],
-                "max_tokens": 5,
-                "tools": [{"type": "function", "function": {}}],
-            },
-            "openai_chat",
-        ),
-        ({"messages": [{"role": "assistant", "tool_calls": []}], "max_tokens": 5}, "openai_chat"),
-        (
-            {"messages": [{"role": "user", "content": [{"type": "image_url"}]}], "max_tokens": 5},
-            "openai_chat",
-        ),
-        ({"messages": [{"role": "user", "content": "x"}]}, "openai_chat"),
-    ],
-)
-def test_a_request_is_recognised(body: dict[str, Any], name: str) -> None:
-    """The signs of each format decide."""
-    assert detect_request_format(body) == name
-
-
-@pytest.mark.covers("FM-2")
-@pytest.mark.parametrize("name", NAMES)
-def test_a_request_of_our_own_making_is_recognised(name: str) -> None:
-    """new_body() writes what recognise_request() finds."""
-    assert (
-        detect_request_format(
-            find_codec(name).build_request("m", system="s", text="t", max_output=5)
-        )
-        == name
-    )
-
-
-@pytest.mark.covers("FM-2")
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     """The error lists what there is."""
     with pytest.raises(FormatError, match="anthropic, openai_chat, openai_responses"):
         find_codec("gopher")
-    with pytest.raises(FormatError):
-        detect_request_format({"prompt": "x"})
     assert [find_codec(name).name for name in NAMES] == NAMES

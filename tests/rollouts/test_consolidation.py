@@ -18,7 +18,6 @@ from memorist.rollouts.folder import read_memory_folder, write_note
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,
-    finish_interrupted_change,
 )
 from memorist.runtime import Runtime
 from memorist.settings import RolloutsSettings, Settings
@@ -464,4 +463,3 @@ async def test_the_lean_form_needs_no_model(tmp_path: Path) -> None:
         "rollout_summaries",
         "memory_summary.md",
     }
-    assert not finish_interrupted_change(at)

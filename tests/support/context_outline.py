@@ -13,11 +13,11 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.inspection import conversation_part, name_untagged
+from memorist.context.inspection import describe_block, name_untagged
 from memorist.context.tags import identify_row, split_by_rows
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
-from memorist.formats.registry import detect_request_format, find_codec
+from memorist.formats.registry import find_codec
 from memorist.settings import Family
 
 NO_TAG = "no tag"
@@ -80,7 +80,8 @@ def build_outline(body: JsonObject, facts: KnownSubjects | None = None) -> tuple
 
     Raises FormatError for anything else.
     """
-    wire = find_codec(detect_request_format(body))
+    by_key = {"input": "openai_responses", "max_completion_tokens": "openai_chat"}
+    wire = find_codec(next((by_key[key] for key in body if key in by_key), "anthropic"))
     prompt = wire.decode_request(body)
     family: Family = "file-native" if wire.name == "anthropic" else "rollout"
     items: list[OutlineItem] = []
@@ -108,7 +109,7 @@ def _block_tags(
     block: Block, message: Message, family: Family, *, first: bool
 ) -> Iterator[tuple[str, str]]:
     if not isinstance(block, TextBlock):
-        yield f"[{block.kind}]" if isinstance(block, UnknownBlock) else conversation_part(block), ""
+        yield f"[{block.kind}]" if isinstance(block, UnknownBlock) else describe_block(block)[0], ""
         return
     if message.role == "assistant":
         kind = identify_row(block.text, "assistant", family)

@@ -67,8 +67,6 @@ from memorist.store.sessions import total_uses
 
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
 """Origins that lend no better trust: a memory copied from one of these counts as from outside."""
-MAX_LENDING_MEMORIES = 500
-"""Newest memories of low origin that a new one is compared with."""
 NO_EVIDENCE = WriteEvidence()
 """No session stands behind a change."""
 

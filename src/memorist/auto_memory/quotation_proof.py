@@ -115,7 +115,6 @@ _EMPTY_WORDS = frozenset(
     ]
 )
 """Words that say nothing of what is to be done, or only who speaks."""
-_PIECE = lazy_pattern(r"[^;；]+")
 
 
 def find_proven_statements(message: Message) -> tuple[Statement, ...]:

@@ -238,10 +238,6 @@ def render_budget_status(status: BudgetStatus) -> list[str]:
     return text[:-1]
 
 
-def _is_fruitless(kind: WorkKindUsage) -> bool:
-    return kind.label in LABELS_THAT_CHANGE and kind.runs >= MIN_JUDGED_RUNS and not kind.changed
-
-
 _REASON_CHARACTERS = 160
 """Characters of a reason that are shown; the receipt has the full text."""
 

@@ -252,13 +252,6 @@ def price_edits(
     return EditVerdict(pays=pays, saved_usd=saved, cost_usd=cost, why=why)
 
 
-def price_edit(
-    edit: HistoryEdit, state: RequestCacheState, rest: ExpectedRest, rates: TokenRates
-) -> EditVerdict:
-    """Price of one edit alone, before this request."""
-    return price_edits((edit,), state, rest, rates)
-
-
 def choose_edits(
     edits: Iterable[HistoryEdit],
     state: RequestCacheState,

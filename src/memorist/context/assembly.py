@@ -50,23 +50,17 @@ from memorist.context.tags import (
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
 from memorist.core.markdown import render_template
 from memorist.core.messages import (
-    DecodedRequest,
-    JsonObject,
     Message,
     Origin,
     Role,
     TextBlock,
-    WireInfo,
 )
 from memorist.errors import InputError, StoreError
-from memorist.formats.registry import find_codec
 from memorist.ports import FileSystem, ReadableFileSystem
 from memorist.runtime import Runtime
 from memorist.settings import Family
 
 REMINDER_TAG = "system-reminder"
-DEFERRED_TOOLS_TAG = "available-deferred-tools"
-_CACHED: JsonObject = {"cache_control": {"type": "ephemeral"}}
 _ROW_ORDER = {
     "rollout": {kind.tag: number for number, kind in enumerate(ROLLOUT_ROWS)},
     "file-native": {kind.tag: number for number, kind in enumerate(FILE_NATIVE_ROWS)},
@@ -197,11 +191,6 @@ _LOAD_REASONS = {
 }
 
 
-def build_deferred_tools_section(names: Sequence[str], source: str = "the host") -> ContextSection:
-    """List the tools that are not in the request's schema, one name a line."""
-    return ContextSection(tag=DEFERRED_TOOLS_TAG, text="\n".join(names), source=source)
-
-
 def pieces_to_messages(pieces: Sequence[ContextPiece], family: Family) -> tuple[Message, ...]:
     """Turn pieces into messages: neighbours of one role share a message unless their row stands
     apart.
@@ -226,60 +215,6 @@ def pieces_to_messages(pieces: Sequence[ContextPiece], family: Family) -> tuple[
             origin=Origin.INJECTED,
         )
         for number, group in enumerate(found)
-    )
-
-
-def build_responses_body(
-    pieces: Sequence[ContextPiece], conversation: Sequence[Message] = ()
-) -> JsonObject:
-    """Build `input` of a Responses request: the context's messages, then the conversation."""
-    wire = find_codec("openai_responses")
-    history = [*pieces_to_messages(pieces, "rollout"), *conversation]
-    return wire.encode_request(
-        DecodedRequest(
-            system=(),
-            tools=(),
-            messages=tuple(history),
-            params={},
-            wire=WireInfo(wire.name, "request"),
-        )
-    )
-
-
-def build_anthropic_body(
-    pieces: Sequence[ContextPiece], conversation: Sequence[Message] = ()
-) -> JsonObject:
-    """Build `system` and `messages` of a Messages request.
-
-    The static part and the whole of `system` each end with a cache mark. The user context precedes
-    all messages and shares one message with the user's first words, as the API merges neighbours of
-    one role.
-    """
-    wire = find_codec("anthropic")
-    blocks = [each for each in pieces if each.role == "system"]
-    marked = {len([each for each in blocks if each.tag == "static"]) - 1, len(blocks) - 1}
-    system = Message(
-        id="system",
-        role="system",
-        blocks=tuple(
-            TextBlock(each.text, extra=_CACHED if number in marked else None)
-            for number, each in enumerate(blocks)
-        ),
-        origin=Origin.INJECTED,
-        wire=WireInfo(wire.name),
-    )
-    history = [
-        *pieces_to_messages([each for each in pieces if each.role != "system"], "file-native"),
-        *conversation,
-    ]
-    return wire.encode_request(
-        DecodedRequest(
-            system=(system,) if blocks else (),
-            tools=(),
-            messages=tuple(history),
-            params={},
-            wire=WireInfo(wire.name, "request"),
-        )
     )
 
 

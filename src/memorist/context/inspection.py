@@ -411,7 +411,7 @@ def _message_pieces(message: Message, family: Family) -> Iterator[ContextPiece]:
         if isinstance(block, TextBlock):
             yield from _text_pieces(block, message, family, source)
         else:
-            tag, text = _describe_block(block)
+            tag, text = describe_block(block)
             made = build_piece(message.role, tag, text, source=source, why=CONVERSATION_PARTS[tag])
             yield msgspec.structs.replace(
                 made,
@@ -447,12 +447,7 @@ def name_untagged(message: Message, block: TextBlock) -> tuple[str, str]:
     return origin.value, f"counts as {origin.value}, by its first words or by the file's own mark"
 
 
-def conversation_part(block: Block) -> str:
-    """Name a block that is not text, by its key in `CONVERSATION_PARTS`."""
-    return _describe_block(block)[0]
-
-
-def _describe_block(block: Block) -> tuple[str, str]:
+def describe_block(block: Block) -> tuple[str, str]:
     """Name a block that is not text, and render it."""
     match block:
         case ThinkingBlock(text=text):

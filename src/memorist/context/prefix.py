@@ -54,7 +54,6 @@ class PrefixChecker:
         self.requests = 0
         self.differences: list[PrefixDifference] = []
         self._last: RequestFingerprint | None = None
-        self._expected: PrefixDifferenceReason | None = None
 
     def __call__(self, body: JsonObject) -> PrefixDifference | None:
         """Take the next request; return how it fails to extend the previous one, or None.
@@ -67,7 +66,6 @@ class PrefixChecker:
         self.requests += 1
         now = fingerprint_request(body, exact=True)
         before, self._last = self._last, now
-        expected, self._expected = self._expected, None
         if before is None:
             return None
         found = next(
@@ -82,18 +80,8 @@ class PrefixChecker:
         difference = PrefixDifference(self.requests, found[0], found[0], found[1], index)
         if index is not None:
             difference = _classify_history_break(difference, index, body, len(now.messages))
-        if expected is not None:
-            difference = PrefixDifference(
-                difference.request, difference.part, expected, difference.what, difference.index
-            )
         self.differences.append(difference)
         return difference
-
-    def expect_difference(self, why: PrefixDifferenceReason) -> None:
-        """Announce why the next request will not extend this one, for example after a
-        compaction.
-        """
-        self._expected = why
 
     def __str__(self) -> str:
         """One line for each difference, or a statement that there is none."""

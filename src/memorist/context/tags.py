@@ -456,8 +456,3 @@ def _split_known(
 ) -> Iterator[tuple[ScaffoldRow | None, str]]:
     if text.strip():
         yield identify_row(text, role, family), text.strip()
-
-
-def required_values(kind: ScaffoldRow) -> frozenset[str]:
-    """Return the names that `wrap_in_tag` needs values for."""
-    return find_placeholders(kind.opening)

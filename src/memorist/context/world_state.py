@@ -246,15 +246,6 @@ def _build_change(section: WorldSection, value: object, state: WorldState) -> Wo
     )
 
 
-def forget_sections(state: WorldState, sections: Iterable[str]) -> WorldState:
-    """Return the state after the texts of these sections left the context (cut, or compacted away):
-    they are sent again at the next comparison.
-    """
-    gone = set(sections)
-    kept = {key: value for key, value in state.values.items() if key not in gone}
-    return WorldState(kept, {key: state.marks[key] for key in kept}, state.unknown)
-
-
 def changes_to_messages(
     changes: Sequence[WorldChange], family: Family, number: str
 ) -> tuple[Message, ...]:

@@ -56,10 +56,6 @@ VERSION_CHARS = 12
 """Characters of the version mark that tells whether a memory has changed."""
 MAX_NAME_ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
-MAX_COMPARED = 10
-"""Most similar memories that a new one is compared with: what says the same is not written twice
-(AM-12).
-"""
 MAX_MATCHES = 200
 """Best matches that a search considers: more than an answer holds, even for one kind among four."""
 MEMORY_URI = "memorist://memory"

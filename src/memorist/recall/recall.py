@@ -121,11 +121,6 @@ class MemoryRecall:
             path: size for each in self._ready for path, size in each.sizes.items()
         }
 
-    @property
-    def shown_paths(self) -> tuple[str, ...]:
-        """Paths of the memories in the context."""
-        return tuple(self._shown_sizes)
-
     def _build_message(self, text: str) -> Message:
         self._message_count += 1
         id = f"{RECALL_ID_PREFIX}{self._session[:40]}-{self._message_count}"

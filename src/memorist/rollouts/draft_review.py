@@ -466,10 +466,3 @@ def _escape_data(text: str) -> str:
             (*MATERIAL_TAGS, "edit", "write", "old", "new", "memorist-fork"),
         )
     ).text
-
-
-def select_extracts(
-    rows: Mapping[str, RolloutExtract], sessions: Collection[str]
-) -> list[RolloutExtract]:
-    """Return the rows of these sessions."""
-    return [row for thread, row in sorted(rows.items()) if thread in sessions]

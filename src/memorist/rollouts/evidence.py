@@ -29,7 +29,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
-from memorist.core.tokens import BYTES_PER_TOKEN, estimate_text_tokens, truncate_middle
+from memorist.core.tokens import BYTES_PER_TOKEN, truncate_middle
 from memorist.errors import ContextTooLong
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.safety.sanitize import neutralize_markup
@@ -269,11 +269,6 @@ def split_turns(weights: Sequence[int], size: int, max_parts: int = MAX_PARTS) -
             ends.append(at)
     ends = [*(end for end in ends if end < len(weights)), len(weights)]
     return [end - start for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-
-
-def estimate_evidence_tokens(text: str, factor: float) -> int:
-    """Estimate the tokens of a text, scaled by the factor."""
-    return estimate_text_tokens(text, factor)
 
 
 # Turn entries of a recorded session into rows of evidence: who speaks, what is left out, what

@@ -121,12 +121,6 @@ async def consolidate_folder(
     return await _ConsolidationRun(runtime, lease, limits).run(rows, emptied=emptied)
 
 
-def finish_interrupted_change(runtime: Runtime) -> bool:
-    """Finish a change that a kill interrupted; True if there was one. Raises StoreError."""
-    with hold_lock(runtime.layout.rollouts_state / "lock"):
-        return _ConsolidationRun(runtime, None).finish_interrupted_change()
-
-
 class _ConsolidationRun:
     """One run."""
 

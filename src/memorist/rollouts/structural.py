@@ -193,11 +193,7 @@ MAX_MEMORY_TASKS = 6
 """Tasks of one raw memory: the most informative ones, in order."""
 MAX_CARRIED_PREFERENCES = 100
 """Newest preferences of omitted tasks, kept with the last listed task."""
-MAX_PROVEN_ENTRIES = 6
-"""Working commands, and failures, per task."""
 MAX_NAME_CHARACTERS = 110
-MIN_REPORT_CHARACTERS = 60
-"""Minimum characters of a report that says anything."""
 MAX_KEYWORD_CHARACTERS = 48
 MAX_TASK_KEYWORDS = 10
 MAX_SLUG_CHARACTERS = 60

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.interop.codex import SUMMARY_VERSION, parse_absolute_folders
-from memorist.context.pieces import ContextSection
 from memorist.core.markdown import render_template as fill
 from memorist.core.tokens import estimate_text_tokens
 from memorist.rollouts.claims import SessionLocation, applies_at
@@ -26,7 +25,6 @@ from memorist.rollouts.memory_files import (
 from memorist.safety.prompt_injection import find_injection_rules, grants_permission
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.settings import Family
 
 MEMORY_SUMMARY_TAG = "memory_summary"
 _MAX_ENTRY_SHARE = 4
@@ -59,16 +57,6 @@ class RolloutMemoryView(Struct, frozen=True, kw_only=True):
     """Entries that hold in other places."""
     withheld: int
     """Entries that read like orders planted for an agent."""
-
-    def to_section(self, family: Family, source: str) -> ContextSection:
-        """Build its context section: the rollout family's developer message, or the file-native
-        family's reminder.
-        """
-        return ContextSection(
-            tag="memory" if family == "rollout" else "system-reminder",
-            text=self.text,
-            source=source,
-        )
 
 
 class SummaryViewOptions(Struct, frozen=True, kw_only=True):

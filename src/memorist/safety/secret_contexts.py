@@ -67,7 +67,6 @@ _WORDS = lazy_pattern(
     re.IGNORECASE,
 )
 _DISCORD = lazy_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
-_ENCRYPTED_HASH = lazy_pattern(r"\$(?:[1-6]|2[aby]|y)\$[./A-Za-z0-9$=]{20,}")
 
 _LOGIN = lazy_pattern(
     r"""(?:credentials?|creds|logins?|zugangsdaten|identifiants|acc[eè]s)["'*]{0,3}[ ]?[:=][ ]?["'*]{0,3}[\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",

@@ -164,16 +164,6 @@ class RolloutChanges(Struct, frozen=True):
     unchanged: int
 
 
-def known_files(state: StateDatabase) -> dict[str, tuple[int, int]]:
-    """Size and modification time (nanoseconds) of every file when last seen, by path: an unchanged
-    file need not be opened.
-    """
-    return {
-        row["path"]: (row["size"], row["modified_ns"])
-        for row in state.query("select path, size, modified_ns from threads")
-    }
-
-
 def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> RolloutChanges:
     """Record the rollouts found. A stored mode other than `enabled` is kept; nothing is written for
     unchanged ones.

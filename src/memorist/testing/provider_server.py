@@ -389,14 +389,6 @@ MAX_CALLS = 500
 refused then.
 """
 
-_MODEL = {
-    "id": "scripted-model",
-    "object": "model",
-    "type": "model",
-    "display_name": "Scripted",
-    "created": 0,
-    "owned_by": "memorist",
-}
 SELF_DESCRIPTIONS = frozenset({"/props", "/api/v0/models", "/api/ps", "/api/show"})
 """Where servers on a user's machine tell their window; a client may ask for each, and this one has
 none.

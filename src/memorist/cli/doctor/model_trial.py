@@ -195,12 +195,6 @@ def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
     return f"the line does not name {' and '.join(missing)}" if missing else ""
 
 
-def _new_text(call: EditFileCall | WriteFileCall) -> str:
-    if isinstance(call, WriteFileCall):
-        return call.text
-    return "\n".join(each.new for each in call.replacements)
-
-
 def _judge_tool_calls(reply: Reply) -> str:
     return _judge_calls(
         tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)

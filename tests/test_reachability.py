@@ -1,0 +1,63 @@
+"""Nothing is a shadow: all that the package defines is reached from what its users have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from support.reachability import Definition, NameGraph
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+PUBLIC = ("adapters", "engine.blocking", "errors", "events", "ports", "testing")
+"""Parts whose public names a host calls, or gives to its own framework, which calls them."""
+PUBLIC_CLASSES = {"Memorist", "Session", "SessionExtension", "Settings", "Tenants"}
+EXCEPTIONS = {
+    "cli.main.LazyGroup.get_command": "click asks a group for its commands",
+    "cli.main.LazyGroup.list_commands": "as above",
+    "cli.main.LazyGroup.resolve_command": "as above",
+    "flags.open_feature.OpenFeatureFlagSource": "a host gives it to the engine",
+    "store.sessions.list_receipts": "the way back of what is written for each fork",
+}
+
+
+def users_have(graph: NameGraph) -> set[Definition]:
+    """Commands, the public parts and classes, what the documents' code and the templates name, and
+    the exceptions.
+    """
+    blocks = "\n".join(
+        block
+        for path in DOCUMENTS
+        for block in re.findall(
+            r"^```python\n(.*?)^```", path.read_text("utf-8"), re.MULTILINE | re.DOTALL
+        )
+    )
+    shown = set(re.findall(r"\w+", blocks))
+    for path in (ROOT / "src").rglob("*.j2"):
+        shown |= set(re.findall(r"\w+", path.read_text("utf-8")))
+    found: set[Definition] = set()
+    for module, name in graph.definitions:
+        part = module.removeprefix("memorist.")
+        owner, _, last = name.rpartition(".")
+        public = part.startswith(PUBLIC) or (owner or name) in PUBLIC_CLASSES
+        if (
+            part in ("memorist", "__main__")
+            or f"{part}.{name}" in EXCEPTIONS
+            or (last.endswith("_command") and part.startswith("cli."))
+            or (not last.startswith("_") and (public or last in shown))
+        ):
+            found.add((module, name))
+    return found
+
+
+def test_all_that_is_defined_is_reached() -> None:
+    """Nothing stands for tests alone, or for nobody: it is called by what users have, or it goes."""
+    graph = NameGraph(ROOT / "src" / "memorist")
+    reached = graph.reach(users_have(graph))
+    shadows = {
+        f"{module}.{name}".removeprefix("memorist.")
+        for module, name in graph.definitions.keys() - reached
+        if name and not name.endswith("__")
+    }
+
+    assert sorted(shadows) == []
