@@ -28,8 +28,11 @@ class HostInfo(Struct, frozen=True, kw_only=True):
     """
     main: bool = True
     """It is the main agent. The prompts of a subagent are a model's words: it keeps no notes,
-    learns
-    and recalls nothing, and does not dream.
+    learns and recalls nothing, and does not dream.
+    """
+    window: int | None = None
+    """Context window of its model in tokens, where the host knows better than any table; None: the
+    settings, the price table, or what the model's server shows.
     """
     memory: bool = True
     """False for a session without memory: nothing is read, shown or written.

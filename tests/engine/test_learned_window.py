@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memorist import Memorist, Settings
+from memorist import HostInfo, Memorist, Settings
 from memorist.engine.model_limits import WindowObserver
 from memorist.events import Event, WindowLearned
 from memorist.models.pricing import ModelSettings
@@ -85,6 +85,20 @@ async def test_one_setting_moves_every_window(tmp_path: Path) -> None:
     settings = Settings(home=str(tmp_path), models=ModelSettings(window=8_192))
     async with Memorist(settings=settings) as engine:
         session = await engine.open("a", format="openai_chat")
+        sent = await session.prepare(body)
+
+    assert len(str(sent)) < len(str(body)) * 0.8
+
+
+async def test_a_host_names_its_window_in_one_line(tmp_path: Path) -> None:
+    """It comes before the price table and the settings."""
+    body = {
+        "model": "claude-sonnet-5",
+        "max_tokens": 500,
+        "messages": [{"role": "user", "content": f"Page {n}. {PAGE}"} for n in range(12)],
+    }
+    async with Memorist(settings=Settings(home=str(tmp_path))) as engine:
+        session = await engine.open("a", host=HostInfo(window=8_192))
         sent = await session.prepare(body)
 
     assert len(str(sent)) < len(str(body)) * 0.8

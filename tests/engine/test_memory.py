@@ -100,6 +100,12 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+def uses_of(engine: Memorist, memory: AutoMemory, path: str) -> list[str]:
+    """What became of a memory, but that the index listed it."""
+    uses = list_uses(engine.database(), str(memory.layout.folder), path)
+    return [use.what for use in uses if use.what != "listed"]
+
+
 def only(memory: AutoMemory) -> str:
     (head,) = memory.headers()
     return head.path
@@ -682,16 +688,20 @@ async def test_a_planted_file_is_withheld_and_a_spoofed_tag_is_harmless(
         ('{"selected_memories": ["PATH", "nowhere.md", "../../etc/passwd"]}', True),
         ('Sure! {"selected_memories": ["PATH"]} as you wish', True),
         ('{"selected_memories": []}', False),
-        ('{"selected_memories": "PATH"}', False),
-        ("PATH", False),
-        ("{" * 5_000, False),
+        ('{"selected_memories": ["[project] PATH"]}', True),
+        # no choice, so the ranker's counts
+        ('{"selected_memories": "PATH"}', True),
+        ('{"selected_memories": ["nowhere.md"]}', True),
+        ("PATH", True),
+        ("{" * 5_000, True),
     ],
 )
 async def test_a_model_chooses_in_the_background(
     tmp_path: Path, project: Path, answer: str, shown: bool
 ) -> None:
     """Only names of the manifest count; the conversation never waits; what is chosen is shown with
-    the next request of the turn.
+    the next request of the turn. An answer that is no choice leaves it to the ranker; to choose
+    none is a choice.
     """
     host = Loop(project)
     settings = Settings(
@@ -753,9 +763,9 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
         first = text_of(host.sent[-1])
         for _ in range(1_000):  # until the choice is made, which needs no clock and no thread
             await asyncio.sleep(0)
-        before = [use.what for use in list_uses(engine.database(), str(memory.layout.folder), path)]
+        before = uses_of(engine, memory, path)
         await host.turn(session, "And who asked for that?")
-        after = [use.what for use in list_uses(engine.database(), str(memory.layout.folder), path)]
+        after = uses_of(engine, memory, path)
         await session.close()
 
     assert "bear on the last message" not in first
@@ -767,12 +777,14 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
 
 @pytest.mark.covers("RC-2", "SF-5")
 @pytest.mark.parametrize(
-    "step",
-    [Fail(error=ModelUnavailable("gone")), Hang(), Garbage()],
+    ("step", "shown"),
+    [(Fail(error=ModelUnavailable("gone")), True), (Hang(), False), (Garbage(), True)],
     ids=["gone", "hang", "garbage"],
 )
-async def test_a_failing_choice_is_an_empty_one(tmp_path: Path, project: Path, step: Step) -> None:
-    """A model that is gone or hangs costs the session nothing."""
+async def test_a_failing_choice_is_left_to_the_ranker(
+    tmp_path: Path, project: Path, step: Step, shown: bool
+) -> None:
+    """A model that is gone costs the session nothing, and one that hangs holds nothing up."""
     host = Loop(project)
     settings = Settings(
         home=str(tmp_path / "home"),
@@ -790,7 +802,8 @@ async def test_a_failing_choice_is_an_empty_one(tmp_path: Path, project: Path, s
             await asyncio.wait_for(host.turn(session, text), 10)
         await asyncio.wait_for(session.close(), 10)
 
-    assert [event.why for event in host.of(MemoryRecalled)] == ["index"]
+    recalled = [event for event in host.of(MemoryRecalled) if event.why != "index"]
+    assert bool(recalled) is shown
 
 
 @pytest.mark.covers("RC-1", "CP-8")

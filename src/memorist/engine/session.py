@@ -372,12 +372,13 @@ class Session:
             self._price = find_price(request, self._log.runtime.settings)
 
     def _find_learned_window(self, request: JsonObject) -> int | None:
-        """The window that the model's server showed: in this process, or to memorist's own client
-        of the same model.
+        """The window that the host names or the model's server showed: in this process, or to
+        memorist's own client of the same model.
         """
         runtime, name = self._log.runtime, str(request.get("model", ""))
-        if name in runtime.learned_windows:
-            return runtime.learned_windows[name]
+        learned, named = runtime.learned_windows.get(name), self._log.context.host.window
+        if learned or named:
+            return min(filter(None, (learned, named)))
         known = find_price(request, runtime.settings)
         if known is None and runtime.model is not None and model_id(runtime.model.name) == name:
             return runtime.model.window

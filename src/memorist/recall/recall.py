@@ -357,7 +357,7 @@ class MemoryRecall:
         heads: dict[str, MemoryHeader],
         tools: Sequence[str],
     ) -> None:
-        """Let the model select. On any error nothing is shown."""
+        """Let the model select; where it cannot be asked or gives no choice, the ranker does."""
         settings = self._settings
         left = {
             head.path: head
@@ -399,12 +399,12 @@ class MemoryRecall:
                 governor=means.governor,
                 record=means.record_receipt,
             )
-            if receipt.outcome is ForkOutcome.BLOCKED:
-                self._show_memories(self.select_memories(query, heads), message, heads)
-                return
-            names = parse_selection(receipt.said, left, settings.limit)
+            answered = receipt.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
+            names = parse_selection(receipt.said, left, settings.limit) if answered else None
             self._show_memories(
-                [MemorySelection(name, 1.0, "chosen by the model") for name in names],
+                self.select_memories(query, heads)
+                if names is None
+                else [MemorySelection(name, 1.0, "chosen by the model") for name in names],
                 message,
                 heads,
             )

@@ -204,10 +204,12 @@ def render_selection_prompt(
     return render_template(prompt, values, strict=True)
 
 
-def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[str, ...]:
-    """Parse the selected names that are in `allowed`, each once, at most `limit`.
+def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[str, ...] | None:
+    """Parse the selected names that are in `allowed`, each once, at most `limit`; empty where the
+    model chose none.
 
-    None where the answer contains no such JSON object.
+    A mark in front of a name, as the manifest's lines have it, is left out. None for an answer that
+    is no choice: without such a JSON object, or with names of which none is known.
     """
     for match in _JSON_OBJECT.finditer(answer):
         try:
@@ -216,9 +218,10 @@ def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[
             continue
         names = found.get("selected_memories") if isinstance(found, dict) else None
         if isinstance(names, list):
-            known = [name for name in names if isinstance(name, str) and name in allowed]
-            return tuple(dict.fromkeys(known))[:limit]
-    return ()
+            bare = [name.rpartition("] ")[2] for name in names if isinstance(name, str)]
+            known = [name for name in bare if name in allowed]
+            return tuple(dict.fromkeys(known))[:limit] if known or not names else None
+    return None
 
 
 # Explain in one line why an entry was found. Pure.

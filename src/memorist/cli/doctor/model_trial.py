@@ -219,7 +219,7 @@ def _judge_choice(reply: Reply) -> str:
     chosen = parse_selection(_reply_text(reply), _MEMORIES, limit=3)
     if chosen == (_CHOICE,):
         return ""
-    return f"it chose {', '.join(chosen) or 'nothing'} where {_CHOICE} was right"
+    return f"it chose {', '.join(chosen or ()) or 'nothing'} where {_CHOICE} was right"
 
 
 def _render_choice(session: str) -> str:
