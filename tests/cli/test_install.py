@@ -295,7 +295,9 @@ def test_the_agents_own_folders_are_found_by_their_variables(
     for client in ("claude-code", "codex"):
         said("install", client)
 
-    assert settings(user).keys() - before.keys() == {
+    made = {name for name in settings(user).keys() - before.keys() if not name.endswith(".md")}
+
+    assert made == {
         "cc/settings.json",
         "cc/.claude.json",
         "cx/hooks.json",
@@ -351,3 +353,30 @@ def test_each_tool_is_asked_for(user: Path) -> None:
     """A hook after each tool call is installed only where it is wanted."""
     assert "PostToolUse" not in said("install", "codex", "--dry-run")
     assert "PostToolUse" in said("install", "codex", "--each-tool", "--dry-run")
+
+
+@pytest.mark.covers("IN-2")
+def test_commands_for_the_user_come_and_go(user: Path) -> None:
+    """Install brings `/remember` and its like to Claude Code and Codex, the same that the plugin
+    has; a command of the user's own stays, and uninstall takes memorist's away with their folder.
+    """
+    own = user / ".claude" / "commands" / "mine.md"
+    own.parent.mkdir()
+    own.write_text("Say hello.")
+    before = settings(user)
+    said("install", "claude-code")
+    said("install", "codex")
+    claude = {path.name for path in (own.parent / "memorist").iterdir()}
+    codex = {path.name for path in (user / ".codex" / "prompts").iterdir()}
+    shipped = Path(__file__).parents[2] / "plugin" / "commands"
+
+    assert {f"{name}.md" for name in ("remember", "forget", "summary", "dream")} <= claude
+    assert {f"memorist-{name}" for name in claude - {"notes.md"}} == codex
+    assert {path.name: path.read_text() for path in shipped.iterdir()} == {
+        path.name: path.read_text() for path in (own.parent / "memorist").iterdir()
+    }
+    said("uninstall", "claude-code")
+    said("uninstall", "codex")
+    assert settings(user) == before
+    assert not (own.parent / "memorist").exists()
+    assert not (user / ".codex" / "prompts").exists()

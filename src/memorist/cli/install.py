@@ -20,6 +20,7 @@ from memorist.hooks.agents import (
     AGENTS,
     AgentName,
     SettingsScope,
+    find_command_files,
     find_settings_files,
 )
 from memorist.hooks.install import (
@@ -136,6 +137,7 @@ def plan_join(
     )
     scope = build_settings_scope(user=request.user)
     targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
+    targets += find_command_files(name, scope) if request.mcp else []
     return [(target, installer.plan_install(target)) for target in targets]
 
 
@@ -162,6 +164,7 @@ def uninstall_command(
         {},
         mcp=mcp is not False,
     )
+    found += find_command_files(client, build_settings_scope(user=user))
     changes, refused = [], []
     for target in found:
         try:

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from memorist.core.markdown import load_prompt
 from memorist.errors import InputError
 from memorist.hooks.event import Client
 from memorist.hooks.install import (
@@ -197,6 +198,43 @@ def find_settings_files(
         folder / file, "hooks", lambda text: add_hooks(text, hooks), remove_hooks, "{}\n"
     )
     return [first, server] if mcp else [first]
+
+
+COMMAND_NAMES = ("remember", "forget", "summary", "dream", "sessions", "notes")
+"""Commands for the user inside an agent; their texts are prompts, and the plugin ships the same."""
+_CODEX_COMMANDS = tuple(name for name in COMMAND_NAMES if name != "notes")
+"""Codex runs no program inside a prompt, which `notes` needs."""
+
+
+def find_command_files(name: AgentName, scope: SettingsScope) -> list[SettingsFile]:
+    """The files of the commands for the user of Claude Code (`/remember`) and Codex
+    (`/prompts:memorist-remember`): in folders and under names of memorist's own, for all projects.
+
+    None for a single project, where others would get them, for an agent that runs the plugin, which
+    brings the same, and for an agent without such files.
+    """
+    agent = AGENTS[name]
+    if scope.project is not None or agent.client is None or has_plugin(agent, scope):
+        return []
+    folder = _user_folder(agent, scope)
+    if name == "codex":
+        paths = {each: folder / "prompts" / f"memorist-{each}.md" for each in _CODEX_COMMANDS}
+    else:
+        paths = {each: folder / "commands" / "memorist" / f"{each}.md" for each in COMMAND_NAMES}
+    return [
+        SettingsFile(
+            path, "command", partial(_replace_text, load_prompt(f"commands/{each}")), _empty, ""
+        )
+        for each, path in paths.items()
+    ]
+
+
+def _replace_text(text: str, _: str) -> str:
+    return text
+
+
+def _empty(_: str, __: Sequence[str]) -> str:
+    return ""
 
 
 def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchCommand) -> SettingsFile:

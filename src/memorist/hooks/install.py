@@ -14,6 +14,7 @@ import re
 import shlex
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -416,7 +417,8 @@ def _verify_toml(made: str, wanted: Sequence[object], otherwise: str) -> str:
 
 
 RECORD_FILE = "installed.json"
-CLIENT_FOLDERS = (".claude", ".codex")
+CLIENT_FOLDERS = (".claude", ".codex", "memorist", "commands", "prompts")
+"""Folders that go with the last file in them."""
 MAX_SETTINGS_BYTES = 64 * 1024 * 1024
 """Larger than any settings file; Claude Code's own, which also holds histories, grows to some
 megabytes.
@@ -576,9 +578,9 @@ class HookInstaller:
             if self._files.read(change.path) != change.before:
                 raise WriteConflict(f"{change.path} was changed just now; look at it and try again")
             self._files.remove(change.path)
-            if change.path.parent.name in CLIENT_FOLDERS:
-                with contextlib.suppress(OSError):
-                    change.path.parent.rmdir()  # only an empty one goes
+            with contextlib.suppress(OSError):  # only an empty folder goes
+                for folder in takewhile(_is_client_folder, change.path.parents):
+                    folder.rmdir()
         elif (
             change.before is not None and change.after is not None and change.before != change.after
         ):
@@ -589,6 +591,10 @@ class HookInstaller:
 
     def _write_records(self, records: Mapping[str, InstallRecord]) -> None:
         self._files.write(self._path, msgspec.json.encode(list(records.values())))
+
+
+def _is_client_folder(folder: Path) -> bool:
+    return folder.name in CLIENT_FOLDERS
 
 
 def _new_record(change: SettingsChange, after: bytes) -> InstallRecord:
