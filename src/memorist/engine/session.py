@@ -40,6 +40,7 @@ from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.core.tokens import token_factor
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
+from memorist.engine.history_search import SearchResults
 from memorist.engine.host_history import HostHistory, replace_lone_surrogates, to_plain_json
 from memorist.engine.model_limits import (
     WindowObserver,
@@ -49,6 +50,7 @@ from memorist.engine.model_limits import (
 )
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView, ViewWindow
 from memorist.engine.session_log import SessionLog
+from memorist.engine.session_recall import search_session_history
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
     CacheBroke,
@@ -488,6 +490,12 @@ class Session:
         `client.beta.messages.create(betas=…)`; empty where none.
         """
         return self._provider_edits.betas
+
+    def search(self, query: str, limit: int = 10) -> SearchResults:
+        """Search all that is kept of this project: memories, the team's, past sessions, notes and
+        the memory of past sessions; at most `limit` of each. Raises StoreError.
+        """
+        return search_session_history(self._log, query, limit)
 
     def before_tool(self, name: str, arguments: JsonObject) -> str:
         """Return what is known of a tool call that the model wants and the host is about to make;

@@ -13,6 +13,9 @@ from contextlib import closing
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock, ToolUse
+from memorist.engine.history_search import HistorySearch, SearchResults
+from memorist.engine.memory_extension import MemoryExtension
+from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.recall.passages import (
@@ -169,3 +172,18 @@ class SessionRecall(SessionExtension):
         if self._index is not None:
             self._index.close()
             self._index = None
+
+
+def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:
+    """Search all that is kept of a session's project. Raises StoreError."""
+    memory = log.extensions.find(MemoryExtension)
+    sessions = log.extensions.find(SessionRecall)
+    recall = memory.recall if memory is not None else None
+    project = log.context.project
+    return HistorySearch(
+        log.runtime.layout,
+        log.runtime.open_database,
+        root=find_repository_root(project) if project else "",
+        memories=recall.search if recall is not None else None,
+        sessions=sessions.search if sessions is not None else None,
+    ).search(query[:MAX_QUERY_CHARS], limit)

@@ -240,6 +240,10 @@ class MemoryRecall:
             excluded_paths={*self._chosen_sizes, *self._known_paths},
         )
 
+    def search(self, query: str, limit: int) -> Sequence[MemoryMatch]:
+        """Search the project's memories, whether shown or not. Raises StoreError."""
+        return self._searcher.search(query, limit)
+
     def recall_for_files(self, paths: Sequence[str], message_id: str) -> str:
         """Return the memories that name one of these files, which is about to be changed; empty
         for nearly every file. Raises StoreError.

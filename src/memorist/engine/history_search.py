@@ -1,0 +1,106 @@
+"""One search over everything that is kept of a project: memories, the team's, past sessions, the
+notes of sessions, and the memory of past sessions (PS-1).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.auto_memory.index import is_shared
+from memorist.errors import StoreError
+from memorist.recall.documents import SearchableDocument, SectionMatch, search_documents
+from memorist.recall.passages import PassageMatch
+from memorist.recall.relevance import MemoryMatch
+from memorist.rollouts.sources import find_repository_root
+from memorist.store.layout import Layout, SessionLayout
+from memorist.store.sessions import list_newest_sessions
+
+MAX_NOTES = 300
+"""Newest sessions of a project whose notes are searched: some tenths of a millisecond each."""
+MAX_DOCUMENT_BYTES = 400_000
+ROLLOUT_FILES = ("MEMORY.md", "memory_summary.md")
+"""Files of the memory of past sessions that are searched."""
+
+MemorySearch = Callable[[str, int], Sequence[MemoryMatch]]
+SessionSearch = Callable[[str, int], Sequence[PassageMatch]]
+
+
+class SearchResults(Struct, frozen=True, kw_only=True):
+    """What a query found, each kind best first."""
+
+    memories: tuple[MemoryMatch, ...] = ()
+    """Of the project and, with paths below `team/`, of its team."""
+    passages: tuple[PassageMatch, ...] = ()
+    """Turns of past sessions."""
+    sections: tuple[SectionMatch, ...] = ()
+    """Sections of notes and of the memory of past sessions."""
+
+    def __bool__(self) -> bool:
+        return bool(self.memories or self.passages or self.sections)
+
+
+def kind_of_memory(match: MemoryMatch) -> str:
+    """`team` for a memory of the team, else `memory`."""
+    return "team" if is_shared(match.path) else "memory"
+
+
+class HistorySearch:
+    """Searches one project, or all projects with an empty root.
+
+    `memories` and `sessions` search these; either may be None where there is none.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        open_database: Callable[[], sqlite3.Connection],
+        *,
+        root: str,
+        memories: MemorySearch | None = None,
+        sessions: SessionSearch | None = None,
+    ) -> None:
+        self._layout = layout
+        self._open_database = open_database
+        self._root = root
+        self._memories = memories
+        self._sessions = sessions
+
+    def search(self, query: str, limit: int = 10) -> SearchResults:
+        """Return at most `limit` results of each kind. Raises StoreError."""
+        if not query.strip():
+            return SearchResults()
+        return SearchResults(
+            memories=tuple(self._memories(query, limit)) if self._memories else (),
+            passages=tuple(self._sessions(query, limit)) if self._sessions else (),
+            sections=search_documents(query, self._documents(), limit),
+        )
+
+    def _documents(self) -> Iterator[SearchableDocument]:
+        for name in ROLLOUT_FILES:
+            path = self._layout.rollouts / name
+            if text := _read_text(path):
+                yield SearchableDocument(path=str(path), text=text, kind="rollout memory")
+        rows = (
+            row
+            for row in list_newest_sessions(self._open_database())
+            if not self._root or (row[1] and find_repository_root(row[1]) == self._root)
+        )
+        for id, _, folder, updated in islice(rows, MAX_NOTES):
+            path = SessionLayout(Path(folder)).notes
+            if text := _read_text(path):
+                yield SearchableDocument(
+                    path=str(path), text=text, kind="notes", session=id, at=updated
+                )
+
+
+def _read_text(path: Path) -> str:
+    with contextlib.suppress(OSError, StoreError):
+        if path.stat().st_size <= MAX_DOCUMENT_BYTES:
+            return path.read_text("utf-8", "replace")
+    return ""

@@ -1,0 +1,103 @@
+"""`memorist search` and `Session.search`: one search over everything that is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from memorist.auto_memory.topic import MemoryKind
+from memorist.cli.main import memorist_group as main
+from memorist.engine.engine import Memorist
+from memorist.settings import Settings
+from support.past_sessions import ROUNDING, write_session
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a memory, a team's memory, a recorded session, notes, and a handbook."""
+    project = tmp_path / "shop"
+    (project / ".git").mkdir(parents=True)
+    home = tmp_path / "home"
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORIST_HOME", str(home))
+    recorded = tmp_path / ".claude" / "projects" / "shop"
+    recorded.mkdir(parents=True)
+    write_session(recorded, "aaaa", ROUNDING, 5)
+    path = recorded / "aaaa.jsonl"
+    path.write_text(path.read_text().replace('"/p"', json.dumps(str(project))))
+    (home / "memories").mkdir(parents=True)
+    (home / "memories" / "MEMORY.md").write_text(
+        "# Task Group: shop\n\nSome words.\n\n## Task 1\n\n- VAT rounding went wrong in March\n"
+    )
+    return project
+
+
+async def fill(project: Path, home: Path) -> None:
+    """Two memories, and the notes of a session."""
+    engine = Memorist(settings=Settings(home=str(home)), model="structural")
+    engine.starts_workers = False
+    for name in ("totals", "team/cash"):
+        engine.memory(str(project)).add(
+            f"VAT rounding is per line ({name}).",
+            kind=MemoryKind.PROJECT,
+            name=name,
+            description="rounding",
+        )
+    session = await engine.open("old", project=str(project))
+    session.layout.notes.parent.mkdir(parents=True, exist_ok=True)
+    session.layout.notes.write_text("# Current state\n\nVAT rounding is half done.\n\n# Worklog\n")
+    await session.close()
+    await engine.close()
+
+
+@pytest.mark.covers("PS-1")
+def test_one_search_finds_every_kind(shop: Path, tmp_path: Path) -> None:
+    """A memory, a turn, notes and the memory of past sessions, each with its kind and place; as
+    text, as JSON, by the SDK; one turn is opened whole.
+    """
+    run = CliRunner().invoke
+    asyncio.run(fill(shop, tmp_path / "home"))
+
+    text = run(main, ["search", "VAT rounding"])
+    assert text.exit_code == 0, text.output
+    for part in (
+        "memory      totals.md",
+        "session 1",
+        "aaaa.jsonl:1",
+        "summary.md:1",
+        "MEMORY.md:5",
+    ):
+        assert part in text.output, text.output
+    assert "you   Invoice totals are off by a cent" in text.output
+
+    found = json.loads(run(main, ["search", "VAT rounding", "--json"]).output)
+    assert {each["kind"] for each in found["sections"]} == {"notes", "rollout memory"}
+    assert {each["kind"] for each in found["passages"]} == {"session"}
+    assert "memory" in {each["kind"] for each in found["memories"]}
+
+    whole = run(main, ["search", "bankers rounding", "--open", "1"])
+    assert "you:\nNo: bankers rounding, per line, never on the invoice total." in whole.output
+    assert "agent:\nDone, per line." in whole.output
+    assert run(main, ["search", "bankers rounding", "--open", "9"]).exit_code == 1
+    assert run(main, ["search", "kubernetes ingress"]).output == "nothing found\n"
+
+
+@pytest.mark.covers("PS-1")
+async def test_a_host_searches_the_same(shop: Path, tmp_path: Path) -> None:
+    """`Session.search` finds memories and notes of its project, and nothing for no words."""
+    await fill(shop, tmp_path / "home")
+    engine = Memorist(settings=Settings(home=str(tmp_path / "home")), model="structural")
+    engine.starts_workers = False
+    session = await engine.open("now", project=str(shop))
+    results = session.search("VAT rounding")
+
+    assert "totals.md" in [each.path for each in results.memories]
+    assert {each.document.kind for each in results.sections} == {"notes", "rollout memory"}
+    assert not session.search("  ")
+    await session.close()
+    await engine.close()
