@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from statistics import fmean
@@ -19,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.datasets import BenchConversation, BenchTurn
+from benchmarks.datasets import BenchConversation, BenchTurn, locomo_file, read_locomo
 from benchmarks.recall import FullText
 from benchmarks.report import BenchResult, BenchRow
 from memorist.engine.engine import Memorist
@@ -51,6 +52,10 @@ def measure(data: Path) -> BenchResult:
     chats = data / "public" / "sde-bench"
     if chats.is_dir():
         rows += asyncio.run(_measure_decisions(chats))
+    if locomo_file(data).exists():
+        rows += _measure_conversations(data, None, "words")
+        if is_embedder_installed():
+            rows += _measure_conversations(data, shared_embedder(), "words and meaning")
     beliefs = data / "public" / "precisionmembench"
     if beliefs.is_dir():
         rows += _measure_beliefs(beliefs, None, "words")
@@ -93,6 +98,71 @@ def _write_chat(folder: Path, id: str, turns: Sequence[Json], project: str) -> N
         )
         before = uuid
     (folder / f"{id}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+TUNED_CONVERSATIONS = 4
+"""LoCoMo's first conversations, which the ranker's weights were chosen on."""
+
+
+def _measure_conversations(data: Path, embedder: Embedder | None, way: str) -> list[BenchRow]:
+    """LoCoMo as past sessions: one speaker is the user, the other the agent, each conversation a
+    project; a turn counts as found where the passage it stands in is.
+    """
+    rows = []
+    whole = read_locomo(locomo_file(data))
+    for conversations, name in (
+        (whole[:TUNED_CONVERSATIONS], "tuned on"),
+        (whole[TUNED_CONVERSATIONS:], "held back"),
+    ):
+        at_five, at_ten = [], []
+        for conversation in conversations:
+            for found, evidence in _search_conversation(conversation, embedder):
+                at_five.append(len(evidence & set().union(*found[:5])) / len(evidence))
+                at_ten.append(len(evidence & set().union(*found)) / len(evidence))
+        head = f"LoCoMo as past sessions, {name}, {way}: recall of turns in"
+        rows.append(BenchRow(f"{head} 5 passages", fmean(at_five)))
+        rows.append(BenchRow(f"{head} 10 passages", fmean(at_ten)))
+    return rows
+
+
+def _search_conversation(
+    conversation: BenchConversation, embedder: Embedder | None
+) -> Iterator[tuple[list[frozenset[str]], frozenset[str]]]:
+    """For each question the turns of each found passage, best first, and the turns that answer."""
+    with tempfile.TemporaryDirectory() as place:
+        recorded, turns = Path(place, "recorded"), defaultdict[str, list[BenchTurn]](list)
+        recorded.mkdir()
+        for turn in conversation.turns:
+            turns[turn.session].append(turn)
+        user = conversation.turns[0].speaker
+        spoken: dict[str, list[tuple[int, str]]] = {}
+        for session, said in turns.items():
+            roles = ["user" if each.speaker == user else "assistant" for each in said]
+            texts = [
+                {"role": role, "text": each.text} for role, each in zip(roles, said, strict=True)
+            ]
+            _write_chat(recorded, session, texts, place)
+            spoken[session] = [(at + 1, each.id) for at, each in enumerate(said)]
+        sessions = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
+        with closing(SessionIndex(Path(place, "index"), embedder=embedder)) as index:
+            index.sync(sessions)
+            index.embed(place)
+            lines = {
+                id: [each.line for each in index.read_around(id, 0, 10_000)[1]] for id in spoken
+            }
+            for question in conversation.questions:
+                found = []
+                for match in index.search(question.text, 10, project=place):
+                    later = [line for line in lines[match.session] if line > match.passage.line]
+                    end = min(later, default=1 << 30)
+                    found.append(
+                        frozenset(
+                            id
+                            for line, id in spoken[match.session]
+                            if match.passage.line <= line < end
+                        )
+                    )
+                yield found, question.evidence
 
 
 async def _measure_decisions(folder: Path) -> list[BenchRow]:

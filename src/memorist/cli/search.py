@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from memorist.core.text import shorten
 from memorist.engine.history_search import HistorySearch, SearchResults, kind_of_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import InputError
+from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.passages import PassageMatch, excerpt_around, format_day
 from memorist.recall.ranking import parse_query
 from memorist.recall.search import FolderSearch
@@ -25,15 +27,23 @@ from memorist.store.rollouts import list_rollouts
 EXCERPT_CHARS = 200
 
 
+EMBEDDING_SECONDS = 8.0
+"""Longest wait of a search for vectors; the sessions that follow make the rest."""
+
+
 def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
     """Find the sessions of this machine, bring the index up to date, and return it open."""
     settings = load_rollout_settings("structural")
     past = RolloutPipeline(settings)
     past.find_sessions()
-    index = SessionIndex(past.layout.session_index)
+    embeds = settings.recall.embeddings and is_embedder_installed()
+    index = SessionIndex(past.layout.session_index, embedder=shared_embedder() if embeds else None)
     root = "" if everywhere else find_repository_root(str(Path.cwd()))
     index.sync(list_rollouts(past.state), first=root)
     past.state.close()
+    deadline = time.monotonic() + EMBEDDING_SECONDS
+    if root:
+        index.embed(root, lambda: time.monotonic() > deadline)
     return index
 
 

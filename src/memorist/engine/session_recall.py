@@ -18,6 +18,8 @@ from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog
 from memorist.errors import MemoristError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
+from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.ports import Embedder
 from memorist.recall.passages import (
     PassageMatch,
     render_mended,
@@ -49,6 +51,9 @@ class SessionRecall(SessionExtension):
         self._open_state = open_state
         self._project = find_repository_root(context.project) if context.project else ""
         self._index: SessionIndex | None = None
+        """For the look at each prompt, by words."""
+        self._meaning_index: SessionIndex | None = None
+        """For searches that are asked for."""
         self._shown: set[tuple[str, int]] = set()
         self._warned: set[tuple[str, str]] = set()
         """Programs and words that were warned of."""
@@ -73,6 +78,14 @@ class SessionRecall(SessionExtension):
                 return
             with closing(SessionIndex(path)) as index:
                 index.sync(sessions, self._stopping.is_set, first=self._project)
+            if embedder := self._load_embedder():
+                with closing(SessionIndex(path, embedder=embedder)) as index:
+                    index.embed(self._project, self._stopping.is_set)
+
+    def _load_embedder(self) -> Embedder | None:
+        """The embedder, where the extra is installed and wanted; takes a quarter of a second."""
+        wanted = self._context.runtime.settings.recall.embeddings
+        return shared_embedder() if wanted and is_embedder_installed() else None
 
     def _open_index(self) -> SessionIndex | None:
         path = self._context.runtime.layout.session_index
@@ -81,11 +94,15 @@ class SessionRecall(SessionExtension):
         return self._index
 
     def search(self, query: str, limit: int) -> Sequence[PassageMatch]:
-        """Search the past sessions of this project. Raises StoreError."""
-        index = self._open_index()
-        if index is None or not self._project:
+        """Search the past sessions of this project by words and meaning. Raises StoreError,
+        ModelError.
+        """
+        path = self._context.runtime.layout.session_index
+        if not self._project or not path.exists():
             return ()
-        return index.search(
+        if self._meaning_index is None:
+            self._meaning_index = SessionIndex(path, embedder=self._load_embedder())
+        return self._meaning_index.search(
             query[:MAX_QUERY_CHARS], limit, project=self._project, excluding=self._context.id
         )
 
@@ -95,7 +112,12 @@ class SessionRecall(SessionExtension):
             index = self._open_index()
             if index is None or not is_searchable(prompt):
                 return ""
-            found = self.search(prompt, CANDIDATES)
+            found = index.search(
+                prompt[:MAX_QUERY_CHARS],
+                CANDIDATES,
+                project=self._project,
+                excluding=self._context.id,
+            )
             count = index.count_passages(self._project)
             shown = [
                 each
@@ -169,9 +191,10 @@ class SessionRecall(SessionExtension):
         self._stopping.set()
         await asyncio.to_thread(self.wait)
         self._stopping.clear()
-        if self._index is not None:
-            self._index.close()
-            self._index = None
+        for index in (self._index, self._meaning_index):
+            if index is not None:
+                index.close()
+        self._index = self._meaning_index = None
 
 
 def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:

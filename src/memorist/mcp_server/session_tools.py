@@ -8,6 +8,7 @@ from memorist.core.markdown import load_prompt, render_template
 from memorist.errors import NothingToDo
 from memorist.mcp_server.rendering import cut_page, sanitize_data, to_one_line
 from memorist.mcp_server.tools import SessionReadArguments, SessionSearchArguments
+from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.passages import Passage, excerpt_around, format_day
 from memorist.recall.ranking import parse_query
 from memorist.recall.session_index import SessionIndex
@@ -59,7 +60,7 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
 def _open_index(path: Path) -> SessionIndex:
     if not path.exists():
         raise NothingToDo(NO_INDEX)
-    return SessionIndex(path)
+    return SessionIndex(path, embedder=shared_embedder() if is_embedder_installed() else None)
 
 
 def _parts(turn: Passage) -> list[tuple[str, str]]:

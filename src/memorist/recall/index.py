@@ -58,6 +58,9 @@ set of paraphrases and on four conversations of LoCoMo (docs/ranking.md).
 NEAREST_ENTRIES = 100
 """Entries that are added by similarity alone."""
 
+MIN_NEARNESS = 0.5
+"""Standard deviations above chance below which an entry without a word of the query is left out."""
+
 MIN_SPREAD = 0.02
 """Added to each standard deviation of unrelated cosines: a cohort of equal texts would divide by
 nothing.
@@ -178,6 +181,27 @@ def fuse_scores(
         number: word_scores.get(number, 0.0) + weight * above.get(number, 0.0)
         for number in word_scores.keys() | above.keys()
     }
+
+
+FIRST_PLACES = 5
+RESERVED_PLACES = ((1.5, 3), (2.5, 1))
+"""Of the first places, how many go to the nearest in meaning where the best lexical score for each
+word of the query lies below a bound: common words that happen to occur push what was meant far
+down. Chosen on four conversations of LoCoMo (docs/ranking.md).
+"""
+
+
+def reserve_places(
+    order: Sequence[int], cosines: Mapping[int, float], best_per_word: float
+) -> list[int]:
+    """Give some of the first places to the nearest entries, where words say little."""
+    places = next((count for bound, count in RESERVED_PLACES if best_per_word < bound), 0)
+    if not places or not cosines:
+        return list(order)
+    front = list(order[: FIRST_PLACES - places])
+    others = (number for number in cosines if number not in front)
+    front += nsmallest(places, others, key=lambda number: -cosines[number])
+    return [*front, *(number for number in order if number not in front)][: len(order)]
 
 
 EMBEDDING_BATCH = 64
@@ -319,14 +343,20 @@ class Ranker:
                 self._index.save_vectors(self._embedder.name, kept)
         return len(missing) - len(now)
 
+    def read_embedded(self) -> frozenset[str]:
+        """Return the fingerprints of all entries that have a vector."""
+        if self._embedder is None:
+            return frozenset()
+        with self._lock:
+            return frozenset(mark for mark, _ in self._index.vectors(self._embedder.name))
+
     def _find_unembedded(
         self, wanted: Mapping[str, tuple[str, SearchEntry]]
     ) -> list[tuple[str, SearchEntry]]:
         """Return fingerprint and entry of what has no vector, each fingerprint once."""
         if self._embedder is None:
             return []
-        with self._lock:
-            held = {fingerprint for fingerprint, _ in self._index.vectors(self._embedder.name)}
+        held = self.read_embedded()
         return list(
             {
                 key: entry
@@ -359,10 +389,19 @@ class Ranker:
             scores = (
                 fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
             )
+            allowed = [
+                number
+                for number in scores
+                if collection.ids[number] not in excluding
+                and (number in lexical or near.above_chance[number] >= MIN_NEARNESS)
+            ]
             order = nsmallest(
-                limit,
-                (number for number in scores if collection.ids[number] not in excluding),
-                key=lambda number: (-scores[number], collection.ids[number]),
+                limit, allowed, key=lambda number: (-scores[number], collection.ids[number])
+            )
+            order = reserve_places(
+                order,
+                {number: near.cosines[number] for number in allowed if number in near.cosines},
+                max(lexical.values(), default=0.0) / max(1, len(question.words)),
             )
             # Words that no entry contains count for the coverage too, but bounded, so that a long
             # query can still be covered.

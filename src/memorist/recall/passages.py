@@ -39,10 +39,13 @@ MAX_COMMAND_CHARS = 160
 
 
 class Passage(Struct, frozen=True, kw_only=True):
-    """One turn of a session: the user's words, the agent's, and the work."""
+    """One turn of a session: the user's words, the agent's, and the work.
+
+    What an agent says before its user does is a turn without the user's words.
+    """
 
     line: int
-    """Line of the user's message in the session's file, counted from 1."""
+    """Line of its first message in the session's file, counted from 1."""
     at: float
     """Seconds since the epoch; 0 where the file tells no time."""
     said: str
@@ -106,7 +109,8 @@ def split_passages(entries: Iterable[TranscriptEntry]) -> Iterator[Passage]:
                 if turn is not None:
                     yield turn.close()
                 turn = _OpenTurn(entry, said)
-        elif turn is not None and entry.origin is Origin.MODEL:
+        elif entry.origin is Origin.MODEL:
+            turn = turn or _OpenTurn(entry, "")
             turn.on_reply(entry)
         if turn is not None:
             for result in entry.tool_results:
@@ -131,7 +135,11 @@ class PassageMatch(Struct, frozen=True, kw_only=True):
     """The beginning of its first message."""
     passage: Passage
     score: float
-    """BM25, higher is better; comparable within one result."""
+    """The ranker's, higher is better; comparable within one result."""
+    nearness: float | None = None
+    """How far the meaning is nearer than that of unrelated texts, in standard deviations; None
+    without vectors.
+    """
     evidence: float
     """How much the matched words say beyond chance, in nats."""
 

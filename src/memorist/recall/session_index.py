@@ -1,21 +1,25 @@
-"""The index of past sessions: their passages in SQLite's full text, in one file that can be thrown
-away at any time.
+"""The index of past sessions: their passages in one file, and for each project the ranker's words
+and vectors in another. All can be thrown away at any time.
 
-The words are memorist's own (stems, identifiers in parts, pairs of characters in scripts without
-spaces), so that FTS5 finds what recall finds. A session is read again only when its file changed.
+What the user said, what the agent answered and the work of a turn are entries of their own beside
+each other, so that a turn is also found by what was said around it. A session is read again only
+when its file changed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.detect import read_session
-from memorist.recall.chance import WORD_RATES
+from memorist.ports import Embedder
+from memorist.recall.index import EMBEDDING_BATCH, Ranker
 from memorist.recall.passages import (
     Passage,
     PassageMatch,
@@ -23,7 +27,7 @@ from memorist.recall.passages import (
     measure_passage,
     split_passages,
 )
-from memorist.recall.ranking import parse_query
+from memorist.recall.ranking import EntryPosition, SearchEntry, parse_query
 from memorist.safety.secrets import redact
 from memorist.store.database import (
     BUSY_SECONDS,
@@ -42,10 +46,15 @@ from memorist.transcript.invocations import (
     is_same_use,
 )
 
-SESSION_INDEX_VERSION = 3
-"""Version of the tables and of the words; a file of another version is made anew."""
-MAX_QUERY_KEYS = 40
-"""Words of a query that are looked up, the rarest."""
+SESSION_INDEX_VERSION = 4
+"""Version of the tables; a file of another version is made anew."""
+PARTS = ("said", "answered", "work")
+CANDIDATES_PER_TURN = 6
+"""Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
+an excluded session.
+"""
+EMBEDDED_PASSAGES = 400
+"""Passages whose texts are held at once while they are embedded."""
 MAX_CALL_CHARS = 400
 """Characters kept of a failed call, its error, and what worked instead."""
 MAX_SESSION_BYTES = 400_000_000
@@ -57,7 +66,8 @@ create table sessions (
   modified_ns integer not null, project text not null, title text not null,
   updated integer not null);
 create table passages (
-  number integer primary key, session integer not null, line integer not null, at real not null,
+  number integer primary key, session integer not null, line integer not null,
+  mark integer not null, at real not null,
   said text not null, answered text not null, work text not null);
 create index passages_by_session on passages (session, line);
 create table mended (
@@ -67,33 +77,17 @@ create index mended_by_program on mended (program);
 create table worked (
   session integer not null, program text not null, words text not null, at real not null);
 create index worked_by_program on worked (program);
-create virtual table words using fts5(
-  said, answered, work, tokenize='unicode61 remove_diacritics 0');
+create table unranked (project text primary key);
 """
-
-_SEARCH = """
-select sessions.id, path, title, line, at, passages.said, passages.answered, passages.work,
-  words.said || ' ' || words.answered || ' ' || words.work as keys,
-  -bm25(words, 2.0, 1.0, 0.7) as score
-from words join passages on passages.number = words.rowid
-join sessions on sessions.number = session
-where words match ? and ? in ('', project) and sessions.id != ?
-order by score desc, at desc limit ?
-"""
-"""The weights are those of what the user said, the agent answered, and the work."""
-
-
-def _rarest_keys(query: str) -> list[str]:
-    return sorted(parse_query(query).words, key=lambda key: (WORD_RATES.get(key, 0), key))[
-        :MAX_QUERY_KEYS
-    ]
 
 
 class SessionIndex:
     """Several processes may share it. Every method raises StoreError when the disk refuses."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, embedder: Embedder | None = None) -> None:
         self._path = path
+        self._embedder = embedder
+        self._rankers: dict[str, Ranker] = {}
         self._database = self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -122,7 +116,7 @@ class SessionIndex:
             connection.execute("pragma synchronous = normal")
             if connection.execute("pragma user_version").fetchone()[0] != SESSION_INDEX_VERSION:
                 with transaction(connection):
-                    for name in ("sessions", "passages", "words", "mended", "worked"):
+                    for name in ("sessions", "passages", "words", "mended", "worked", "unranked"):
                         connection.execute(f"drop table if exists {name}")
                     for table in filter(str.strip, _TABLES.split(";")):
                         connection.execute(table)
@@ -133,8 +127,19 @@ class SessionIndex:
         return connection
 
     def close(self) -> None:
-        """Close the file. May be called twice."""
+        """Close the files. May be called twice."""
         self._database.close()
+        for ranker in self._rankers.values():
+            ranker.close()
+        self._rankers.clear()
+
+    def _open_ranker(self, project: str) -> Ranker:
+        if project not in self._rankers:
+            name = hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+            folder = self._path.with_name(f"{self._path.stem}-words")
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._rankers[project] = Ranker(folder / f"{name}.sqlite", embedder=self._embedder)
+        return self._rankers[project]
 
     def sync(
         self,
@@ -165,22 +170,93 @@ class SessionIndex:
                 for each in wanted.values()
                 if known.get(each.id) != (each.path, each.size, each.modified_ns)
             ]
+            changed.sort(key=lambda each: (each.repository != first, -each.updated))
             read = 0
-            for each in sorted(changed, key=lambda each: (each.repository != first, -each.updated)):
+            for each in changed:
                 if should_stop():
                     break
+                if read and each.repository != changed[read - 1].repository == first:
+                    self._rank(first)
                 self._write(each)
                 read += 1
+            for (project,) in self._database.execute("select project from unranked").fetchall():
+                self._rank(project)
         return read
 
-    def _remove(self, id: str) -> None:
-        found = self._database.execute("select number from sessions where id = ?", (id,)).fetchone()
-        if found is None:
+    def _rank(self, project: str) -> None:
+        """Bring the ranker of a project up to date."""
+        ranker = self._open_ranker(project)
+        known = ranker.read_fingerprints()
+        rows = self._database.execute(
+            "select sessions.id, passages.line, mark from passages "
+            "join sessions on sessions.number = session where project = ?",
+            (project,),
+        ).fetchall()
+        entries: list[SearchEntry] = []
+        for id, line, mark in rows:
+            if known.get(f"{id}#{line}#said") == f"{id}#{line}#{mark}#said":
+                entries += (
+                    SearchEntry(id=f"{id}#{line}#{part}", fingerprint=f"{id}#{line}#{mark}#{part}")
+                    for part in PARTS
+                    if f"{id}#{line}#{part}" in known
+                )
+            else:
+                entries += self._read_entries(id, line, mark)
+        ranker.sync(entries)
+        self._database.execute("delete from unranked where project = ?", (project,))
+
+    def _read_entries(self, session: str, line: int, mark: int) -> list[SearchEntry]:
+        """The entries of one turn, with their texts."""
+        texts = self._database.execute(
+            "select said, answered, work from passages join sessions on sessions.number = session "
+            "where sessions.id = ? and passages.line = ?",
+            (session, line),
+        ).fetchone()
+        return [
+            SearchEntry(
+                id=f"{session}#{line}#{part}",
+                body=text,
+                position=EntryPosition(session, len(PARTS) * line + at),
+                fingerprint=f"{session}#{line}#{mark}#{part}",
+            )
+            for at, (part, text) in enumerate(zip(PARTS, texts or (), strict=False))
+            if text
+        ]
+
+    def embed(self, project: str, should_stop: Callable[[], bool] = lambda: False) -> None:
+        """Embed what the user and the agent said, the newest first, until `should_stop` says so.
+
+        Takes about a second for a hundred. Without an embedder nothing happens. Raises ModelError.
+        """
+        if self._embedder is None:
             return
-        self._database.execute(
-            "delete from words where rowid in (select number from passages where session = ?)",
-            found,
-        )
+        ranker = self._open_ranker(project)
+        with self._translate_errors("read"):
+            rows = self._database.execute(
+                "select sessions.id, passages.line, mark from passages "
+                "join sessions on sessions.number = session where project = ? order by at desc",
+                (project,),
+            ).fetchall()
+        held = ranker.read_embedded()
+        rows = [row for row in rows if "{}#{}#{}#said".format(*row) not in held]
+        for start in range(0, len(rows), EMBEDDED_PASSAGES):
+            entries = [
+                entry
+                for row in rows[start : start + EMBEDDED_PASSAGES]
+                for entry in self._read_entries(*row)
+                if not entry.id.endswith("#work") and entry.fingerprint not in held
+            ]
+            while not should_stop() and ranker.embed(entries, at_most=EMBEDDING_BATCH):
+                pass
+
+    def _remove(self, id: str) -> None:
+        row = self._database.execute(
+            "select number, project from sessions where id = ?", (id,)
+        ).fetchone()
+        if row is None:
+            return
+        found = row[:1]
+        self._database.execute("insert or ignore into unranked values (?)", row[1:])
         self._database.execute("delete from passages where session = ?", found)
         self._database.execute("delete from mended where session = ?", found)
         self._database.execute("delete from worked where session = ?", found)
@@ -205,22 +281,18 @@ class SessionIndex:
                 ),
             ).lastrowid
             for each in passages:
-                texts = [redact(text).text for text in (each.said, each.answered, each.work)]
-                columns = [_storable(" ".join(list_search_keys(text))) for text in texts]
-                at = self._database.execute(
-                    "insert into passages (session, line, at, said, answered, work) values "
-                    "(?, ?, ?, ?, ?, ?)",
-                    (
-                        number,
-                        each.line,
-                        each.at,
-                        *map(_storable, texts),
-                    ),
-                ).lastrowid
+                texts = [
+                    _storable(redact(text).text) for text in (each.said, each.answered, each.work)
+                ]
+                mark = zlib.crc32("\n".join(texts).encode())
                 self._database.execute(
-                    "insert into words (rowid, said, answered, work) values (?, ?, ?, ?)",
-                    (at, *columns),
+                    "insert into passages (session, line, mark, at, said, answered, work) values "
+                    "(?, ?, ?, ?, ?, ?, ?)",
+                    (number, each.line, mark, each.at, *texts),
                 )
+            self._database.execute(
+                "insert or ignore into unranked values (?)", (session.repository,)
+            )
             self._write_calls(number, calls.log)
 
     def _write_calls(self, session: int | None, log: InvocationLog) -> None:
@@ -290,25 +362,50 @@ class SessionIndex:
 
         `excluding` is the id of a session that is left out.
         """
-        keys = _rarest_keys(query)
-        if not keys:
-            return ()
+        with self._translate_errors("read"):
+            projects = [project] if project else self._list_projects()
+        found: dict[tuple[str, int], tuple[float, float | None]] = {}
+        for each in projects:
+            for entry in self._open_ranker(each).search(query, CANDIDATES_PER_TURN * limit):
+                session, line, _ = entry.id.rsplit("#", 2)
+                if session != excluding:
+                    found.setdefault((session, int(line)), (entry.score, entry.nearness))
+        best = sorted(found.items(), key=lambda item: -item[1][0])[:limit]
         asked = parse_query(query).words
         with self._translate_errors("read"):
-            rows = self._database.execute(
-                _SEARCH,
-                (" OR ".join(f'"{key}"' for key in keys), project, excluding, limit),
-            ).fetchall()
-        return tuple(
-            PassageMatch(
-                session=row[0],
-                path=row[1],
-                title=row[2],
-                passage=Passage(line=row[3], at=row[4], said=row[5], answered=row[6], work=row[7]),
-                score=row[9],
-                evidence=measure_passage(asked.keys(), row[8].split()),
-            )
-            for row in rows
+            matches = (self._read_match(*place, *scores, asked) for place, scores in best)
+            return tuple(match for match in matches if match is not None)
+
+    def _list_projects(self) -> list[str]:
+        rows = self._database.execute("select distinct project from sessions").fetchall()
+        return [project for (project,) in rows]
+
+    def _read_match(
+        self,
+        session: str,
+        line: int,
+        score: float,
+        nearness: float | None,
+        asked: Mapping[str, str],
+    ) -> PassageMatch | None:
+        row = self._database.execute(
+            "select path, title, passages.line, at, said, answered, work from passages "
+            "join sessions on sessions.number = session where sessions.id = ? "
+            "and passages.line = ?",
+            (session, line),
+        ).fetchone()
+        if row is None:
+            return None  # another process has just taken the session out
+        path, title, line, at, *texts = row
+        said, answered, work = texts
+        return PassageMatch(
+            session=session,
+            path=path,
+            title=title,
+            passage=Passage(line=line, at=at, said=said, answered=answered, work=work),
+            score=score,
+            nearness=nearness,
+            evidence=measure_passage(asked.keys(), list_search_keys(" ".join(texts))),
         )
 
     def read_around(
