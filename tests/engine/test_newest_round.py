@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event
+from memorist.formats.registry import find_codec
 from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.models import ScriptedModel
@@ -194,3 +196,59 @@ async def test_a_hand_over_is_asked_for_in_its_own_words_and_stands_before_the_n
     shown = [str(message["content"]) for message in body["messages"]]
     assert shown[-1].endswith("Question 6.") or "Question 6." in shown[-1]
     assert "left: the export" in shown[-2] or "left: the export" in shown[-1]
+
+
+def last_pages(codec: Any, body: dict[str, Any]) -> list[int]:
+    """The pages whose results are the last thing in a request; none where something else is."""
+    found: list[int] = []
+    for message in reversed(codec.decode_request(body).messages):
+        if not message.tool_results:
+            break
+        found += [int(each.tool_use_id[1:]) for each in message.tool_results]
+        assert all(
+            each.text == page_text(int(each.tool_use_id[1:])) for each in message.tool_results
+        )
+    return found
+
+
+def page_text(number: int) -> str:
+    return f"page {number} " + "timber and tar, " * (25_000 // 16)
+
+
+@pytest.mark.covers("CP-3", "CP-15", "CP-16")
+@pytest.mark.parametrize("wire", ["anthropic", "openai_chat", "openai_responses"])
+async def test_a_model_that_goes_by_its_last_result_repeats_no_call(
+    tmp_path: Path, wire: str
+) -> None:
+    """Ninety pages of 25,000 characters, three calls at once, in a window of 100,000, in each wire
+    format: the model asks for what follows the newest result that it sees, and would begin anew
+    where it sees none. No page is asked for twice, over many compactions, and every newest result
+    is whole.
+    """
+    events: list[Event] = []
+    codec = find_codec(wire)
+    told = Message(id="u", role="user", blocks=(TextBlock("Read all pages."),), origin=Origin.USER)
+    history: list[Any] = list(codec.encode_messages([told]))
+    asked: list[int] = []
+    async with Memorist(model="structural", home=tmp_path, settings=settings(100_000)) as engine:
+        session = await engine.open("s", format=wire, listener=events.append)
+        for _ in range(30):
+            body = await session.prepare({"model": MODEL, codec.history_key(): history})
+            at = max(last_pages(codec, body), default=-1) + 1
+            pages = range(at, at + 3)
+            asked += pages
+            calls = tuple(
+                ToolUse(id=f"p{page}", name="read_page", input={"page": page}) for page in pages
+            )
+            results = tuple(
+                ToolResult(tool_use_id=f"p{page}", content=(TextBlock(page_text(page)),))
+                for page in pages
+            )
+            round_ = [
+                Message(id=f"a{at}", role="assistant", blocks=calls, origin=Origin.MODEL),
+                Message(id=f"r{at}", role="tool", blocks=results, origin=Origin.TOOL),
+            ]
+            history = [*history, *codec.encode_messages(round_)]
+
+    assert asked == list(range(90))
+    assert sum(isinstance(event, ConversationCompacted) for event in events) >= 5
