@@ -14,9 +14,11 @@ from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event
 from memorist.formats.registry import find_codec
 from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.models import ScriptedModel
-from memorist.testing.steps import Say
+from memorist.testing.provider_server import ScriptedServer
+from memorist.testing.steps import HttpError, Say, Step
 
 MODEL = "claude-made-up"
 PICTURE = {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
@@ -252,3 +254,49 @@ async def test_a_model_that_goes_by_its_last_result_repeats_no_call(
 
     assert asked == list(range(90))
     assert sum(isinstance(event, ConversationCompacted) for event in events) >= 5
+
+
+@pytest.mark.covers("CP-12")
+@pytest.mark.parametrize("gone", [False, True])
+async def test_on_a_switch_to_a_smaller_model_the_previous_one_writes_the_hand_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: bool
+) -> None:
+    """The rollout family, memorist's own model being the small one: the large one, which still sees
+    everything, is asked with its own last request; where it is gone, memorist's own is.
+    """
+    monkeypatch.setenv("MEMORIST_API_KEY", "none")
+    asked: list[str] = []
+
+    def answer(sent: Request) -> Step:
+        asked.append(sent.body["model"])
+        if gone and sent.body["model"] == "large":
+            return HttpError(code=400, message="no such model")
+        return Say(text="- done: the import; left: the export")
+
+    messages: list[dict[str, Any]] = []
+    for number in range(6):
+        messages += [
+            {"role": "user", "content": f"Question {number}. " + "timber and tar, " * 1_200},
+            {"role": "assistant", "content": f"Answer {number}. " + "rope, " * 600},
+        ]
+    messages.append({"role": "user", "content": "Question 6."})
+    prices = {
+        "large": ModelPrice(window=400_000, max_output=1_000),
+        "small": ModelPrice(window=40_000, max_output=1_000),
+    }
+    chosen = Settings(
+        models=ModelSettings(prices=prices), compaction=CompactionSettings(family="rollout")
+    )
+    with ScriptedServer(answer) as server:
+        async with Memorist(
+            model=f"anthropic:small@{server.url}", home=tmp_path, settings=chosen
+        ) as engine:
+            session = await engine.open("s")
+            await session.prepare({**request(messages[:-2]), "model": "large"})
+            assert asked == []
+            body = await session.prepare({**request(messages), "model": "small"})
+
+    assert asked[0] == "large"
+    assert asked[1:] == (["small"] if gone else [])
+    assert "left: the export" in str(body["messages"])
+    assert "Question 6." in str(body["messages"][-1])

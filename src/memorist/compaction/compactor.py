@@ -90,6 +90,7 @@ from memorist.forks.spec import (
 )
 from memorist.formats.registry import find_codec
 from memorist.models.pricing import MILLION, ModelPrice
+from memorist.models.registry import open_sibling
 from memorist.ports import FileSystem, Model, Request
 from memorist.runtime import Runtime, SessionContext
 from memorist.session_memory.notes import SessionMemory
@@ -671,14 +672,7 @@ class Compactor(SessionExtension):
         request = build_summary_request(
             whole, self._prompts, call.instructions, hand_over=strategy == "inline"
         )
-        summary = await request_summary(
-            request,
-            whole.sizes[-len(request.messages) :],
-            call.parent,
-            self._runtime,
-            marker=self._prompts.cut_marker,
-            asked=call.manual is not None,
-        )
+        summary = await self._request_summary(strategy, request, whole, call)
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         reviewed = review_summary(
@@ -688,6 +682,37 @@ class Compactor(SessionExtension):
             return UnchangedHistory(reviewed.why)
         rewrite = inline.compact_inline if strategy == "inline" else full.compact_with_summary
         return full.record_dropped_lines(rewrite(held, reviewed.text, terms), reviewed.dropped)
+
+    async def _request_summary(
+        self,
+        strategy: str,
+        request: SummaryRequest,
+        whole: MeasuredConversation,
+        call: CompactionRequest,
+    ) -> str | UnusableSummary:
+        """Ask for the summary. On a switch to a smaller window the model that has worked so far
+        writes the hand-over, since it still sees the whole conversation; where that fails,
+        memorist's own.
+        """
+        ask = partial(
+            request_summary,
+            request,
+            whole.sizes[-len(request.messages) :],
+            call.parent,
+            marker=self._prompts.cut_marker,
+            asked=call.manual is not None,
+        )
+        own = self._runtime.model
+        if strategy == "inline" and call.predecessor and own is not None:
+            model = open_sibling(own, call.predecessor, self._runtime.settings.models)
+            if model is not None:
+                try:
+                    found = await ask(replace(self._runtime, model=model))
+                finally:
+                    await model.close()
+                if not isinstance(found, UnusableSummary):
+                    return found
+        return await ask(self._runtime)
 
     def _round_budget(self, held: MeasuredConversation, limit: int) -> int:
         """Tokens with which what the model has not answered yet stays whole, beside the digest; at

@@ -406,6 +406,10 @@ class CompactionRequest(Struct, frozen=True, kw_only=True):
     """The provider is asked to compact on its own in this session."""
     skills: tuple[InvokedSkill, ...] = ()
     """Skills that were invoked in the session."""
+    predecessor: str = ""
+    """The model of the last request, where its window is larger than the one of this request's
+    model: in the rollout family it writes the hand-over.
+    """
     forced: bool = False
     """The provider rejected the request as too long: it must shrink, whatever the estimate says."""
 

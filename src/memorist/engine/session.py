@@ -586,6 +586,7 @@ class Session:
             forced=forced,
             provider_compacts=self._provider_edits.is_active,
             skills=self._log.invoked_skills.list_invoked(),
+            predecessor=self._find_larger_predecessor(),
         )
         before = self._view.messages()
         done = await self._view.compact_if_due(self._log.runtime.clock.now(), call)
@@ -597,6 +598,16 @@ class Session:
             )
             self._extensions.on_history_replaced("compacted")
         return done
+
+    def _find_larger_predecessor(self) -> str:
+        """The model of the last request, where the upcoming one goes to another model with a
+        smaller window; else empty.
+        """
+        last = (self._last_sent or {}).get("model")
+        if not isinstance(last, str) or not self._limits_key or last == self._limits_key[0]:
+            return ""
+        before = thresholds_for({"model": last}, self._log.runtime.settings)
+        return last if before.effective > self._limits.effective else ""
 
     def fetch(self, id: str) -> str | None:
         """Return the full text of a message or tool result that is no longer shown in full; None

@@ -175,6 +175,20 @@ def open_model(
                 return OpenAIChatModel(name, model, access, settings, clock=clock)
 
 
+def open_sibling(model: Model, wire_name: str, settings: ModelSettings) -> Model | None:
+    """Another model at the same provider and address, by its name as a request gives it; None where
+    the given one is no model of a provider.
+    """
+    try:
+        choice = parse_model_name(model.name)
+        if not isinstance(choice, AnthropicChoice | OpenAIChoice | OpenAIChatChoice):
+            return None
+        place = f"@{choice.base_url}" if choice.base_url else ""
+        return open_model(f"{model.name.partition(':')[0]}:{wire_name}{place}", settings)
+    except ModelNameError:
+        return None
+
+
 class _RequiredExtra:
     """Turns the ImportError of a missing extra into an error that names the package to install."""
 
