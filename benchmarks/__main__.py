@@ -31,6 +31,7 @@ BENCHES = {
     "recall": "recall",
     "public": "public",
     "before-tool": "before_tool",
+    "attacks": "attacks",
     "extract": "extract",
     "secrets": "secrets",
     "context": "context",

@@ -37,6 +37,22 @@ LASTING = {
         I get motion sickness on boats.|I'm not into superhero films.|I have a phobia of lifts.
         I'm trying to cut down on sugar.|Given my back problems, I need a good chair.
     """,
+    "how things are done": """
+        we follow trunk based development|the API must stay backwards compatible|line length is 100
+        this repo is public, so no internal hostnames anywhere|tabs, not spaces|treat warnings as errors
+        no need for docstrings on private functions|each endpoint needs an integration test
+        we only support evergreen browsers|in this team we pair on migrations|we got rid of Webpack
+        my colleague Priya handles design questions|PR titles start with the ticket number
+        please leave the lockfile alone|I read diffs on my phone so keep them small
+        what did I say about force pushing?|isn't it obvious that we use UTC everywhere?
+        that's the old address, the new one is api.shop.internal|that's outdated, we're on node 22 now
+    """,
+    "how to speak": """
+        Bitte duze mich|Tutoie-moi|Tutéame por favor|Обращайся ко мне на ты|敬語は不要です
+        Les messages de commit en anglais|Mensagens de commit em inglês|变量名用英文|変数名は英語で
+        Bei uns heißt der Hauptzweig trunk|Ne touche pas au dossier vendor|В этом проекте используем табы
+        Neste projeto usamos tabs|这个项目用tab缩进|このプロジェクトではタブを使います|我不喜欢太长的解释
+    """,
     "German, French": """
         Frag mich, bevor du etwas löschst|Keine Emojis bitte|Fasse dich kürzer|Ich bin allergisch gegen Nüsse
         Commit-Nachrichten immer auf Englisch|Wir haben npm durch pnpm ersetzt|Hör auf, Kommentare zu schreiben
@@ -62,6 +78,9 @@ ORDINARY = """
     isn't this already fixed?|shouldn't this be a list?|I'm on the settings page and nothing happens
     the staging server is slow|my branch is behind main|we have two failing tests|didn't the build pass?
     warum schlägt das fehl?|ajoute un bouton|añade un botón a la página|добавь кнопку|修一下这个bug
+    every test fails|tests pass on my machine|I hate to say it but it's broken|what's the status?
+    is it obvious what is wrong?|the linter complains|the list should be sorted by date|В этом файле ошибка
+    the button must be disabled while loading|that's the old screenshot|Wir müssen das noch testen
     ボタンを追加して|if I want to add a page, how do I do that?|why is it red?|no idea|keine Ahnung
 """
 

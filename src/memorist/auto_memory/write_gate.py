@@ -49,7 +49,11 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.prompt_injection import is_instruction, waives_confirmation
+from memorist.safety.prompt_injection import (
+    is_instruction,
+    is_risky_order,
+    waives_confirmation,
+)
 from memorist.safety.secrets import find_secrets, redact
 from memorist.safety.unicode import find_hidden_characters, fold_text, strip_hidden_characters
 
@@ -417,7 +421,7 @@ def _has_outside_instruction(
         for sentence in find_borrowed_sentences(text, case.evidence)
         if normalize_for_comparison(sentence) not in known
     )
-    if trust is Trust.TEAM and waives_confirmation(text):
+    if trust is Trust.TEAM and (waives_confirmation(text) or is_risky_order(text)):
         return True
     return (trust is Trust.OUTSIDE and _is_binding(text)) or any(map(_is_binding, taken))
 

@@ -451,6 +451,8 @@ _NAMED_GRANT = lazy_pattern(
 _WAIVED_CONFIRMATION = lazy_pattern(
     r"\bno (?:further |more |prior )?(?:confirmations?|approvals?|permissions?|consent) "
     r"(?:(?:is|are) )?(?:needed|required|necessary)\b"
+    r"|\b(?:needs?|requires?) (?:no|neither) (?:\w+ ){0,2}?(?:confirmations?|approvals?|permissions?|consent|"
+    r"reviews?|sign-?offs?)\b"
     rf"|\b(?:agreed|cleared|approved|okayed) (?:with|by) (?:the )?{_GRANTORS}\b"
     r"|(?:不用|无需|不必|不需要|无须)(?:再|经过|任何)*(?:确认|批准|审批|询问|授权|同意)",
     re.IGNORECASE,
@@ -461,6 +463,24 @@ _DENIED = lazy_pattern(
     re.IGNORECASE,
 )
 _SENTENCE_END = lazy_pattern(r"[.!?](?=\s|$)|[。！？\n]")
+_REMOTE_CODE = lazy_pattern(
+    r"\b(?:curl|wget|fetch|iwr|irm|invoke-webrequest)\b[^\n|]{1,300}\|\s*(?:sudo )?(?:(?:ba|z|k|da|fi)?sh|python3?|"
+    r"node|perl|ruby|iex)\b|\b(?:ba|z)?sh (?:-c )?[\"'<$(]{1,3} ?\(?(?:curl|wget)\b",
+    re.IGNORECASE,
+)
+_HIDDEN_RESULT = lazy_pattern(
+    rf"\b(?:do not|don'?t|never) (?:show|report|display|reveal|list) (?:the |any |your )?(?:failing|failed|broken|skipped|"
+    rf"changed|deleted)?[ ]?(?:tests?|checks|diffs?|changes|commands|deletions|builds?) to (?:the )?{_PEOPLE}\b",
+    re.IGNORECASE,
+)
+
+
+def is_risky_order(text: str) -> bool:
+    """Whether the text has downloaded code run, or work hidden from the person: a rule that nobody
+    but the person may give.
+    """
+    folded = " ".join(text.split())
+    return _REMOTE_CODE.search(folded) is not None or _HIDDEN_RESULT.search(folded) is not None
 
 
 def grants_permission(text: str) -> bool:

@@ -45,6 +45,118 @@ _STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should
 _ENGLISH: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
+        r"(?P<text>(?:(?:in|on) (?:this|our|my) (?:team|repo\w*|project|company|codebase|org\w*),? (?:we|i|nobody|everyone|all|it)\b.+"
+        r"|we(?:['’]ve| have)? (?:only |always |never )?(?:support|pair on|pair with|log in|keep (?!\w+ing\b)|store|track|host|tag|"
+        r"version|got rid of|ditched|killed|replaced|removed support for|phased out|do not ship|don['’]t ship) "
+        r"(?!(?:it|that|this|these|those|them)\b).{3,}))",
+        unless=r".*\b(?:now|today|yet|again|this (?:file|function|test|page)|error)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:the|our|my) (?:[\w-]+ )?(?:folks|team|guys|people|colleagues?|boss|manager|designers?|leads?|devs|engineers|"
+        r"customers?|clients?|co-?founder|legal|security|marketing)(?: (?-i:[A-Z])\w+)? (?:owns?|handles?|approves?|maintains?|"
+        r"decides?|takes? care of|(?:is|are) responsible for|calls? (?:it|them|this)|wants? us|insists?|needs? to approve|"
+        r"signs? off|expects?|prefers?|uses?)\b.+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:(?:our |all |the )?(?:[\w-]+ )?(?:tests?|files?|docs|components?|styles?|migrations?|fixtures?|titles?|names|"
+        r"branches|commits|messages|prs?|types|constants|helpers)) (?:go(?:es)?|starts?|ends?|lives?|belongs?|sits?|are named|are "
+        r"called) (?:next to|beside|in|under|with|into|after|by) (?!this\b|that\b|the same\b).{3,})",
+        rejects_task_words=True,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:please )?(?:leave (?:the |all |my )?[\w -]{3,40} (?:alone|untouched|as is)|stick to the (?:existing|current|usual|"
+        r"house|repo)|(?:don['’]?t|do not|never) say\b|.{5,80}\bso (?:please )?keep (?:it|them|things|these|everything) (?:short|small|"
+        r"simple|brief|tidy)).*)",
+        unless=r".*\b(?:for now|now|yet)\b",
+    ),
+    define_pattern(
+        "correction", r"(?P<text>i(?:['’]ve| have)? (?:already )?told you .{0,30}[,:] .{5,})"
+    ),
+    define_pattern(
+        "correction",
+        r"(?P<text>that['’]?s (?:the|an) (?:old|outdated|wrong) [\w ]{2,30}, (?:the (?:new|right|correct)|use|it['’]?s|we) .+)",
+    ),
+    define_complaint(
+        r"(?P<text>(?:but )?why (?:on earth |the hell |the heck )(?:do|are|did) you (?:still|always|keep|again)\b.+)"
+    ),
+    define_complaint(r"(?P<text>isn['’]?t it (?:obvious|clear) that .+)"),
+    define_pattern(
+        "correction",
+        r"(?:(?:no|nah|nope)\b[\s,.:;!–—-]+|(?:that['’]?s|this is|you['’]re|it['’]?s) (?:outdated|wrong|old|not right|incorrect|"
+        r"no longer true)[\s,.:;!–—-]+)(?P<text>we(?:['’]re| are| use| have|['’]ve| run| call| deploy| don['’]?t)\b.{3,})",
+        unless=r".*\b(?:getting|seeing|done|ready|there|looking|talking|trying|going)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:we (?:follow|practi[cs]e|adopted|stick to|adhere to|standardi[sz]e on)|we(?:['’]re| are) an? (?:\w+ ){0,2}"
+        r"(?:shop|team|company|startup|monorepo|agency)|we(?:['’]ve| have) (?:stopped|quit|started|given up) (?:using|doing|with))"
+        r"\b.{3,})",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:this|the|our) (?:repo\w*|project|customer|client|product|company|codebase|app|service|api|library|package) "
+        r"(?:is (?:public|private|internal|open[- ]source|a (?!bit\b|mess\b|lot\b)|multi-?tenant|regulated)|must (?:stay|remain|be|"
+        r"keep|work)|has to (?:stay|remain|work)).+)",
+        unless=r".*\b(?:bug|broken|error|failing|down|this pr|while|loading)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:our |all |the )?(?:[\w-]+ ){1,3}(?:(?:lives?|goes?|happens?|(?:is|are) (?:kept|stored|tracked|managed|"
+        r"written))(?: out| over)? (?:in|on|under|at|by|through|via) (?-i:[A-Z]|#)\S+|(?:goes?|happens?|ships?|released?)"
+        r"(?: out)? every \w+).*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:our |all |the )?(?:logs?|metrics|traces|secrets?|flags?|designs?|docs|tickets?|bugs?|alerts?|dashboards?|specs?|"
+        r"mockups?|credentials) (?:are|is) (?:in|on) (?-i:[A-Z])\w+.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:max(?:imum)? )?(?:line length|indent(?:ation)?|tab (?:width|size)|line width|coverage|quotes|encoding|line "
+        r"endings?) (?:is|are|must be|should be|stays?|=|:) ?\S+.{0,40})",
+        unless=r".*\b(?:wrong|broken|off)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{NOT_NAMED}[\w-]+(?: {NOT_NAMED}[\w-]+)?, not {NOT_NAMED}[\w-]+(?: {NOT_NAMED}[\w-]+)?[.!]*$)",
+        unless=r"(?:yes|no|maybe|sorry|ok|tomorrow|today|now|later)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:there['’]?s |there is )?(?:no need|don['’]?t bother) (?:to|for|with) (?!(?:it|that|this|those|them)\b).{4,})",
+        unless=r".*\b(?:now|yet|this|that|again|anymore|worry)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:(?:each|every|all) [\w -]{2,40}? (?:needs?|must|should|gets?|requires?) .+|one \w+ per \w+\b.*|treat \w+ as "
+        r"\w+.*|give me (?:only |always )?(?:short|brief|concise|detailed)\b.*|(?:answer|reply|respond) (?:in|with|using) (?:bullet|"
+        r"short|full|plain|complete|numbered|one|two|three|english|german|french|spanish|\w+ (?:points|lines|sentences|words))\b.*|"
+        r"(?:please )?(?:speak|talk) to me\b.*|(?:please )?(?:address|call) me .+))",
+        unless=r".*\b(?:loading|clicked|response|request|user)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>.{2,40} (?:has|have) been (?:replaced (?:by|with)|superseded by|migrated to|moved to|renamed to) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>you(?: may| can| could|['’]re allowed to| are allowed to) .+ without (?:asking|my|permission|confirm\w*)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:.{3,80}, )?(?:please )?(?:only )?(?:work|stay|edit|write|change|look|touch) only (?:in|under|on|inside|at) .+)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:i(?:['’]ve| have) only (?:been )?\w+|i (?:usually|normally|mostly|mainly|typically) \w+|(?:english|german|french) "
+        r"(?:isn['’]?t|is not) my|i(?:['’]m| am) based in|i(?:['’]m| am) in (?:the )?(?-i:[A-Z])\w+ time) .+)",
+    ),
+    define_complaint(r"(?P<text>what did i (?:just )?(?:say|tell you) about .+)"),
+    define_pattern(
+        "rule",
         r"(?P<text>(?:please )?(?:make|keep|treat) (?:that|this|it) (?:as |part of )?(?:a |the |your |our )?"
         r"(?:new )?(?:standard|default|habit|rule|norm|workflow|routine|practice|convention|policy)\b.*)",
     ),
@@ -310,6 +422,66 @@ _ENGLISH: tuple[StatementPattern, ...] = (
 )
 
 _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
+    # What holds here, what must not be touched, and what the person likes.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bei uns (?:heißt|ist|gilt|wird|gibt|nutzt|läuft)|in diesem (?:projekt|repo) |ich hätte (?:gern|lieber)|ich möchte (?:immer|nie|keine?n?)|(?:fass|rühr) .{2,40} nicht an)\b.*)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:chez nous|dans ce (?:projet|dépôt)|ne (?:touche|modifie|change)[sz]? (?:pas|jamais)|j['’]aimerais (?:toujours|des|que tu))\b.*)",
+        unless=r".*\b(?:ici|maintenant|encore)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:en este (?:proyecto|repo\w*)|aquí siempre|neste (?:projeto|repo\w*)|no (?:toques|modifiques) (?:nunca )?(?:la|el|los|las)|não (?:toque|mexa|modifique) (?:na|no|em)) .{3,})",
+        unless=r".*\b(?:error|erro|falla|falha|bug)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:в этом (?:проекте|репозитории)|у нас (?:принято|используется|так заведено)|мне (?:не )?нрав\w+|я хочу всегда) .{3,})",
+        unless=r".*\b(?:ошибк\w+|баг|падает)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:这个|本|我们的?)(?:项目|仓库|团队)(?:里|中)?(?:都|一直|统一)?(?:用|使用|采用).{2,}|我(?:不喜欢|不想要|不希望|更喜欢|比较喜欢).{2,})",
+        unless=r".*(?:报错|这个按钮|这样)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:この|うちの|本)(?:プロジェクト|リポジトリ|チーム)(?:では|は).{2,40}(?:ます|です|だ|る)[。！!]*$|.{2,30}(?:が|は)(?:好きではありません|嫌いです|苦手です|好きじゃない|好みです)[。！!]*$|.{1,30}には(?:触らないで|手を加えないで).*)",
+        unless=r".*(?:エラー|落ち|バグ|動かない)",
+    ),
+    # In which language things are written, and how the person is spoken to.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:bitte )?(?:duze?|sieze?|nenn|nenne) mich\b.*|ich arbeite (?:mit|unter|auf) .+|(?:[\w -]{3,40}|schreibe? [\w -]{3,40}) (?:auf|in) (?:deutsch|englisch)\s*[.!]*$|wir \w+en (?:\w+ ){0,3}(?:nicht|nie|niemals|nur|immer|freitags)\b.*)",
+        unless=r".*\b(?:gerade|heute|jetzt|hier|noch|das|können|müssen|sollten)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:tutoie|vouvoie|appelle)-moi\b.*|je travaille (?:sous|sur|avec) .+|(?:les |mes |nos |des )?[\w' -]{3,40} en (?:anglais|français)\s*[.!]*$)",
+        unless=r".*\b(?:cette?|ici)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:tutéame|trátame|llámame|me chame|me trate)\b.*|(?:trabajo|trabalho) (?:con|en|com|no|na) .+|(?:los |las |mis |as |os )?[\w -]{3,40} (?:en|em) (?:inglés|español|inglês|português)\s*[.!]*$)",
+        unless=r".*\b(?:est[ea]|aquí|aqui)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:обращайся|зови|называй)(?:те)? .+|я (?:работаю|сижу|пишу) (?:на|в|под) .+|[\w -]{3,40} на (?:английском|русском)(?: языке)?\s*[.!]*$)",
+        unless=r".*\b(?:эт\w+|здесь)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>我(?:用的是|使用的是|在用).{2,20}|[^，。]{2,12}(?:用|使用|写)(?:英文|中文|英语|拼音)[。！!]*$)",
+        unless=r".*(?:这|那|报错)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:敬語|絵文字|お世辞|前置き)は(?:不要|いりません|使わない).{0,10}|私は.{1,20}を(?:使って|使用して)(?:います|いる)[。！!]*$|.{2,20}は(?:英語|日本語)で[。！!]*$)",
+    ),
     # German
     define_pattern(
         "rule",
