@@ -9,14 +9,22 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from memorist.core.tokens import estimate_text_tokens
 from memorist.formats.transcript import TurnRollback
+from memorist.rollouts.draft import MAX_SUMMARY_TOKENS, DraftInput, build_draft
 from memorist.rollouts.message_acts import MessageAct, classify_message
+from memorist.rollouts.procedures import draft_procedures
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.stage_one import scan_transcript
-from memorist.rollouts.structural import StageOneResult, build_structural_result
+from memorist.rollouts.structural import (
+    StageOneResult,
+    build_structural_result,
+    to_extracted,
+)
 from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
-from memorist.store.rollouts import Rollout
+from memorist.store.rollouts import Rollout, StoredExtract
 from memorist.store.transcript import LineFile
 from rollouts.conftest import Talk
 
@@ -33,11 +41,11 @@ THREAD = Rollout(
 )
 
 
-def stage(talk: Talk) -> StageOneResult:
+def stage(talk: Talk, thread: Rollout = THREAD) -> StageOneResult:
     gathered = TaskLogBuilder()
     for entry in talk.entries:
         gathered.add(entry)
-    return build_structural_result(gathered, THREAD)
+    return build_structural_result(gathered, thread)
 
 
 def first(talk: Talk) -> RawMemoryTask:
@@ -424,3 +432,46 @@ def test_only_what_was_shipped_is_called_so() -> None:
     assert "Committed" not in made.raw_memory
     assert "mended" not in made.raw_memory
     assert made.memory.tasks[0].outcome == "uncertain"
+
+
+@pytest.mark.covers("RO-6", "SK-3")
+def test_a_procedure_that_two_sessions_followed_is_proposed_as_a_skill() -> None:
+    """Five equal commands in two sessions without a model: a draft of a skill with all five, in
+    order, and none for what only one session did.
+    """
+    commands = [
+        "make notes",
+        "npm version minor",
+        "npm run build",
+        "npm publish",
+        "git push --tags",
+    ]
+    rows = []
+    for name, more in (("a", []), ("b", ["npm run once"])):
+        talk = Talk().user(f"Make the {name} release of the shop now, with notes for everybody.")
+        for command in [*commands, *more]:
+            talk.run(command, "ok")
+        thread = replace(THREAD, id=name)
+        rows.append(to_extracted(stage(talk.agent("It is out.")), thread, now=1))
+    files = draft_procedures(rows, {})
+
+    assert len(files) == 1
+    text = next(iter(files.values())).decode()
+    assert [line[4:-1] for line in text.splitlines() if line[:1].isdigit()] == commands
+
+
+@pytest.mark.covers("RO-6")
+def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
+    """Of hundreds of sessions the summary says how much it leaves out, and stays readable."""
+    rows = []
+    for number in range(150):
+        talk = Talk().user(f"Always name page {number} of the shop by its own number {number}.")
+        talk.edit(f"/home/dev/shop/page{number}.md").agent(f"Page {number} is named by now.")
+        place = f"/home/dev/shop{number % 30}"
+        thread = replace(THREAD, id=f"s{number}", updated=number, cwd=place, repository=place)
+        rows.append(StoredExtract(extracted=to_extracted(stage(talk, thread), thread, now=number)))
+    given = DraftInput(rows=tuple(rows), present_files={}, accepted_files={}, today="2026-01-01")
+    text = build_draft(given).files["memory_summary.md"].decode()
+
+    assert estimate_text_tokens(text) <= MAX_SUMMARY_TOKENS
+    assert "left out here" in text

@@ -60,6 +60,7 @@ class ForkPrompts(Struct, frozen=True, kw_only=True):
     """The prompts of forks (`prompts/forks`)."""
 
     boundaries: str
+    job: str
     placeholder: str
     tool_edits: str
     text_edits: str
@@ -185,9 +186,13 @@ def build_first_request(
             for part in ((spec.history_summary or "").strip(), _task_text(spec, method, prompts))
             if part
         )
+        system = _boundary_text(spec, prompts)
+        if spec.material:
+            job = render_template(prompts.job, {"label": spec.label}, strict=True).strip()
+            system, text = f"{job}\n\n{_task_text(spec, method, prompts)}", spec.material
         return codec.build_request(
             model,
-            system=_boundary_text(spec, prompts),
+            system=system,
             text=text,
             max_output=spec.limits.output,
             schema=schema,
@@ -350,7 +355,7 @@ class _ForkRun:
         if spec.parent is not None and not shares_prefix(
             self._model.name, self._model.format, spec.parent
         ):
-            if spec.history_summary is None:
+            if spec.history_summary is None and not spec.material:
                 return self._fail(
                     "The model is another one than the parent's and needs a digest; none was given."
                 )

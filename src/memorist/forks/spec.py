@@ -120,6 +120,10 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     parent: ParentCall | None = None
     history_summary: str | None = None
     """What a model other than the parent's is shown instead of the full history (FK-7)."""
+    material: str = ""
+    """For a job of its own, which continues no conversation: the data that it is about. The task is
+    then the system message and this the user's.
+    """
     limits: ForkLimits = ForkLimits()
     edit_method: EditMethod = EditMethod.AUTO
     known_files: tuple[Path, ...] = ()

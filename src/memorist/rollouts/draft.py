@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.markdown import split_front_matter
+from memorist.core.tokens import estimate_text_tokens
 from memorist.rollouts.artifacts import (
     RAW_MEMORIES_FILE,
     SUMMARIES_FOLDER,
@@ -69,6 +70,11 @@ from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
 from memorist.rollouts.memory_files import render_memory_summary as render_summary
 from memorist.rollouts.procedures import DRAFT_KEY, SKILLS_FOLDER, draft_procedures
 from memorist.store.rollouts import RolloutExtract, StoredExtract
+
+MAX_SUMMARY_TOKENS = 5_000
+"""Upper bound of the summary's tokens, whatever the number of sessions: a session is shown half of
+it at most, and a person reads it through.
+"""
 
 
 class ConsolidationReport(Struct, frozen=True, kw_only=True):
@@ -467,13 +473,13 @@ def _find_changed_threads(
 def _compose_draft_summary(
     draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
 ) -> MemorySummary:
-    """The summary of the new handbook; a lean one fits its bytes."""
+    """The summary of the new handbook, within `MAX_SUMMARY_TOKENS`; a lean one within its bytes."""
     summary = compose_summary(found.handbook, kept, found.changed_titles)
     if draft_input.lean:
         summary = fit_summary(
             summary, draft_input.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
         )
-    return summary
+    return fit_summary(summary, MAX_SUMMARY_TOKENS, estimate_text_tokens)
 
 
 def _compose_draft_files(

@@ -338,7 +338,7 @@ class _ModelExtraction:
             label=EXTRACTION_LABEL,
             why=EXTRACTION_REASON,
             instruction=build_part_instruction(self._texts, asked, self._thread),
-            history_summary=await asyncio.to_thread(render_part_material, asked),
+            material=await asyncio.to_thread(render_part_material, asked),
             permission=NoTools(),
             limits=replace(self._runtime.settings.forks, turns=1, output=self._output),
             edit_method=EditMethod.ANSWER,

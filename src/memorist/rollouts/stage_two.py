@@ -364,7 +364,7 @@ class _ConsolidationRun:
         spec = ForkSpec(
             label=CONSOLIDATION_LABEL,
             why="what past sessions say has changed",
-            history_summary=render_stage_two_material(work),
+            material=render_stage_two_material(work),
             instruction=build_stage_two_instruction(work, texts),
             permission=FolderAccess(folder=self._folder, read_anywhere=False),
             limits=self._limits,

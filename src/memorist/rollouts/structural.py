@@ -112,6 +112,8 @@ def _clean_bullet(bullet: MemoryBullet) -> MemoryBullet | None:
 
 
 MAX_SHOWN_FILES = 12
+MAX_STEP_COMMANDS = 16
+"""Commands of a task that its summary lists in their order, for procedures that sessions share."""
 
 
 def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
@@ -123,6 +125,10 @@ def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
     ][:6]
     if note.edited:
         steps.append(f"Changed {render_changed_files(note, cwd)}")
+    ran = [text for text, run in note.runs.items() if run.last is not None and run.last.ok]
+    if len(ran) > len(note.checks):
+        shown = "; ".join(f"`{text}`" for text in ran[:MAX_STEP_COMMANDS] if "`" not in text)
+        steps.append(f"Commands that worked, in order: {shown}")
     checks = [
         f"`{shorten(command, 80)}` {'passed' if ok else 'failed'}"
         for ok, _, command in note.checks.values()
@@ -277,6 +283,8 @@ def build_structural_result(task_log: TaskLogBuilder, thread: Rollout) -> StageO
 
 MIN_WORK_STEMS = 2
 """Content words of the user below which even changed files are routine: `init`."""
+MIN_WORK_COMMANDS = 3
+"""Distinct commands, beside those that only look, that make a procedure."""
 MIN_QUESTION_STEMS, MIN_ANSWER_STEMS = 3, 6
 """Content words of a question and its answer that are worth keeping where nothing was changed."""
 
@@ -298,7 +306,8 @@ def _is_worth_keeping(task_log: TaskLogBuilder, tasks: Sequence[RawMemoryTask]) 
     mended = any(MENDED in bullet.text for task in tasks for bullet in task.failures)
     if mended or any(task.shipped for task in task_log.tasks):
         return True
-    worked = any(task.edited for task in task_log.tasks)
+    runs = sum(run.last is not None for task in task_log.tasks for run in task.runs.values())
+    worked = any(task.edited for task in task_log.tasks) or runs >= MIN_WORK_COMMANDS
     answered = frozenset().union(
         *(analyze_text(each.text).stems for each in bullets if each.proof == "inferred")
     )
