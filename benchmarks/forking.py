@@ -13,7 +13,7 @@ import msgspec
 from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import JsonObject, Usage
 from memorist.engine.engine import Memorist
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.formats.codec import Codec
 from memorist.formats.registry import find_codec
 from memorist.ports import Reply, Request

@@ -227,3 +227,15 @@ def test_a_host_that_is_told_to_make_is_one_that_make_knows() -> None:
         for name in sorted(named)
         if not (ROOT / "requirements" / "plugs" / f"{name}.txt").exists()
     ]
+
+
+def test_each_system_of_the_two_families_is_shown() -> None:
+    """All 36 rows name a page that is there, and a command whose output stands on the page."""
+    text = (ROOT / "docs" / "two-families.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (\d+) \|[^|]*\| \[[^\]]*\]\(([^)]*)\) \| `([^`]*)` \| [^|]+ \|$", text, re.MULTILINE
+    )
+
+    assert [int(number) for number, _, _ in rows] == list(range(1, 37))
+    assert all((ROOT / "docs" / page).is_file() for _, page, _ in rows)
+    assert all(f"\n$ {command}\n" in text for _, _, command in rows)

@@ -17,7 +17,7 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import Event
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import Request
 from memorist.settings import AutoMemorySettings, Settings
 from memorist.testing.models import ScriptedModel

@@ -25,7 +25,7 @@ from memorist.events import (
     Event,
     ResultsStored,
 )
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.models.pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings

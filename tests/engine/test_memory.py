@@ -27,7 +27,7 @@ from memorist.events import (
     MemoryNeedsReview,
     MemoryRecalled,
 )
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request
 from memorist.recall.search import InitialScan

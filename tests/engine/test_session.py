@@ -20,7 +20,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
 from memorist.session_memory.notes import NotesCursor
 from memorist.session_memory.template import STRUCTURAL_MARK, section_bodies

@@ -13,7 +13,8 @@ import pytest
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
-from memorist.forks.fork import FORK_MARK, is_fork, load_fork_prompts, run_fork, shares_prefix
+from memorist.forks.fork import load_fork_prompts, run_fork
+from memorist.forks.fork_request import FORK_MARK, is_fork, shares_prefix
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     EditMethod,

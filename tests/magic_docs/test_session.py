@@ -26,7 +26,7 @@ from memorist.events import (
     MagicDocUnchanged,
     MagicDocUpdated,
 )
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.magic_docs.header import ConversationReader
 from memorist.magic_docs.magic_docs import MagicDocs

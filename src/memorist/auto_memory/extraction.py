@@ -44,7 +44,8 @@ from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, StoreError
 from memorist.events import ExtractionFailed, MemoryRefused
-from memorist.forks.fork import run_on_copy_with_budget, shares_prefix
+from memorist.forks.fork import run_on_copy_with_budget
+from memorist.forks.fork_request import shares_prefix
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     FolderAccess,

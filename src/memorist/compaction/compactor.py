@@ -80,7 +80,8 @@ from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, 
 from memorist.errors import ContextTooLong, StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
-from memorist.forks.fork import run_with_budget, shares_prefix
+from memorist.forks.fork import run_with_budget
+from memorist.forks.fork_request import shares_prefix
 from memorist.forks.spec import (
     EditMethod,
     ForkOutcome,

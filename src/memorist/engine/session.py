@@ -60,7 +60,7 @@ from memorist.events import (
     WindowLearned,
 )
 from memorist.extensions import SessionReply
-from memorist.forks.fork import model_id
+from memorist.forks.fork_request import model_id
 from memorist.forks.spec import ParentCall, Receipt
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
 
@@ -13,9 +13,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.markdown import load_prompt, render_template
-from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock, ToolUse, Usage
+from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
 from memorist.forks.executor import ToolAnswer, ToolExecutor
+from memorist.forks.fork_request import (
+    ForkPrompts,
+    build_first_request,
+    choose_edit_method,
+    is_fork,
+    model_id,
+    shares_prefix,
+)
 from memorist.forks.spec import (
     EditMethod,
     ForkOutcome,
@@ -23,222 +31,24 @@ from memorist.forks.spec import (
     ForkRequest,
     ForkSpec,
     Governor,
-    ParentCall,
     Receipt,
     count_tokens,
     discarded_receipt,
     skipped_receipt,
 )
 from memorist.forks.tool_calls import (
-    EDITS_JSON_SCHEMA,
     TextEdits,
-    can_edit,
     parse_edit_elements,
     parse_json_edits,
     parse_tool_call,
 )
 from memorist.formats.codec import (
     CUT_OFF_REASONS,
-    OUTPUT_LIMIT_KEYS,
     Codec,
     is_custom_call,
 )
 from memorist.formats.registry import find_codec
 from memorist.ports import Clock, FileSystem, Model, Reply, Request
-
-# The requests of a fork: the parent's last request extended by its reply and one user message,
-# or a fresh request with a summary of the history. Pure.
-
-
-FORK_MARK = "<memorist-fork "
-"""Start of the boundary text; it identifies a fork's own history, so that a fork of a fork is
-refused (FK-2).
-"""
-
-
-class ForkPrompts(Struct, frozen=True, kw_only=True):
-    """The prompts of forks (`prompts/forks`)."""
-
-    boundaries: str
-    job: str
-    placeholder: str
-    tool_edits: str
-    text_edits: str
-    json_edits: str
-    report: str
-
-
-def model_id(name: str) -> str:
-    """The model's name in a request body, from the string it was chosen by:
-    `anthropic:NAME@ADDRESS` gives NAME.
-    """
-    return (name.partition(":")[2] or name).partition("@")[0]
-
-
-def shares_prefix(name: str, wire_format: str, parent: ParentCall) -> bool:
-    """Whether a model (its name and wire format) is the one the parent's request went to, so that
-    its cache holds the prefix (FK-7).
-    """
-    wanted = parent.request.body.get("model")
-    return wire_format == parent.request.format and wanted in (None, "", model_id(name))
-
-
-def is_fork(codec: Codec, body: JsonObject) -> bool:
-    """Whether the request already belongs to a fork: a user text in its history begins with the
-    boundary text.
-    """
-    history = body.get(codec.history_key())
-    if not isinstance(history, list):
-        return False
-    needle = FORK_MARK.encode()
-    for index, entry in enumerate(history):
-        # the bytes are looked at first: reading a whole history costs more than searching it
-        if needle in msgspec.json.encode(entry) and any(
-            _starts_with_mark(message) for message in codec.decode_item(entry, id=f"m{index}")
-        ):
-            return True
-    return False
-
-
-def _starts_with_mark(message: Message) -> bool:
-    return message.role == "user" and any(
-        isinstance(block, TextBlock) and block.text.startswith(FORK_MARK)
-        for block in message.blocks
-    )
-
-
-def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
-    """Resolve `AUTO`: a fork of a parent uses the parent's tools when they can edit; one without a
-    parent has no tools.
-    """
-    if spec.edit_method is not EditMethod.AUTO:
-        return spec.edit_method
-    if spec.parent is None:
-        return EditMethod.TEXT
-    return (
-        EditMethod.TOOLS
-        if can_edit(_tool_names(codec, spec.parent.request.body))
-        else EditMethod.TEXT
-    )
-
-
-def _tool_names(codec: Codec, body: JsonObject) -> Iterator[str]:
-    """Names of the tools of a request: those of the body, and those of history items that add tools
-    (Codex, clients.md 1).
-    """
-    shell = {**body, codec.history_key(): []}
-    yield from (tool.name for tool in codec.decode_request(shell).tools)
-    history = body.get(codec.history_key())
-    for entry in history if isinstance(history, list) else ():
-        if (
-            isinstance(entry, dict)
-            and entry.get("type") == "additional_tools"
-            and isinstance(entry.get("tools"), list)
-        ):
-            names = (tool.get("name") for tool in entry["tools"] if isinstance(tool, dict))
-            yield from (name for name in names if isinstance(name, str))
-
-
-def edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
-    """The part of the instruction that explains how to change files; empty when the fork changes
-    none.
-    """
-    match method:
-        case EditMethod.TEXT:
-            return prompts.text_edits.strip()
-        case EditMethod.JSON:
-            return prompts.json_edits.strip()
-        case EditMethod.TOOLS | EditMethod.AUTO:
-            return prompts.tool_edits.strip()
-        case EditMethod.ANSWER:
-            return ""
-
-
-def _task_text(spec: ForkSpec, way: EditMethod, texts: ForkPrompts) -> str:
-    form = edit_instructions(way, texts)
-    parts = [spec.instruction.strip(), "" if form in spec.instruction else form]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _boundary_text(spec: ForkSpec, texts: ForkPrompts) -> str:
-    return render_template(texts.boundaries, {"label": spec.label}, strict=True).strip()
-
-
-def build_first_request(
-    spec: ForkSpec, method: EditMethod, prompts: ForkPrompts, *, codec: Codec, model: str
-) -> JsonObject:
-    """Build the first request. `model` is the model id for a fresh request.
-
-    With a parent: its request byte for byte, its reply, then one user message with a constant
-    placeholder result for every open tool call, the boundary text and the task, without a cache
-    mark of its own (FK-1).
-    """
-    if spec.parent is None:
-        schema = (
-            EDITS_JSON_SCHEMA
-            if method is EditMethod.JSON
-            else spec.schema
-            if method is EditMethod.ANSWER
-            else None
-        )
-        text = "\n\n".join(
-            part
-            for part in ((spec.history_summary or "").strip(), _task_text(spec, method, prompts))
-            if part
-        )
-        system = _boundary_text(spec, prompts)
-        if spec.material:
-            job = render_template(prompts.job, {"label": spec.label}, strict=True).strip()
-            system, text = f"{job}\n\n{_task_text(spec, method, prompts)}", spec.material
-        return codec.build_request(
-            model,
-            system=system,
-            text=text,
-            max_output=spec.limits.output,
-            schema=schema,
-        )
-    # Everything of the parent's request stays byte for byte, and the placeholder results are
-    # constant:
-    # only then does the provider's cache serve the prefix.
-    text = f"{_boundary_text(spec, prompts)}\n\n{_task_text(spec, method, prompts)}"
-    results = build_placeholder_results(codec, spec.parent.reply, prompts.placeholder.strip())
-    body = codec.extend_request(
-        spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)
-    )
-    if spec.parent.request.format != "openai_chat":
-        return body
-    # A host that wants short answers would cut every fork. Chat Completions caches by the messages
-    # alone, so its limit may grow; in the other formats it stays as it is.
-    return {
-        **body,
-        **{
-            key: max(limit, spec.limits.output)
-            for key in OUTPUT_LIMIT_KEYS
-            if isinstance(limit := body.get(key), int)
-        },
-    }
-
-
-def build_placeholder_results(codec: Codec, reply: JsonObject | None, text: str) -> list[Message]:
-    """One constant placeholder result for each tool call that the reply leaves open. Raises
-    FormatError.
-    """
-    if reply is None:
-        return []
-    messages = codec.decode_reply(reply).messages
-    still_open = OpenToolCalls()
-    for message in messages:
-        still_open.add(message)
-    custom = {
-        use.id
-        for message in messages
-        for use in message.tool_uses
-        if is_custom_call(use, message.wire)
-    }
-    return [
-        codec.build_tool_result(use.id, text, custom=use.id in custom) for use in still_open.calls
-    ]
-
 
 _current_label: ContextVar[str] = ContextVar("memorist_fork", default="")
 """Label of the fork that the current task belongs to; child tasks inherit it."""

@@ -28,7 +28,8 @@ from memorist.events import (
     MagicDocUpdated,
 )
 from memorist.extensions import SessionExtension
-from memorist.forks.fork import run_on_copy_with_budget, shares_prefix
+from memorist.forks.fork import run_on_copy_with_budget
+from memorist.forks.fork_request import shares_prefix
 from memorist.forks.permissions import path_problem
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (

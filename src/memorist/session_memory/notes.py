@@ -23,7 +23,8 @@ from memorist.core.tokens import (
 from memorist.errors import SettingsError, StoreError, WriteConflict
 from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
 from memorist.extensions import SessionExtension, SessionReply
-from memorist.forks.fork import run_with_budget, shares_prefix
+from memorist.forks.fork import run_with_budget
+from memorist.forks.fork_request import shares_prefix
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     ForkOutcome,

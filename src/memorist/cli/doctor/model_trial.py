@@ -22,7 +22,8 @@ from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_pat
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
 from memorist.errors import MemoristError, ModelError
-from memorist.forks.fork import edit_instructions, load_fork_prompts, model_id
+from memorist.forks.fork import load_fork_prompts
+from memorist.forks.fork_request import edit_instructions, model_id
 from memorist.forks.spec import EditMethod
 from memorist.forks.tool_calls import (
     EDITS_JSON_SCHEMA,
