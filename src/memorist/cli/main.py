@@ -70,6 +70,7 @@ class MemoristCommands(LazyGroup):
         "hook": "memorist.cli.daemon:hook_command",
         "import": "memorist.cli.rollouts.sync:import_sessions_command",
         "install": "memorist.cli.install:install_command",
+        "machines": "memorist.cli.machines:machines_group",
         "mcp": "memorist.cli.mcp:mcp_command",
         "memory": "memorist.cli.memory.group:memory_group",
         "notes": "memorist.cli.session:notes_command",

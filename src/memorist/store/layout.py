@@ -130,6 +130,11 @@ class Layout:
         """The folder that holds one folder for each project."""
         return self.home / "projects"
 
+    @property
+    def machines(self) -> Path:
+        """What concerns the user's own machines: the key, and a copy of the shared branch."""
+        return self.home / "machines"
+
     def session(self, project: str, session: str) -> SessionLayout:
         """The folder of one session of a project, which is identified by its root path."""
         return SessionLayout(

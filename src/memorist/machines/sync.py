@@ -1,0 +1,143 @@
+"""Bring the memories of this machine and of the user's others in line.
+
+First the memory folders are written, each change with its entry in the folder's history, then this
+machine's file: killed between the two, the next run finds the texts alike and goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.changes import ChangeReason, MemoryChange, find_path_problem
+from memorist.auto_memory.index import TEAM_PREFIX, is_index_file
+from memorist.auto_memory.location import read_remote_identity
+from memorist.auto_memory.memory import AutoMemory
+from memorist.errors import InputError, NothingToDo
+from memorist.machines.place import open_place
+from memorist.machines.snapshot import (
+    MachineSnapshot,
+    ProjectEntries,
+    take_over,
+)
+from memorist.machines.vault import open_snapshot, seal_snapshot
+from memorist.store.files import DiskFiles, hold_lock
+from memorist.store.layout import Layout
+from memorist.team.protocol import space_name
+
+
+class MachineIdentity(Struct, frozen=True, kw_only=True):
+    """What this machine is called among the user's, the place they share, and their key."""
+
+    machine: str
+    place: str
+    key: str
+
+
+class MachineSyncReport(Struct, frozen=True, kw_only=True):
+    """What became of one run: paths by project, and the machines that could not be read."""
+
+    taken: dict[str, tuple[str, ...]] = {}
+    machines: int = 0
+    """The user's other machines that were read."""
+    troubles: tuple[str, ...] = ()
+
+
+def load_identity(layout: Layout) -> MachineIdentity:
+    """Raises NothingToDo before `memorist machines init` or `join`."""
+    try:
+        return msgspec.json.decode(DiskFiles().read(layout.machines / "own"), type=MachineIdentity)
+    except (FileNotFoundError, msgspec.DecodeError):
+        raise NothingToDo(
+            "this machine shares with no other yet: memorist machines init PLACE"
+        ) from None
+
+
+def save_identity(layout: Layout, own: MachineIdentity) -> None:
+    """Write the file with the key, which only the user can read. Raises StoreError."""
+    DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
+
+
+def name_project(root: Path) -> str:
+    """What a project is called on every machine: by its remotes, so that a second clone finds its
+    memory, else by its folder's name.
+    """
+    remotes = read_remote_identity(root).split()
+    return space_name(remotes[0]) if remotes else f"folder:{root.name}"
+
+
+def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> MachineSyncReport:
+    """Take in what the others changed in these projects, and publish what is here.
+
+    Raises NothingToDo, InputError for a wrong key, RemoteUnavailable, StoreError.
+    """
+    own = load_identity(layout)
+    with hold_lock(layout.machines / "lock"):
+        place = open_place(own.place, layout.machines / "mirror")
+        snapshots, troubles = _read_snapshots(own, place.read_files())
+        published = snapshots.pop(own.machine, MachineSnapshot(machine=own.machine)).projects
+        projects, taken = dict(published), {}
+        for name, memory in memories.items():
+            others = [each.projects.get(name, {}) for each in snapshots.values()]
+            projects[name], taken[name] = _merge_project(memory, published.get(name, {}), others)
+        now = MachineSnapshot(machine=own.machine, projects=projects)
+        if projects != published or own.machine not in snapshots:
+            place.write_file(own.machine, seal_snapshot(own.key, now))
+    return MachineSyncReport(
+        taken={name: paths for name, paths in taken.items() if paths},
+        machines=len(snapshots),
+        troubles=troubles,
+    )
+
+
+def _read_snapshots(
+    own: MachineIdentity, files: Mapping[str, bytes]
+) -> tuple[dict[str, MachineSnapshot], tuple[str, ...]]:
+    found, troubles = {}, []
+    for machine, data in files.items():
+        try:
+            found[machine] = open_snapshot(own.key, machine, data)
+        except InputError as error:
+            troubles.append(str(error))
+    if files and not found:
+        raise InputError(troubles[0])
+    return found, tuple(troubles)
+
+
+def _merge_project(
+    memory: AutoMemory, published: ProjectEntries, others: Sequence[ProjectEntries]
+) -> tuple[ProjectEntries, tuple[str, ...]]:
+    """The entries after the merge, and the paths that were written here."""
+    here = _read_texts(memory)
+    usable = [
+        {path: each for path, each in other.items() if not find_path_problem(path)}
+        for other in others
+    ]
+    entries = take_over(published, here, usable)
+    changes = [
+        MemoryChange(path=path, before=_encode(here.get(path)), after=_encode(entry.text))
+        for path, entry in sorted(entries.items())
+        if entry.text != here.get(path)
+    ]
+    if changes:
+        why = ChangeReason(actor="memorist", what="from another machine of yours")
+        memory.folder.apply_changes(changes, why)
+    return entries, tuple(each.path for each in changes)
+
+
+def _read_texts(memory: AutoMemory) -> dict[str, str]:
+    """The memories of a folder; what the team shares has a way of its own."""
+    texts = {}
+    for path, _ in memory.folder.list_entries():
+        if path.endswith(".md") and not is_index_file(path) and not path.startswith(TEAM_PREFIX):
+            with contextlib.suppress(FileNotFoundError, UnicodeDecodeError):
+                texts[path] = DiskFiles().read(memory.layout.folder / path).decode("utf-8")
+    return texts
+
+
+def _encode(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8")

@@ -1,0 +1,212 @@
+"""One user's memories on several machines: alike after a sync, encrypted on the way, nothing lost."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.auto_memory.folder import MemoryFolder
+from memorist.cli.main import memorist_group
+from memorist.machines.place import GitBranch
+from memorist.machines.snapshot import ProjectEntries, take_over
+from memorist.machines.vault import seal_snapshot
+from memorist.store.files import DiskFiles
+
+pytest.importorskip("cryptography")
+
+SECRET = "Use pnpm, never npm, in this repository"
+
+
+class Machine:
+    """A home and a clone of the project, used by the command line."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        self.home = folder / name / "home"
+        self.clone = folder / name / f"clone-{name}"
+        self._monkeypatch = monkeypatch
+        subprocess.run(["git", "init", "-q", str(self.clone)], check=True)
+        address = "git@example.com:team/shop.git"
+        subprocess.run(
+            ["git", "-C", str(self.clone), "remote", "add", "origin", address], check=True
+        )
+
+    def run(self, *words: str) -> str:
+        """What a command prints."""
+        self._monkeypatch.setenv("MEMORIST_HOME", str(self.home))
+        self._monkeypatch.chdir(self.clone)
+        done = CliRunner().invoke(memorist_group, list(words), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    def texts(self) -> dict[str, str]:
+        """The memories by file name."""
+        return {
+            path.name: path.read_text("utf-8")
+            for path in self.home.glob("projects/*/memory/*.md")
+            if path.name != "MEMORY.md"
+        }
+
+    def edit(self, name: str, before: str, after: str) -> None:
+        """Change a memory by hand."""
+        (path,) = self.home.glob(f"projects/*/memory/{name}")
+        path.write_text(path.read_text("utf-8").replace(before, after), "utf-8")
+
+
+@pytest.fixture(params=["folder", "git"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A synced folder, and a private Git remote."""
+    path = tmp_path / "place"
+    if request.param == "folder":
+        path.mkdir()
+        return str(path)
+    subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
+    return f"git:{path}"
+
+
+@pytest.fixture
+def two(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Machine, Machine]:
+    """Two machines that share a place; the first one remembers something."""
+    one, other = (Machine(tmp_path, monkeypatch, name) for name in ("desk", "lap"))
+    one.run("memory", "add", "--kind", "feedback", "--name", "use-pnpm", SECRET)
+    key = one.run("machines", "init", place).split()[1]
+    one.run("machines", "sync")
+    other.run("machines", "join", place, "--key", key)
+    return one, other
+
+
+@pytest.mark.covers("GO-4")
+def test_a_second_clone_on_another_machine_has_the_memory(
+    two: tuple[Machine, Machine], tmp_path: Path
+) -> None:
+    """By the remote's address, with its origin; changes and deletions go both ways, and nothing
+    readable stands at the place.
+    """
+    one, other = two
+    assert other.texts() == one.texts()
+    assert SECRET in "".join(other.texts().values())
+
+    other.run("memory", "add", "--kind", "project", "--name", "release", "Releases on Tuesdays")
+    other.run("memory", "forget", "use-pnpm.md", "--yes")
+    other.run("machines", "sync")
+    one.run("machines", "sync")
+    assert list(one.texts()) == ["release.md"]
+    one.run("memory", "undo", "--yes")
+    assert "from another machine of yours" in one.run("memory", "log")
+
+    stored = [path.read_bytes() for path in (tmp_path / "place").rglob("*") if path.is_file()]
+    assert stored
+    assert not [data for data in stored if b"pnpm" in data or b"shop" in data]
+
+
+@pytest.mark.covers("GO-4")
+def test_what_both_changed_is_on_both(two: tuple[Machine, Machine]) -> None:
+    """Two changes of one sentence: both machines show the same one and keep the other beside it."""
+    one, other = two
+    one.edit("use-pnpm.md", SECRET, "Use yarn")
+    other.edit("use-pnpm.md", SECRET, "Use bun")
+    for machine in (one, other, one):
+        machine.run("machines", "sync")
+
+    assert one.texts() == other.texts()
+    together = "".join(one.texts().values())
+    assert "Use yarn" in together
+    assert "Use bun" in together
+
+
+@pytest.mark.covers("GO-4")
+@pytest.mark.parametrize("place", ["git"], indirect=True)
+@pytest.mark.parametrize("step", range(7))
+def test_a_kill_at_any_step_loses_nothing(
+    two: tuple[Machine, Machine], step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that ends before any of its writes, here or at the place, is made good by the next."""
+    one, other = two
+    one.edit("use-pnpm.md", SECRET, f"{SECRET}\n\nWhy: the lock file is pnpm's.")
+    one.run("machines", "sync")
+    other.run("memory", "add", "--kind", "project", "--name", "release", "Releases on Tuesdays")
+    calls = 0
+
+    def killing(real: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == step + 3:
+                raise KeyboardInterrupt
+            return real(*given, **named)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GitBranch, "_git", killing(GitBranch._git))
+        patched.setattr(DiskFiles, "write", killing(DiskFiles.write))
+        patched.setattr(MemoryFolder, "apply_changes", killing(MemoryFolder.apply_changes))
+        patched.setattr("memorist.machines.sync.seal_snapshot", killing(seal_snapshot))
+        with contextlib.suppress(KeyboardInterrupt, AssertionError):
+            other.run("machines", "sync")
+    for machine in (other, one):
+        machine.run("machines", "sync")
+
+    assert one.texts() == other.texts()
+    assert set(one.texts()) == {"use-pnpm.md", "release.md"}
+    assert "the lock file is pnpm's" in one.texts()["use-pnpm.md"]
+
+
+@pytest.mark.parametrize("place", ["folder"], indirect=True)
+def test_a_wrong_key_and_a_foreign_file_are_said(
+    two: tuple[Machine, Machine], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written with a wrong key, and a damaged file of one machine hides no other."""
+    one, _ = two
+    (Path(place) / "stranger.memorist").write_bytes(b"memorist-machine-1\nnonsense")
+    assert "1 other machine" in one.run("machines", "sync")
+
+    third = Machine(tmp_path, monkeypatch, "third")
+    monkeypatch.setenv("MEMORIST_HOME", str(third.home))
+    monkeypatch.chdir(third.clone)
+    done = CliRunner().invoke(
+        memorist_group, ["machines", "join", place, "--key", "A" * 43], standalone_mode=False
+    )
+    assert "another key" in str(done.exception)
+    assert len([*Path(place).glob("*.memorist")]) == 3
+
+
+NAMES = st.sampled_from(["a.md", "b.md"])
+ACTS = st.lists(st.tuples(st.integers(0, 2), NAMES, st.booleans()), max_size=9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ACTS)
+def test_machines_end_alike_and_the_newest_words_are_there(
+    acts: list[tuple[int, str, bool]],
+) -> None:
+    """Whatever three machines change, delete and sync in any order: after everybody has synced
+    twice all hold the same, and what was last written anywhere and met no other change is there.
+    """
+    published: list[ProjectEntries] = [{}, {}, {}]
+    here: list[dict[str, str]] = [{}, {}, {}]
+
+    def bring_in_line(machine: int) -> None:
+        others = [other for number, other in enumerate(published) if number != machine]
+        entries = take_over(published[machine], here[machine], others)
+        published[machine] = entries
+        here[machine] = {path: each.text for path, each in entries.items() if each.text is not None}
+
+    for number, (machine, name, is_written) in enumerate(acts):
+        if is_written:
+            here[machine][name] = f"words {number}\n"
+        else:
+            here[machine].pop(name, None)
+        bring_in_line(machine)
+    for machine in (0, 1, 2, 0, 1, 2, 0, 1, 2):
+        bring_in_line(machine)
+
+    assert here[0] == here[1] == here[2]
+    if acts and acts[-1][2]:
+        assert f"words {len(acts) - 1}\n" in here[0].values()
