@@ -1,5 +1,5 @@
 """What leaves this machine is encrypted with a key that only the user's machines have: compressed,
-then ChaCha20-Poly1305 (RFC 8439) with the machine's name as associated data. Pure.
+then ChaCha20-Poly1305 (RFC 8439) with the machine's name as associated data.
 """
 
 from __future__ import annotations
