@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from memorist.auto_memory.location import locate_project_root, read_project_reco
 from memorist.auto_memory.memory import AutoMemory
 from memorist.cli.memory.topics import open_project_memory
 from memorist.errors import UsageError
+from memorist.machines.place import draw_bytes
 from memorist.machines.snapshot import MachineSnapshot
 from memorist.machines.sync import (
     MachineIdentity,
@@ -23,7 +23,7 @@ from memorist.machines.sync import (
     save_identity,
     sync_machines,
 )
-from memorist.machines.vault import make_key, open_snapshot, seal_snapshot
+from memorist.machines.vault import KEY_BYTES, NONCE_BYTES, encode_key, open_snapshot, seal_snapshot
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout
 
@@ -44,7 +44,7 @@ def machines_init_command(place: str) -> None:
 
     Example: memorist machines init ~/Sync/memorist
     """
-    _begin(place, make_key())
+    _begin(place, encode_key(draw_bytes(KEY_BYTES)))
     with open_project_memory() as (engine, _):
         click.echo(f"key: {load_identity(engine.layout).key}")
     click.echo(f"on each other machine: memorist machines join {place}")
@@ -74,8 +74,9 @@ def machines_sync_command() -> None:
 
 def _begin(place: str, key: str) -> None:
     name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
-    machine = f"{name}-{secrets.token_hex(3)}"
-    open_snapshot(key, machine, seal_snapshot(key, MachineSnapshot(machine=machine)))
+    machine = f"{name}-{draw_bytes(3).hex()}"
+    probe = seal_snapshot(key, MachineSnapshot(machine=machine), draw_bytes(NONCE_BYTES))
+    open_snapshot(key, machine, probe)
     with open_project_memory() as (engine, _):
         if (engine.layout.machines / "own").exists():
             raise UsageError(

@@ -21,6 +21,11 @@ MAX_ATTEMPTS = 5
 """Pushes that other machines may overtake before it is given up. Our choice."""
 
 
+def draw_bytes(count: int) -> bytes:
+    """Random bytes that nobody can foretell."""
+    return os.urandom(count)
+
+
 class MachinesPlace(Protocol):
     """Holds one file for each machine."""
 

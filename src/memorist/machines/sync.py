@@ -18,13 +18,13 @@ from memorist.auto_memory.index import TEAM_PREFIX, is_index_file
 from memorist.auto_memory.location import read_remote_identity
 from memorist.auto_memory.memory import AutoMemory
 from memorist.errors import InputError, NothingToDo
-from memorist.machines.place import open_place
+from memorist.machines.place import draw_bytes, open_place
 from memorist.machines.snapshot import (
     MachineSnapshot,
     ProjectEntries,
     take_over,
 )
-from memorist.machines.vault import open_snapshot, seal_snapshot
+from memorist.machines.vault import NONCE_BYTES, open_snapshot, seal_snapshot
 from memorist.store.files import DiskFiles, hold_lock
 from memorist.store.layout import Layout
 from memorist.team.protocol import space_name
@@ -86,7 +86,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
             projects[name], taken[name] = _merge_project(memory, published.get(name, {}), others)
         now = MachineSnapshot(machine=own.machine, projects=projects)
         if projects != published or own.machine not in snapshots:
-            place.write_file(own.machine, seal_snapshot(own.key, now))
+            place.write_file(own.machine, seal_snapshot(own.key, now, draw_bytes(NONCE_BYTES)))
     return MachineSyncReport(
         taken={name: paths for name, paths in taken.items() if paths},
         machines=len(snapshots),

@@ -1,11 +1,10 @@
 """What leaves this machine is encrypted with a key that only the user's machines have: compressed,
-then ChaCha20-Poly1305 (RFC 8439) with the machine's name as associated data.
+then ChaCha20-Poly1305 (RFC 8439) with the machine's name as associated data. Pure.
 """
 
 from __future__ import annotations
 
 import base64
-import os
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -16,16 +15,16 @@ from memorist.errors import InputError, UsageError
 from memorist.machines.snapshot import MachineSnapshot
 
 KEY_BYTES = 32
-_NONCE_BYTES = 12
+NONCE_BYTES = 12
 _HEADER = b"memorist-machine-1\n"
 MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024
 """Largest snapshot that is unpacked. Our choice."""
 EXTRA_HINT = "the user's own machines need the extra `machines`: pip install 'memorist[machines]'"
 
 
-def make_key() -> str:
-    """A new key, as text to be typed on the other machines."""
-    return base64.urlsafe_b64encode(os.urandom(KEY_BYTES)).decode().rstrip("=")
+def encode_key(drawn: bytes) -> str:
+    """A key of KEY_BYTES random bytes, as text to be typed on the other machines."""
+    return base64.urlsafe_b64encode(drawn).decode().rstrip("=")
 
 
 class SnapshotCipher(Protocol):
@@ -54,10 +53,12 @@ def _open_cipher(key: str) -> SnapshotCipher:
     return cast("SnapshotCipher", module.ChaCha20Poly1305(raw))
 
 
-def seal_snapshot(key: str, snapshot: MachineSnapshot) -> bytes:
-    """Encrypt a snapshot. Raises InputError for a bad key, UsageError without the extra."""
+def seal_snapshot(key: str, snapshot: MachineSnapshot, nonce: bytes) -> bytes:
+    """Encrypt a snapshot, with NONCE_BYTES random bytes that are used once.
+
+    Raises InputError for a bad key, UsageError without the extra.
+    """
     plain = zstandard.ZstdCompressor().compress(msgspec.json.encode(snapshot))
-    nonce = os.urandom(_NONCE_BYTES)
     return _HEADER + nonce + _open_cipher(key).encrypt(nonce, plain, snapshot.machine.encode())
 
 
@@ -66,7 +67,7 @@ def open_snapshot(key: str, machine: str, data: bytes) -> MachineSnapshot:
     cipher = _open_cipher(key)
     body = data.removeprefix(_HEADER)
     try:
-        plain = cipher.decrypt(body[:_NONCE_BYTES], body[_NONCE_BYTES:], machine.encode())
+        plain = cipher.decrypt(body[:NONCE_BYTES], body[NONCE_BYTES:], machine.encode())
         text = zstandard.ZstdDecompressor().decompress(plain, max_output_size=MAX_SNAPSHOT_BYTES)
         found = msgspec.json.decode(text, type=MachineSnapshot)
     except Exception as error:  # the cipher's own class is not known without the extra
