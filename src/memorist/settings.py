@@ -685,6 +685,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     project), `rollouts` (past sessions, in two stages), `both`, or `none`. Commands work in any
     case.
     """
+    raw_transcripts: bool = False
+    """Store transcripts, tool results and windows with the secrets that are in them, instead of
+    marks; what is fetched back is then whole (docs/safety.md).
+    """
     session_memory: SessionMemorySettings = SessionMemorySettings()
     models: ModelSettings = ModelSettings()
     forks: ForkLimits = ForkLimits()

@@ -18,8 +18,9 @@ from memorist.auto_memory.interop.transfer import (
     select_exportable,
     write_export,
 )
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind, Trust, encode_topic_text
+from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles

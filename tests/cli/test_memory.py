@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,7 +14,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Message
+from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
+from memorist.store.transcript import TranscriptWriter, read_transcript
 
 
 class Shell:
@@ -162,18 +166,58 @@ def test_an_undo_does_not_overwrite_a_later_change(shell: Shell) -> None:
 
 
 @pytest.mark.covers("AM-10")
-def test_forget_for_good_sweeps_what_is_derived_and_names_the_rest(shell: Shell) -> None:
-    """What hooks last showed goes; a file of another session that holds the words is named."""
-    path = shell.add("The password hint is xylophone")
-    other = shell.home / "sessions" / "p" / "other"
-    other.mkdir(parents=True)
-    (other / "shown.json").write_text('{"text": "The password hint is xylophone"}')
-    (other / "window.json").write_text('{"text": "The password hint is xylophone"}')
+def test_forget_for_good_cleans_the_sessions_that_said_and_saw_it(shell: Shell) -> None:
+    """Said in one session, shown in another, left in a temporary file and in what hooks showed: no
+    file holds the words afterwards, each that was touched is named, and the sessions can be read.
+    """
+
+    async def talk() -> None:
+        async with Memorist(model="structural", home=shell.home) as engine:
+            engine.starts_workers = False
+            for name, said in (
+                ("said", "Remember that the xylophone opens the vault."),
+                ("saw", "What opens the vault, the xylophone?"),
+            ):
+                session = await engine.open(name, project=str(shell.project))
+                messages = [{"role": "user", "content": said}]
+                await session.prepare({"model": "m", "max_tokens": 9, "messages": messages})
+                await session.close()
+
+    asyncio.run(talk())
+    (path,) = [each["path"] for each in shell.json("memory", "list")["memories"]]
+    folder = next(shell.home.glob("projects/*/saw"))
+    (folder / "shown.json").write_text('{"text": "the xylophone opens the vault."}')
+    (folder / ".memorist-x.tmp").write_text("the xylophone opens the vault.")
 
     result = shell("memory", "forget", "--hard", "--yes", path)
 
-    assert not (other / "shown.json").exists()
-    assert str(other / "window.json") in result.output
+    assert result.exit_code == 0, result.output
+    held = [each for each in shell.home.rglob("*") if each.is_file()]
+    assert not [each for each in held if b"xylophone opens the vault" in each.read_bytes()]
+    assert "taken out of: " in result.output
+    assert "said/transcript.jsonl" in result.output
+    assert "shown.json" in result.output
+    entries = list(read_transcript(folder.parent / "said" / "transcript.jsonl"))
+    assert any("[forgotten]" in entry.text for entry in entries if isinstance(entry, Message))
+
+
+@pytest.mark.covers("AM-10")
+def test_forget_for_good_names_an_open_session_and_short_words(shell: Shell) -> None:
+    """A file that another process writes is not touched, and two words that stand everywhere are
+    not cut out of conversations; both are named.
+    """
+    long, short = shell.add("The password hint is xylophone"), shell.add("Be brief")
+    other = shell.home / "sessions" / "p" / "other"
+    writer = TranscriptWriter(other / "transcript.jsonl")
+    (other / "window.json").write_text('{"text": "The password hint is xylophone"}')
+    (other / "notes.md").write_text("Be brief")
+
+    open_one = shell("memory", "forget", "--hard", "--yes", long).output
+    writer.close()
+    brief = shell("memory", "forget", "--hard", "--yes", short).output
+
+    assert "still stand in: sessions/p/other/window.json" in open_one
+    assert "still stand in: sessions/p/other/notes.md" in brief
 
 
 @pytest.mark.covers("AM-10")

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind, Trust
+from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import (
     InputError,
     RemoteRolledBack,

@@ -21,7 +21,7 @@ from memorist.auto_memory.changes import (
 )
 from memorist.auto_memory.extraction import select_newest_texts
 from memorist.auto_memory.index import INDEX_NAME, TEAM_PREFIX, MemoryIndex
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import (
     MEMORIST_KEY,
     Topic,
@@ -31,6 +31,7 @@ from memorist.auto_memory.topic import (
 )
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_reasons
+from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
 from memorist.engine.session import Session

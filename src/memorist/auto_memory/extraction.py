@@ -27,7 +27,7 @@ from memorist.auto_memory.extraction_policy import (
     render_extraction_prompt,
 )
 from memorist.auto_memory.index import is_index_file
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.quotation_proof import keep_typed
 from memorist.auto_memory.statements.parser import (
     Statement,
@@ -40,6 +40,7 @@ from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     extract_user_text,
 )
+from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, StoreError

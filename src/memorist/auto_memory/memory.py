@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Self
 
 import msgspec
-from msgspec import Struct
 
 from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange, render_headline
-from memorist.auto_memory.contradiction import Reconciliation, find_same, reconcile
+from memorist.auto_memory.contradiction import find_same, reconcile
 from memorist.auto_memory.folder import MemoryFolder, UsageSource
 from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.inbox import (
@@ -56,6 +55,13 @@ from memorist.auto_memory.write_gate import (
     find_unsafe_reasons,
     judge_change,
 )
+from memorist.auto_memory.write_result import (
+    FormerTopic,
+    ReconciledChanges,
+    WriteResult,
+    name_replaced,
+    redact_change,
+)
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.ports import Clock, FileSystem
@@ -71,72 +77,10 @@ NO_EVIDENCE = WriteEvidence()
 """No session stands behind a change."""
 
 
-class WriteResult(Struct, frozen=True, kw_only=True):
-    """The result of some changes."""
-
-    change_id: str = ""
-    """Id of the change in the history; empty when nothing was written."""
-    paths: tuple[str, ...] = ()
-    proposals: tuple[Proposal, ...] = ()
-    refused: tuple[RefusedChange, ...] = ()
-    remarks: tuple[str, ...] = ()
-    """What was removed from the written files, and what was known already."""
-    replaced: tuple[str, ...] = ()
-    """Paths of the memories in whose place a new one came."""
-
-
-class FormerTopic(Struct, frozen=True):
-    """A memory that is no longer in the folder."""
-
-    topic: Topic
-    """As it was last."""
-    change: RecordedChange
-    """The change that took it out."""
-    successor: str
-    """Path of the memory that came in its place; empty where none did."""
-
-
 RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
 """Actors whose new memories are compared with those that are there. The others bring whole folders
 or restore what was.
 """
-
-
-class _ReconciledChanges:
-    """What is written and what waits, after new memories were compared with known ones."""
-
-    def __init__(self) -> None:
-        self.changes: list[MemoryChange] = []
-        self.waits: list[NeedsReview] = []
-        self.remarks: list[str] = []
-        self.replaced: tuple[str, ...] = ()
-
-    def take(self, accepted: AcceptedChange, found: Reconciliation) -> None:
-        """Add what becomes of one new memory."""
-        if found.contradicts:
-            reason = f"it says otherwise than {found.contradicts}"
-            self.waits.append(
-                NeedsReview(accepted.change, accepted.trust, (reason, *accepted.remarks))
-            )
-            return
-        self.changes += found.changes
-        self.replaced += found.replaced
-        if found.known:
-            told = "said again; its date is new" if found.changes else "nothing was written"
-            self.remarks.append(f"{found.known} says so already: {told}")
-        if found.replaced:
-            self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
-        for change, why in found.questions:
-            trust = parse_topic(change.path, change.before or b"").provenance.trust
-            self.waits.append(NeedsReview(change, trust, (why,)))
-
-
-def _name_replaced(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason:
-    """The reason of a change, which names the memories that it replaces."""
-    if not replaced:
-        return reason
-    what = f"{reason.what}; in place of {', '.join(replaced)}"
-    return msgspec.structs.replace(reason, what=what)
 
 
 class AutoMemory:
@@ -229,7 +173,7 @@ class AutoMemory:
         if reason.actor in ("user", "inbox"):
             self._seal_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
-        reason = _name_replaced(reason, result.replaced)
+        reason = name_replaced(reason, result.replaced)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
         written = WriteResult(
             change_id=id,
@@ -262,11 +206,11 @@ class AutoMemory:
 
     def _reconcile(
         self, accepted: Sequence[AcceptedChange], reason: ChangeReason
-    ) -> _ReconciledChanges:
+    ) -> ReconciledChanges:
         """Compare what would be new with what is there, so that nothing is kept twice and nothing
         stands beside its opposite.
         """
-        result = _ReconciledChanges()
+        result = ReconciledChanges()
         gone = {each.change.path for each in accepted if each.change.after is None}
         for each in accepted:
             change = each.change
@@ -354,7 +298,7 @@ class AutoMemory:
         changes = [each for each in changes if not find_same(each, topics)]
         waits = [
             NeedsReview(
-                _redact_change(change),
+                redact_change(change),
                 parse_topic(change.path, change.before or b"").provenance.trust,
                 (reason,),
             )
@@ -507,21 +451,21 @@ class AutoMemory:
                 f"neither the folder nor its history has {gone[0]}; `memorist memory list` and "
                 f"`log` show what there is"
             )
-        texts = [text for path in paths for text in self._read_all_versions(path)]
         self._seals.remove(
-            {compute_content_seal(parse_topic("x.md", encode_topic_text(text))) for text in texts}
+            {compute_content_seal(topic) for path in paths for topic in self.read_versions(path)}
         )
         for waiting in self.inbox.list_proposals():
             if waiting.path in paths:
                 self.inbox.remove(waiting)
         return self.folder.purge(paths)
 
-    def _read_all_versions(self, path: str) -> list[str]:
+    def read_versions(self, path: str) -> list[Topic]:
+        """Every version of a memory that the folder or its history holds, oldest last."""
         found = [
             self.folder.history.read_file(path, recorded.id)
             for recorded in self.folder.history.log(path)
         ]
-        return [data.decode("utf-8", "surrogateescape") for data in found if data is not None]
+        return [parse_topic(path, data) for data in found if data is not None]
 
     def undo(self, id_prefix: str = "", *, dry_run: bool = False) -> RecordedChange:
         """Undo the newest change that is not undone yet, or the one whose id has this prefix;
@@ -668,17 +612,4 @@ def open_memory(
         settings=settings,
         usage_source=used,
         check_owner=lambda: record_project(files, layout, project),
-    )
-
-
-def _redact_change(change: MemoryChange) -> MemoryChange:
-    """The change without secrets in what it would write; the same object where there are none."""
-    text = (change.after or b"").decode("utf-8", "surrogateescape")
-    clean = redact(text).text
-    if clean is text:
-        return change
-    return MemoryChange(
-        path=change.path,
-        before=change.before,
-        after=clean.encode("utf-8", "surrogateescape"),
     )

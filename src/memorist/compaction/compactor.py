@@ -94,6 +94,7 @@ from memorist.models.pricing import MILLION, ModelPrice
 from memorist.models.registry import open_sibling
 from memorist.ports import FileSystem, Model, Request
 from memorist.runtime import Runtime, SessionContext
+from memorist.safety.secrets import redact
 from memorist.session_memory.notes import SessionMemory
 from memorist.session_memory.trigger import ConversationTracker
 from memorist.settings import CompactionSettings
@@ -355,9 +356,9 @@ class Compactor(SessionExtension):
         budgeted = apply_result_budget(recent, self._decisions, self._settings, folder=str(folder))
         try:
             for payload in budgeted.payloads:
-                self._runtime.files.create(
-                    folder / payload.name, payload.text.encode("utf-8", "replace")
-                )
+                raw = self._runtime.settings.raw_transcripts
+                text = payload.text if raw else redact(payload.text).text
+                self._runtime.files.create(folder / payload.name, text.encode("utf-8", "replace"))
         except StoreError as error:
             self._runtime.emit(
                 CompactionFailed("budget", f"the results stay in the conversation: {error}")

@@ -26,7 +26,7 @@ from memorist.auto_memory.changes import (
 from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, MemoryUsage, parse_pointer_target
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -34,6 +34,7 @@ from memorist.auto_memory.write_evidence import (
     extract_user_text,
 )
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
+from memorist.auto_memory.write_result import WriteResult
 from memorist.context.instructions import read_agents_files, read_claude_files
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.extraction import MemoryExtraction
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.write_evidence import extract_user_text
+from memorist.auto_memory.write_result import WriteResult
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView

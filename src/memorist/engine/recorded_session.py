@@ -26,6 +26,7 @@ from memorist.forks.spec import Receipt
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript import CompactionBoundary, SessionHead, TurnRollback
 from memorist.models.pricing import ModelPrice
+from memorist.safety.redacted_json import encode_redacted
 from memorist.session_memory.template import section_bodies
 from memorist.session_memory.trigger import ConversationTracker, NotesDue
 from memorist.store.layout import SessionLayout
@@ -103,7 +104,7 @@ class ObservedSession:
     def _save_shown(self, shown: ShownTexts) -> None:
         self._shown = shown
         with contextlib.suppress(StoreError):  # at worst the next process shows something twice
-            self._log.runtime.files.write(self.layout.hook_context, msgspec.json.encode(shown))
+            self._log.runtime.files.write(self.layout.hook_context, encode_redacted(shown))
 
     async def add_records(self, head: SessionHead | None, entries: Iterable[LogEntry]) -> None:
         """Add what the agent has recorded since the last call. Raises StoreError."""

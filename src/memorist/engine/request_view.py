@@ -29,6 +29,7 @@ from memorist.errors import StoreError
 from memorist.formats import transcript
 from memorist.formats.codec import Codec
 from memorist.ports import FileSystem
+from memorist.safety.redacted_json import encode_redacted
 from memorist.store.files import remove_if_exists
 from memorist.store.layout import SessionLayout
 from memorist.store.transcript import LineFile
@@ -352,8 +353,10 @@ class RequestView:
         *,
         layout: SessionLayout,
         files: FileSystem,
+        raw: bool = False,
     ) -> None:
         self._window = window
+        self._encode = msgspec.json.encode if raw else encode_redacted
         self._history = history
         self._compactor = compactor
         self._layout = layout
@@ -477,7 +480,7 @@ class RequestView:
             for message in self._window.messages
         ]
         try:
-            self._files.write(self._layout.window, msgspec.json.encode(kept))
+            self._files.write(self._layout.window, self._encode(kept))
             remove_if_exists(
                 self._files, self._layout.injected_messages
             )  # the saved view holds them now
@@ -505,7 +508,7 @@ class RequestView:
         if last is None:
             last = self._window.last
             self._window.append_own(message)
-        line = msgspec.json.encode(InjectedMessage(last.id if last else "", message)) + b"\n"
+        line = self._encode(InjectedMessage(last.id if last else "", message)) + b"\n"
         with contextlib.suppress(StoreError):  # a new process shows the history without it
             self._files.append(self._layout.injected_messages, line)
 

@@ -73,7 +73,12 @@ class Session:
         self._history = HostHistory(self._codec, log.known_ids)
         window = ViewWindow(self._codec, self._history)
         self._view = RequestView(
-            window, self._history, log.compactor, layout=log.context.layout, files=log.runtime.files
+            window,
+            self._history,
+            log.compactor,
+            layout=log.context.layout,
+            files=log.runtime.files,
+            raw=log.runtime.settings.raw_transcripts,
         )
         self._resumed = False
         self._request: JsonObject | None = None

@@ -81,7 +81,9 @@ class SessionLog:
             host=replace(context.host, auto_compact=self.compaction_enabled),
         )
         self.tracker = ConversationTracker(self._session_memory_settings)
-        self._transcript = TranscriptWriter(layout.transcript)
+        self._transcript = TranscriptWriter(
+            layout.transcript, redacts=not runtime.settings.raw_transcripts
+        )
         self._events = EventLog(layout.events, runtime.clock)
         self.session_memory = SessionMemory(context, self.tracker, texts)
         texts_of_compaction = load_compaction_prompts()

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
+from memorist.safety.redacted_json import encode_redacted, redact_json
 
 # Shared by the readers of JSONL session files: timestamps, lines that need repair, and why a
 # line cannot be used.
@@ -267,9 +268,9 @@ _decode_opening = msgspec.json.Decoder(_TranscriptOpening).decode
 _decode_any = msgspec.json.Decoder(_AnyLine).decode
 
 
-def encode_entry(entry: TranscriptEntry) -> bytes:
+def encode_entry(entry: TranscriptEntry, *, redacts: bool = False) -> bytes:
     """One line for the entry, including its line end; empty for side records, skipped and repaired
-    lines, which describe another file.
+    lines, which describe another file. With `redacts`, a mark stands for each secret.
 
     A lone surrogate, which JSON text cannot hold, becomes the replacement character.
     """
@@ -290,9 +291,10 @@ def encode_entry(entry: TranscriptEntry) -> bytes:
         case SideRecord() | SkippedLine() | RepairedLine():
             return b""
     try:
-        return _encoder.encode(line) + b"\n"
+        return (encode_redacted(line) if redacts else _encoder.encode(line)) + b"\n"
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate; an integer of more than 64 bits
-        text = json.dumps(msgspec.to_builtins(line), ensure_ascii=False)
+        plain = msgspec.to_builtins(line)
+        text = json.dumps(redact_json(plain) if redacts else plain, ensure_ascii=False)
         return _LONE_SURROGATE.sub("\ufffd", text).encode() + b"\n"
 
 

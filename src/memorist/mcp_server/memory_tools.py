@@ -15,7 +15,7 @@ from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_head
 from memorist.auto_memory.extraction_policy import plan_removal
 from memorist.auto_memory.history import compute_blob_id
 from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.statements.parser import Statement
 from memorist.auto_memory.topic import (
     MemoryKind,
@@ -28,6 +28,7 @@ from memorist.auto_memory.topic import (
     with_provenance,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence
+from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt, render_template
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import QuoteSource

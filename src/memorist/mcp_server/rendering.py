@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.history import RecordedChange
-from memorist.auto_memory.memory import WriteResult
 from memorist.auto_memory.topic import Topic, format_utc_timestamp
+from memorist.auto_memory.write_result import WriteResult
 from memorist.mcp_server.tools import make_encodable
 from memorist.recall.relevance import MemoryMatch, MemorySelection
 from memorist.safety.sanitize import neutralize_markup

@@ -21,6 +21,7 @@ from memorist.formats.transcript import RecordedLine, TranscriptEntry, encode_en
 from memorist.platforms import locks
 from memorist.platforms.descriptors import PRIVATE, read_at, replace_bytes, write_at
 from memorist.ports import Clock
+from memorist.safety.redacted_json import encode_redacted
 from memorist.store.files import make_folders, store_error
 
 # The lines of a recorded session file, streamed in bounded memory.
@@ -181,12 +182,13 @@ class TranscriptWriter:
     and `is_wanted` tells the holder.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open or make the file (0600). Raises SessionInUse when another writer has it, and
-        StoreError when the system refuses.
+    def __init__(self, path: Path, *, redacts: bool = False) -> None:
+        """Open or make the file (0600). With `redacts`, no secret is written. Raises SessionInUse
+        when another writer has it, and StoreError when the system refuses.
         """
         make_folders(path.parent)
         self.path = path
+        self._redacts = redacts
         self._lock = _acquire_writer_lock(path)
         try:
             with ExitStack() as undo:
@@ -218,7 +220,7 @@ class TranscriptWriter:
         StoreError.
         """
         try:
-            self._file.write(encode_entry(entry))
+            self._file.write(encode_entry(entry, redacts=self._redacts))
         except OSError as error:
             raise store_error("write", self.path, error) from error
 
@@ -345,7 +347,6 @@ class EventLog:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
         self._path = path
-        self._encode = msgspec.json.Encoder().encode
         make_folders(path.parent)
         try:
             self._file = os.fdopen(
@@ -365,7 +366,7 @@ class EventLog:
     def append(self, event: Event) -> None:
         """Write one event. Raises StoreError when the disk refuses."""
         try:
-            self._file.write(self._encode(TimestampedEvent(self._clock.now(), event)) + b"\n")
+            self._file.write(encode_redacted(TimestampedEvent(self._clock.now(), event)) + b"\n")
         except OSError as error:
             raise store_error("write", self._path, error) from error
 

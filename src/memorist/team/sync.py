@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.index import TEAM_PREFIX
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.write_gate import RefusedChange
+from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import (
     InputError,
     RemoteChanged,

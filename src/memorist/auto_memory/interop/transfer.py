@@ -23,7 +23,7 @@ from memorist.auto_memory.interop.dialect import (
 from memorist.auto_memory.interop.gemini import GEMINI
 from memorist.auto_memory.interop.hermes import HERMES
 from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.statements.similarity import rule_key
 from memorist.auto_memory.topic import MemoryKind, Topic, encode_topic_text, parse_topic
 from memorist.auto_memory.write_gate import (
@@ -33,6 +33,7 @@ from memorist.auto_memory.write_gate import (
     compute_text_fingerprint,
     judge_change,
 )
+from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
 from memorist.safety.secrets import find_secrets

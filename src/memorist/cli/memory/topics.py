@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
-import json
 import os
 import sys
 import time
@@ -22,7 +21,7 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import TEAM_PREFIX, is_shared, sort_newest_first
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
-from memorist.auto_memory.memory import AutoMemory, FormerTopic, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.topic import (
     MemoryKind,
@@ -31,6 +30,7 @@ from memorist.auto_memory.topic import (
     format_utc_timestamp,
     parse_topic,
 )
+from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.config import load_settings
 from memorist.core.text import shorten
@@ -40,6 +40,7 @@ from memorist.recall.relevance import select_relevant
 from memorist.recall.search import FolderSearch
 from memorist.store.files import DiskFiles
 from memorist.store.sessions import forget_uses
+from memorist.store.text_removal import TextRemoval, remove_texts
 from memorist.team.local import AuthorLog
 
 # Open the project's memory for one command, and report its changes.
@@ -317,21 +318,23 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
         named = ", ".join(paths)
         if hard:
             confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
-            known = {head.path for head in memory.headers()}
-            topics = [memory.folder.read_topic(path) for path in paths if path in known]
+            topics = [topic for path in paths for topic in memory.read_versions(path)]
             sessions = _source_sessions(topics)
             changes = memory.purge(paths)
             forget_uses(engine.database(), str(memory.layout.folder), paths)
             click.echo(
                 f"forgotten for good: {named} (taken out of {changes} changes of the history)"
             )
-            remaining = _sweep_copies(engine.layout.home, topics)
-            if remaining:
-                click.echo(f"  the words still stand in: {', '.join(map(str, remaining))}")
-            elif sessions:
+            texts = [
+                text
+                for topic in topics
+                for text in (topic.body, topic.description, topic.provenance.quote, topic.path)
+            ]
+            _print_removal(remove_texts(engine.layout, texts), engine.layout.home)
+            if sessions:
                 click.echo(
-                    f"  the conversation itself is still in the transcript of: "
-                    f"{', '.join(sessions)}"
+                    f"  the client's own record of the conversation is not memorist's and stays: "
+                    f"session {', '.join(sessions)}"
                 )
             return
         print_write_result(
@@ -340,27 +343,17 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
         )
 
 
-def _sweep_copies(home: Path, topics: Iterable[Topic]) -> list[Path]:
-    """Delete what is derived and holds the text of a purged memory (what hooks last showed, left
-    over temporary files); return the other files of the home that hold it.
-    """
-    texts = [topic.body.strip() for topic in topics if topic.body.strip()]
-    wanted = {text.encode("utf-8", "surrogateescape") for text in texts}
-    wanted |= {json.dumps(text)[1:-1].encode() for text in texts}
-    wanted |= {
-        json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace") for text in texts
-    }
-    remaining: list[Path] = []
-    for path in sorted(each for each in home.rglob("*") if each.is_file()):
-        with contextlib.suppress(OSError):
-            data = path.read_bytes()
-            if not any(each in data for each in wanted):
-                continue
-            if path.name == "shown.json" or path.match(".memorist-*.tmp"):
-                path.unlink()
-            else:
-                remaining.append(path)
-    return remaining
+def _print_removal(found: TextRemoval, home: Path) -> None:
+    """Say which copies were removed, and which still stand."""
+    rows = (
+        ("taken out of", found.cleaned),
+        ("deleted, as derived", found.deleted),
+        ("the words still stand in", found.remaining),
+    )
+    for told, paths in rows:
+        if paths:
+            named = ", ".join(str(path.relative_to(home)) for path in paths)
+            click.echo(f"  {told}: {named}")
 
 
 def _source_sessions(topics: Iterable[Topic]) -> list[str]:

@@ -22,8 +22,8 @@ from memorist.auto_memory.interop.transfer import (
     write_export,
 )
 from memorist.auto_memory.location import locate_project_root
-from memorist.auto_memory.memory import WriteResult
 from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.memory.topics import (
     JSON_OPTION,

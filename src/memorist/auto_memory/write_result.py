@@ -1,0 +1,91 @@
+"""What became of changes that were asked for: written, waiting, refused, or known already. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.contradiction import Reconciliation
+from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.topic import Topic, parse_topic
+from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
+from memorist.safety.secrets import redact
+
+
+class WriteResult(Struct, frozen=True, kw_only=True):
+    """The result of some changes."""
+
+    change_id: str = ""
+    """Id of the change in the history; empty when nothing was written."""
+    paths: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    refused: tuple[RefusedChange, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What was removed from the written files, and what was known already."""
+    replaced: tuple[str, ...] = ()
+    """Paths of the memories in whose place a new one came."""
+
+
+class FormerTopic(Struct, frozen=True):
+    """A memory that is no longer in the folder."""
+
+    topic: Topic
+    """As it was last."""
+    change: RecordedChange
+    """The change that took it out."""
+    successor: str
+    """Path of the memory that came in its place; empty where none did."""
+
+
+class ReconciledChanges:
+    """What is written and what waits, after new memories were compared with known ones."""
+
+    def __init__(self) -> None:
+        self.changes: list[MemoryChange] = []
+        self.waits: list[NeedsReview] = []
+        self.remarks: list[str] = []
+        self.replaced: tuple[str, ...] = ()
+
+    def take(self, accepted: AcceptedChange, found: Reconciliation) -> None:
+        """Add what becomes of one new memory."""
+        if found.contradicts:
+            reason = f"it says otherwise than {found.contradicts}"
+            self.waits.append(
+                NeedsReview(accepted.change, accepted.trust, (reason, *accepted.remarks))
+            )
+            return
+        self.changes += found.changes
+        self.replaced += found.replaced
+        if found.known:
+            told = "said again; its date is new" if found.changes else "nothing was written"
+            self.remarks.append(f"{found.known} says so already: {told}")
+        if found.replaced:
+            self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
+        for change, why in found.questions:
+            trust = parse_topic(change.path, change.before or b"").provenance.trust
+            self.waits.append(NeedsReview(change, trust, (why,)))
+
+
+def name_replaced(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason:
+    """The reason of a change, which names the memories that it replaces."""
+    if not replaced:
+        return reason
+    what = f"{reason.what}; in place of {', '.join(replaced)}"
+    return replace(reason, what=what)
+
+
+def redact_change(change: MemoryChange) -> MemoryChange:
+    """The change without secrets in what it would write; the same object where there are none."""
+    text = (change.after or b"").decode("utf-8", "surrogateescape")
+    clean = redact(text).text
+    if clean is text:
+        return change
+    return MemoryChange(
+        path=change.path,
+        before=change.before,
+        after=clean.encode("utf-8", "surrogateescape"),
+    )

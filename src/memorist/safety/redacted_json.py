@@ -1,0 +1,72 @@
+"""Redact secrets in structured values before they are written to a session's files. Pure.
+
+Each string is redacted by itself, so that what comes out is as sound as what came in, and the same
+value always gives the same bytes. The name of a tool's argument counts as the name of a key:
+`{"password": …}`.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar, cast
+
+import msgspec
+
+from memorist.safety.secrets import redact
+
+JsonT = TypeVar("JsonT")
+"""The type of a value, which stays as it is."""
+_UNREAD_KEYS = frozenset(
+    {"id", "tool_use_id", "call_id", "message", "signature", "data", "encrypted_content"}
+)
+"""Keys whose strings are identifiers, pictures, or what only a provider can read."""
+_ARGUMENT_KEYS = frozenset({"input", "arguments"})
+"""Keys of a tool call's arguments, whose names tell what a value is."""
+_MAX_NAMED_CHARS = 500
+"""Characters of a value that is judged by its name as well; a longer one is a text."""
+
+
+def encode_redacted(value: object) -> bytes:
+    """Encode as JSON without secrets; a value without any gives the bytes that msgspec gives."""
+    plain = msgspec.to_builtins(value)
+    clean = redact_json(plain)
+    return msgspec.json.encode(value if clean is plain else clean)
+
+
+def redact_json(value: JsonT, *, named: bool = False) -> JsonT:
+    """The value with a mark for each secret in its strings; the same object where there is none.
+
+    `named` says that the keys of its objects are names of settings or arguments.
+    """
+    return cast("JsonT", _redact_value(value, named=named))
+
+
+def _redact_value(value: object, *, named: bool) -> object:
+    match value:
+        case str():
+            return redact(value).text
+        case dict():
+            made = {
+                key: _redact_member(key, inner, named=named or key in _ARGUMENT_KEYS)
+                for key, inner in value.items()
+            }
+            same = all(made[key] is inner for key, inner in value.items())
+            return value if same else made
+        case list() | tuple():
+            items = [_redact_value(inner, named=named) for inner in value]
+            same = all(one is other for one, other in zip(items, value, strict=True))
+            return value if same else items
+        case _:
+            return value
+
+
+def _redact_member(key: object, value: object, *, named: bool) -> object:
+    if not isinstance(value, str):
+        return _redact_value(value, named=named)
+    if key in _UNREAD_KEYS and not named:
+        return value
+    if named and len(value) <= _MAX_NAMED_CHARS:
+        prefix = f"{key}="
+        found = redact(prefix + value).text
+        if found.startswith(prefix) and found != prefix + value:
+            return found.removeprefix(prefix)
+    return redact(value).text

@@ -1,0 +1,99 @@
+"""Remove every copy of some texts below a home folder, for what is forgotten for good.
+
+What is derived and holds one is deleted, to be made anew; in all other files a mark comes in its
+place. A file of a session that is open in another process is left alone and named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.errors import StoreError
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, SessionLayout
+from memorist.store.transcript import TranscriptWriter
+
+FORGOTTEN_MARK = b"[forgotten]"
+MIN_TEXT_CHARS = 12
+"""Characters of the shortest text that is replaced where it stands: a shorter one stands in many
+files for other reasons.
+"""
+_TEXT_SUFFIXES = frozenset({".json", ".jsonl", ".md", ".txt", ".log", ".torn", ".html"})
+
+
+class TextRemoval(Struct, frozen=True, kw_only=True):
+    """What became of the copies."""
+
+    cleaned: tuple[Path, ...] = ()
+    """Files with a mark in the text's place."""
+    deleted: tuple[Path, ...] = ()
+    """Derived and temporary files."""
+    remaining: tuple[Path, ...] = ()
+    """Files that still hold a text: open sessions, databases, and short texts."""
+
+
+def remove_texts(layout: Layout, texts: Iterable[str]) -> TextRemoval:
+    """Remove every copy of these texts below the home folder. Unreadable files are passed over."""
+    given = {text.strip() for text in texts} - {""}
+    every = _encode_forms(given)
+    wanted = _encode_forms({text for text in given if len(text) >= MIN_TEXT_CHARS})
+    cleaned: list[Path] = []
+    deleted: list[Path] = []
+    remaining: list[Path] = []
+    for path, data in _find_copies(layout.home, every):
+        if _is_derived(path, layout):
+            path.unlink(missing_ok=True)
+            deleted.append(path)
+        elif any(form in data for form in wanted) and _replace(path, wanted):
+            cleaned.append(path)
+        else:
+            remaining.append(path)
+    return TextRemoval(cleaned=tuple(cleaned), deleted=tuple(deleted), remaining=tuple(remaining))
+
+
+def _encode_forms(texts: Iterable[str]) -> list[bytes]:
+    """The bytes by which texts stand in files, the longest first: plain, and as JSON strings."""
+    forms: set[bytes] = set()
+    for text in texts:
+        forms.add(text.encode("utf-8", "surrogateescape"))
+        forms.add(json.dumps(text)[1:-1].encode())
+        forms.add(json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace"))
+    return sorted(forms, key=lambda form: (-len(form), form))
+
+
+def _find_copies(home: Path, forms: list[bytes]) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(each for each in home.rglob("*") if each.is_file()):
+        with contextlib.suppress(OSError):
+            data = path.read_bytes()
+            if any(form in data for form in forms):
+                yield path, data
+
+
+def _is_derived(path: Path, layout: Layout) -> bool:
+    index = layout.session_index.name
+    return (
+        path.name == "shown.json"
+        or path.match(".memorist-*.tmp")
+        or path.name in (index, f"{index}-wal", f"{index}-shm")
+    )
+
+
+def _replace(path: Path, forms: list[bytes]) -> bool:
+    """Put a mark in the place of the texts; False where the file is in use or no text file."""
+    if path.suffix not in _TEXT_SUFFIXES:
+        return False
+    with contextlib.suppress(StoreError, OSError), contextlib.ExitStack() as held:
+        transcript = SessionLayout(path.parent).transcript
+        if transcript.exists():
+            held.callback(TranscriptWriter(transcript).close)
+        data = path.read_bytes()
+        for form in forms:
+            data = data.replace(form, FORGOTTEN_MARK)
+        DiskFiles().write(path, data)
+        return True
+    return False
