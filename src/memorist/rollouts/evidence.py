@@ -45,8 +45,8 @@ from memorist.transcript.tool_calls import (
     TaskListAction,
     TaskUpdateAction,
     ToolAction,
-    parse_tool_action,
 )
+from memorist.transcript.typed_replies import find_typed_replies, parse_client_action
 
 
 class EvidenceTier(IntEnum):
@@ -101,6 +101,10 @@ class EvidenceRow(Struct, frozen=True, kw_only=True):
     line: int = 0
     """Line in the session's file; 0 if there is none."""
     date: str = ""
+    own: str = ""
+    """The user's own words in it, which alone can prove what the user said: none of what a program
+    may have passed on, of pasted and wrapped text, of an agent's question.
+    """
 
 
 class SelectedEvidence(Struct, frozen=True, kw_only=True):
@@ -210,8 +214,10 @@ def group_by_speaker(rows: Iterable[EvidenceRow]) -> told.WriteEvidence:
     user: list[tuple[str, str]] = []
     outside: list[str] = []
     for row in rows:
+        if row.own:
+            user.append((line_pointer(row.line), row.own))
         if row.tier is EvidenceTier.USER:
-            user.append((line_pointer(row.line), row.text))
+            outside += [row.text] if row.own != row.text else []
         elif row.tier not in (EvidenceTier.FINAL, EvidenceTier.COMMENTARY):
             outside.append(row.text)
     return told.WriteEvidence(user_messages=tuple(user), outside_texts=tuple(outside))
@@ -348,7 +354,7 @@ class EvidenceRowBuilder:
             self._on_tool_call(call)
 
     def _on_tool_call(self, call: ToolUse) -> None:
-        self._open[call.id] = parse_tool_action(call)
+        self._open[call.id] = parse_client_action(call)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 
@@ -364,7 +370,9 @@ class EvidenceRowBuilder:
         outcome = parse_call_outcome(result, kind, answer_ends(result))
         if outcome.user_text and (outcome.rejected or kind == "ask"):
             how = "Refused: " if outcome.rejected else "Answered: "
-            yield _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")
+            row = _build_row(message, EvidenceTier.USER, f"{how}{outcome.user_text}")
+            replies = find_typed_replies(result, action)
+            yield replace(row, own="\n".join(each.text for each in replies if each.proven))
             return
         if isinstance(action, TaskListAction | TaskUpdateAction):
             return  # its answer only says that the list was taken
@@ -385,7 +393,8 @@ class EvidenceRowBuilder:
         if message.origin is Origin.USER and (words or marks):
             yield from self._flush_replies(EvidenceTier.FINAL)
             self.turns += 1
-            yield _build_row(message, EvidenceTier.USER, "\n".join(filter(None, (words, marks))))
+            row = _build_row(message, EvidenceTier.USER, "\n".join(filter(None, (words, marks))))
+            yield replace(row, own=told.extract_own_words(words) if message.attended else "")
             return
         text = message.text.strip()
         if (

@@ -76,6 +76,12 @@ def _find_answers(text: str, questions: tuple[str, ...]) -> Iterator[str]:
             yield answer
 
 
+def parse_client_action(use: ToolUse) -> ToolAction:
+    """Classify a call; a tool of another server asks nobody, whatever its name."""
+    foreign = use.name.startswith("mcp__") or (use.namespace or "").startswith("mcp__")
+    return OtherToolAction(use.name) if foreign else parse_tool_action(use)
+
+
 class TypedReplyReader:
     """Follows the messages of a session and reads the replies in them."""
 
@@ -104,8 +110,7 @@ class TypedReplyReader:
         )
 
     def _open_call(self, use: ToolUse) -> None:
-        foreign = use.name.startswith("mcp__") or (use.namespace or "").startswith("mcp__")
-        self._open[use.id] = OtherToolAction(use.name) if foreign else parse_tool_action(use)
+        self._open[use.id] = parse_client_action(use)
         if len(self._open) > MAX_OPEN_CALLS:
             del self._open[next(iter(self._open))]
 
