@@ -23,7 +23,7 @@ from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic, enc
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
-from memorist.forks.fork import FORK_MARK
+from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import Request
 from memorist.settings import Settings
 from memorist.testing.models import ScriptedModel
