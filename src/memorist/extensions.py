@@ -20,6 +20,7 @@ event; the session and the other extensions go on.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
@@ -172,6 +173,10 @@ class ExtensionList(SessionExtension):
             with _ExtensionGuard(self, extension):
                 await event(extension)
 
+    async def _wait_for_one(self, extension: SessionExtension) -> None:
+        with _ExtensionGuard(self, extension):
+            await extension.wait_for_background()
+
     def switch_off(self, extension: SessionExtension, error: Exception) -> None:
         """Take an extension out of the list because of an error."""
         self._extensions.remove(extension)
@@ -219,7 +224,8 @@ class ExtensionList(SessionExtension):
         await self._await(lambda each: each.wait_for_background())
 
     async def aclose(self) -> None:
-        """Close every extension."""
+        """Close every extension. All are waited for at once, so that their bounds do not add up."""
+        await asyncio.gather(*map(self._wait_for_one, tuple(self._extensions)))
         await self._await(lambda each: each.aclose())
 
 

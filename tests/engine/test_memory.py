@@ -27,6 +27,8 @@ from memorist.events import (
     MemoryNeedsReview,
     MemoryRecalled,
 )
+from memorist.extensions import ExtensionList, SessionExtension
+from memorist.flags.flags import InMemoryFlagSource
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request
@@ -942,3 +944,56 @@ async def test_subagents_and_sessions_without_memory_leave_and_see_nothing(
     assert [head.trust for head in heads] == [Trust.STATED]
     assert "tabs" in heads[0].description
     assert "[memorist]" not in text_of(loop.sent[-1])
+
+
+@pytest.mark.covers("FG-2", "AM-5", "RC-2")
+async def test_a_flag_switches_extraction_and_recall_off_and_on(
+    tmp_path: Path, project: Path
+) -> None:
+    """While the session runs: with the flags off no model is asked at the end of a turn and nothing
+    is recalled; with the flags gone both are back.
+    """
+    flags = InMemoryFlagSource({"auto_memory.enabled": False, "recall.enabled": False})
+    host = Loop(project)
+    settings = Settings(home=str(tmp_path / "home"))
+    async with Memorist(model=host.model, settings=settings, flags=flags) as engine:
+        assert engine.flags.wait(5)
+        host.engine = engine
+        await remembered(engine, host, LONG)
+        session = await host.open("two")
+        await host.turn(session, "Why does the invoice importer round the totals?")
+        for _ in range(1_000):  # what would run, runs: it needs no clock and no thread
+            await asyncio.sleep(0)
+        off = sum("newest" in text_of(each.body) for each in host.model.requests if is_fork(each))
+        shown = text_of(host.sent[-1])
+        flags.values.clear()
+        engine.flags.refresh()
+        assert engine.flags.wait(5)
+        await host.turn(session, "And what does the invoice importer do with the totals?")
+        await session.close()
+        on = sum("newest" in text_of(each.body) for each in host.model.requests if is_fork(each))
+
+    assert (off, "bear on the last message" in shown) == (0, False)
+    assert on == 1
+    assert "bear on the last message" in text_of(host.sent[-1])
+
+
+async def test_closing_waits_for_all_parts_at_once() -> None:
+    """Two parts of a session that each wait for the other's work: one after the other they would
+    wait for ever, so their bounds do not add up.
+    """
+    first, second = asyncio.Event(), asyncio.Event()
+
+    class Waiting(SessionExtension):
+        def __init__(self, mine: asyncio.Event, other: asyncio.Event) -> None:
+            self._mine, self._other = mine, other
+
+        async def wait_for_background(self) -> None:
+            self._mine.set()
+            await self._other.wait()
+
+    parts = ExtensionList([Waiting(first, second), Waiting(second, first)], lambda event: None)
+    await asyncio.wait_for(parts.aclose(), 10)
+
+    assert first.is_set()
+    assert second.is_set()

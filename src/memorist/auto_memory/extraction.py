@@ -267,9 +267,10 @@ class MemoryExtraction:
             await self._run_extraction(parent, self._new_messages[-1].id, asked=True)
 
     def _is_due(self) -> bool:
-        settings = self._memory.settings
+        settings = self._runtime.flags.apply_to(self._memory.settings)
         if (
             self._runtime.model is None
+            or not settings.enabled
             or settings.policy == "off"
             or not any(extract_user_text(message) for message in self._new_messages)
         ):

@@ -458,8 +458,11 @@ class Memorist:
 
     async def close(self) -> None:
         """Close every open session, the flags and the model. May be called twice."""
-        for session in list(self._sessions):
-            await session.close()
+        closing = (session.close() for session in list(self._sessions))
+        ended = await asyncio.gather(*closing, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, BaseException):
+                raise error
         self._sessions.clear()
         for memory in self._open_memories:
             memory.close()

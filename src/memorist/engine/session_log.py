@@ -62,6 +62,7 @@ class SessionLog:
         runtime, layout = context.runtime, context.layout
         self._listener = runtime.emit
         self._closed = False
+        self._auto_compact = context.host.auto_compact
         self._traces = SessionTracer(runtime.settings.telemetry, context.id, runtime.clock)
         self._governor = BudgetGovernor(
             runtime.open_database(),
@@ -74,7 +75,6 @@ class SessionLog:
         self.runtime = replace(
             runtime, governor=self._governor, emit=self.emit, record_receipt=self.record_receipt
         )
-        self.compaction_enabled = context.host.auto_compact and runtime.settings.compaction.enabled
         self.context = context = replace(
             context,
             runtime=self.runtime,
@@ -283,6 +283,12 @@ class SessionLog:
                 number, receipt.label, receipt.outcome.value, receipt.requests, receipt.cost_usd
             )
         )
+
+    @property
+    def compaction_enabled(self) -> bool:
+        """Whether the conversation is compacted automatically, as the flags have it now."""
+        settings = self.runtime.flags.apply_to(self.runtime.settings.compaction)
+        return self._auto_compact and settings.enabled
 
     async def close(self) -> None:
         """Wait for background work, at most a minute, write everything and release the files.

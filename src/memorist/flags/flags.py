@@ -18,7 +18,15 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import SettingsError
-from memorist.settings import DreamSettings, FlagsSettings, ResolvedSettings, SessionMemorySettings
+from memorist.settings import (
+    AutoMemorySettings,
+    CompactionSettings,
+    DreamSettings,
+    FlagsSettings,
+    RecallSettings,
+    ResolvedSettings,
+    SessionMemorySettings,
+)
 
 # What a flag may change: gates and thresholds of the sections listed here. Pure.
 
@@ -26,8 +34,20 @@ FLAG_SOURCE = "flag"
 """Source name of a value that a feature flag overrides."""
 
 
-SECTIONS: dict[str, Struct] = {"session_memory": SessionMemorySettings(), "dream": DreamSettings()}
+SECTIONS: dict[str, Struct] = {
+    "session_memory": SessionMemorySettings(),
+    "dream": DreamSettings(),
+    "auto_memory": AutoMemorySettings(),
+    "recall": RecallSettings(),
+    "compaction": CompactionSettings(),
+}
 """Sections of the settings that flags may change, by name, with their defaults."""
+
+_LIVE_FIELDS: dict[str, frozenset[str]] = {
+    "auto_memory": frozenset({"enabled", "every_turns"}),
+    "compaction": frozenset({"enabled"}),
+}
+"""The fields of a section that are read live, where not all are."""
 
 MAX_FLAG_NUMBER = 2**53
 """Up to here every whole number is one in JSON and as a float too; a larger one is a mistake, and
@@ -55,7 +75,12 @@ def _flags_of_section(section: str, settings: Struct) -> list[tuple[str, bool | 
     values = (
         (f"{section}.{field}", getattr(settings, field)) for field in settings.__struct_fields__
     )
-    return [(name, own) for name, own in values if isinstance(own, int | float)]
+    live = _LIVE_FIELDS.get(section, frozenset(settings.__struct_fields__))
+    return [
+        (name, own)
+        for name, own in values
+        if isinstance(own, int | float) and name.partition(".")[2] in live
+    ]
 
 
 def override_settings(settings: SettingsSection, flags: Mapping[str, object]) -> SettingsSection:

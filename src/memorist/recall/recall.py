@@ -50,6 +50,7 @@ from memorist.recall.rendering import (
     render_memory,
 )
 from memorist.runtime import SessionContext
+from memorist.settings import RecallSettings
 from memorist.store.sessions import MemoryUse, MemoryUseKind, record_uses
 from memorist.telemetry.tracing import trace_work
 
@@ -99,7 +100,6 @@ class MemoryRecall:
         self._memory = memory
         self._session = context.id
         self._runtime = context.runtime
-        self._settings = context.runtime.settings.recall
         self._searcher = searcher
         self._prompts = load_recall_prompts()
         self._shown_sizes: dict[str, int] = {}
@@ -113,6 +113,11 @@ class MemoryRecall:
         self._ready: list[ReadyMemories] = []
         self._selections: list[asyncio.Task[None]] = []
         self._turn_started = 0.0
+
+    @property
+    def _settings(self) -> RecallSettings:
+        """The settings as the flags have them now."""
+        return self._runtime.flags.apply_to(self._runtime.settings.recall)
 
     @property
     def _chosen_sizes(self) -> dict[str, int]:
@@ -370,6 +375,8 @@ class MemoryRecall:
             and head.path not in self._known_paths
             and head.status == "active"
         }
+        if not left:
+            return
         text = render_selection_prompt(
             self._prompts.select,
             list(left.values()),
