@@ -241,23 +241,31 @@ def methods(tokenizer: Tokenizer) -> dict[str, Callable[[list[Message]], str]]:
     }
 
 
-def references(data: Path) -> tuple[Reference, ...]:
-    """The reference summaries below the data folder; none where the file is missing."""
-    path = data / "references" / "summaries.jsonl"
-    if not path.is_file():
-        return ()
+REFERENCE_FILES = "summaries*.jsonl"
+"""The files of references: the notes were built beside the first, the others came later."""
+
+
+def references(data: Path, files: str = REFERENCE_FILES) -> tuple[Reference, ...]:
+    """The reference summaries below the data folder; none where there are no such files."""
     decode = msgspec.json.Decoder(Reference).decode
-    return tuple(decode(line) for line in path.read_bytes().splitlines() if line.strip())
+    return tuple(
+        decode(line)
+        for path in sorted((data / "references").glob(files))
+        for line in path.read_bytes().splitlines()
+        if line.strip()
+    )
 
 
-def measure_notes(data: Path) -> NotesResult:
-    """Notes and baselines for every session that has a reference.
+def measure_notes(data: Path, files: str = REFERENCE_FILES) -> NotesResult:
+    """Notes and baselines for every session that has a reference in these files.
 
     Raises ImportError where `quicktok` is not installed, and UnreadableSession for a session file
     that cannot be read.
     """
     tokenizer: Tokenizer = importlib.import_module("quicktok").get_encoding(ENCODING)
-    sessions = tuple(_session(data / each.session, each, tokenizer) for each in references(data))
+    sessions = tuple(
+        _session(data / each.session, each, tokenizer) for each in references(data, files)
+    )
     names = list(sessions[0].by_method) if sessions else []
     return NotesResult(
         {name: _mean([each.by_method[name] for each in sessions]) for name in names}, sessions

@@ -140,7 +140,7 @@ def test_the_commands_in_the_documents_exist_with_their_options(line: str) -> No
         found = command.get_command(click.Context(command), words[0])
         assert found is not None, words[0]
         command, words = found, words[1:]
-    known = {option for parameter in command.params for option in parameter.opts}
+    known = {"--help", *(option for parameter in command.params for option in parameter.opts)}
 
     assert {word for word in words if word.startswith("--")} <= known
 
