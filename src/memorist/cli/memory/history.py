@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from memorist.auto_memory.changes import blame_lines
+from memorist.auto_memory.changes import BlamedLine, blame_lines
 from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.index import INDEX_NAME
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.cli import output
 from memorist.cli.memory.topics import (
@@ -95,6 +96,23 @@ def memory_undo_command(change: str, yes: bool) -> None:
     click.echo(f"taken back: {found.why.what} ({paths})")
 
 
+def blame_memory(
+    memory: AutoMemory, path: str
+) -> tuple[list[RecordedChange], tuple[BlamedLine, ...]]:
+    """The changes of a memory, oldest first, and the change that each of its lines comes from.
+
+    Raises InputError for a memory that the history does not know.
+    """
+    history = memory.folder.history
+    log = list(reversed(history.log(path)))
+    if not log:
+        raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
+    data = [(each.id, history.read_file(path, each.id) or b"") for each in log]
+    return log, blame_lines(
+        [(id, output.make_readable(text.decode("utf-8", "surrogateescape"))) for id, text in data]
+    )
+
+
 @click.command("blame")
 @click.argument("path")
 @JSON_OPTION
@@ -104,16 +122,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     """
     with open_project_memory() as (_, memory):
         path = memory.find_path(path)
-        history = memory.folder.history
-        log = list(reversed(history.log(path)))
-        if not log:
-            raise InputError(
-                f"the history knows no memory {path}; `memorist memory list` shows all"
-            )
-        data = [(each.id, history.read_file(path, each.id) or b"") for each in log]
-    lines = blame_lines(
-        [(id, output.make_readable(text.decode("utf-8", "surrogateescape"))) for id, text in data]
-    )
+        log, lines = blame_memory(memory, path)
     if as_json:
         output.print_json(
             {

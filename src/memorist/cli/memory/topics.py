@@ -8,17 +8,23 @@ import difflib
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.changes import ChangeReason, render_headline
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.index import TEAM_PREFIX, is_shared, sort_newest_first
+from memorist.auto_memory.index import (
+    TEAM_PREFIX,
+    MemoryHeader,
+    is_shared,
+    sort_newest_first,
+)
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory import AutoMemory
@@ -36,8 +42,9 @@ from memorist.config import load_settings
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo
-from memorist.recall.relevance import select_relevant
+from memorist.recall.relevance import MemorySelection, select_relevant
 from memorist.recall.search import FolderSearch
+from memorist.settings import RecallSettings
 from memorist.store.files import DiskFiles
 from memorist.store.sessions import forget_uses
 from memorist.store.text_removal import TextRemoval, remove_texts
@@ -318,19 +325,11 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
         named = ", ".join(paths)
         if hard:
             confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
-            topics = [topic for path in paths for topic in memory.read_versions(path)]
-            sessions = _source_sessions(topics)
-            changes = memory.purge(paths)
-            forget_uses(engine.database(), str(memory.layout.folder), paths)
+            changes, removal, sessions = forget_for_good(engine, memory, paths)
             click.echo(
                 f"forgotten for good: {named} (taken out of {changes} changes of the history)"
             )
-            texts = [
-                text
-                for topic in topics
-                for text in (topic.body, topic.description, topic.provenance.quote, topic.path)
-            ]
-            _print_removal(remove_texts(engine.layout, texts), engine.layout.home)
+            _print_removal(removal, engine.layout.home)
             if sessions:
                 click.echo(
                     f"  the client's own record of the conversation is not memorist's and stays: "
@@ -341,6 +340,25 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
             memory.forget(paths, ChangeReason(actor="user", what=render_headline("forget", named))),
             "forgotten",
         )
+
+
+def forget_for_good(
+    engine: Memorist, memory: AutoMemory, paths: Sequence[str]
+) -> tuple[int, TextRemoval, list[str]]:
+    """Remove every copy of these memories. Returns the changes of the history that held them, what
+    became of other copies of their words, and the sessions that they came from.
+
+    Raises InputError for a path that neither the folder nor its history has.
+    """
+    topics = [topic for path in paths for topic in memory.read_versions(path)]
+    changes = memory.purge(paths)
+    forget_uses(engine.database(), str(memory.layout.folder), paths)
+    texts = [
+        text
+        for topic in topics
+        for text in (topic.body, topic.description, topic.provenance.quote, topic.path)
+    ]
+    return changes, remove_texts(engine.layout, texts), _source_sessions(topics)
 
 
 def _print_removal(found: TextRemoval, home: Path) -> None:
@@ -528,6 +546,40 @@ def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
 # `memorist recall`.
 
 
+class RecallJudgement(Struct, frozen=True, kw_only=True):
+    """What a message would have shown, and what was found for it and is left out."""
+
+    heads: dict[str, MemoryHeader]
+    """Every memory, by path."""
+    shown: tuple[MemorySelection, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """Path and reason."""
+
+
+def judge_recall(
+    memory: AutoMemory, settings: RecallSettings, query: str, limit: int
+) -> RecallJudgement:
+    """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
+    heads = {head.path: head for head in memory.headers()}
+    search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
+    matches = search.search(query, 4 * max(limit, settings.limit))
+    search.close()
+    picks = select_relevant(matches, heads, type(settings)(limit=limit))
+    doubts = {pick.path: memory.read_with_suspicions(pick.path)[1] for pick in picks}
+    return RecallJudgement(
+        heads=heads,
+        shown=tuple(pick for pick in picks if not doubts[pick.path]),
+        left_out=(
+            *((path, reason) for path, reasons in doubts.items() for reason in reasons),
+            *(
+                (match.path, f"too little in common ({', '.join(match.words) or 'no word'})")
+                for match in matches
+                if match.path not in doubts
+            ),
+        ),
+    )
+
+
 @click.command()
 @click.argument("query")
 @click.option(
@@ -552,26 +604,18 @@ def recall_command(
 ) -> None:
     """Show what an agent would be reminded of by the message QUERY."""
     with open_project_memory(memory_dir) as (engine, memory):
-        settings = engine.settings.recall
-        heads = {head.path: head for head in memory.headers()}
-        search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
-        matches = search.search(query, 4 * max(limit, settings.limit))
-        search.close()
-        picks = {
-            pick.path: pick for pick in select_relevant(matches, heads, type(settings)(limit=limit))
-        }
-        doubts = {path: memory.read_with_suspicions(path)[1] for path in picks}
-        now = time.time()
+        found = judge_recall(memory, engine.settings.recall, query, limit)
+    heads = found.heads
+    now = time.time()
     rows = [
         {
-            "path": path,
-            "kind": heads[path].kind,
+            "path": pick.path,
+            "kind": heads[pick.path].kind,
             "score": pick.score,
-            "age_days": heads[path].age_days(now),
+            "age_days": heads[pick.path].age_days(now),
             "why": pick.why,
         }
-        for path, pick in picks.items()
-        if not doubts[path]
+        for pick in found.shown
     ]
     if as_json:
         output.print_json({"results": rows})
@@ -584,14 +628,7 @@ def recall_command(
         if why:
             click.echo(f"        {row['why']}")
     if why:
-        for path, reasons in doubts.items():
-            for reason in reasons:
-                click.echo(f"   not  {path}: {reason}")
-        for match in matches:
-            if match.path not in picks:
-                click.echo(
-                    f"   not  {match.path}: too little in common "
-                    f"({', '.join(match.words) or 'no word'})"
-                )
+        for path, reason in found.left_out:
+            click.echo(f"   not  {path}: {reason}")
     if not rows:
         click.echo("nothing would be recalled")

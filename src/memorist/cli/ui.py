@@ -1,0 +1,40 @@
+"""`memorist ui`."""
+
+from __future__ import annotations
+
+import importlib
+import webbrowser
+
+import click
+
+from memorist.errors import UsageError
+from memorist.system import open_listening_socket
+
+BACKLOG = 64
+"""Connections that may wait to be accepted."""
+
+
+@click.command("ui")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, help="0 takes a free one. [default: 0]"
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+def ui_command(port: int, no_browser: bool) -> None:
+    """Open a page on this machine that shows what the model saw, what is remembered and why, and
+    lets you take it back. Needs the extra `ui`.
+
+    The address lets one browser in, once. The page ends by itself when nobody looks at it.
+
+    Example: memorist ui --no-browser
+    """
+    try:
+        server = importlib.import_module("memorist.page.server")
+    except ModuleNotFoundError as error:
+        raise UsageError("the page needs the extra `ui`: pip install 'memorist[ui]'") from error
+    access_module = importlib.import_module("memorist.page.access")
+    listening = open_listening_socket("127.0.0.1", port, BACKLOG)
+    access = access_module.PageAccess(listening.getsockname()[1])
+    click.echo(f"memorist ui at {access.start_address}")
+    if not no_browser:
+        webbrowser.open(access.start_address)
+    server.serve_page(server.PageServer(access), listening)

@@ -1,0 +1,104 @@
+"""Render a view as a page or as one self-contained file. Pure."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+from jinja2 import DictLoader, Environment, StrictUndefined
+from msgspec import Struct
+
+from memorist.page.view import PageView, show_untrusted, to_safe_object
+from memorist.replay.formatting import format_number
+
+VIEW_NAMES = (
+    "now",
+    "sessions",
+    "memories",
+    "why",
+    "inbox",
+    "dreams",
+    "past",
+    "spend",
+    "health",
+    "team",
+)
+"""The views, in the order of the navigation."""
+
+
+class PageFrame(Struct, frozen=True, kw_only=True):
+    """What a page says around its view."""
+
+    csrf: str = ""
+    here: str = "/now"
+    """Address of the view with its query: where a change comes back to."""
+    said: str = ""
+    """What the last change did."""
+    waiting: int = 0
+    """Changes in the inbox."""
+    json_address: str = ""
+    save_address: str = ""
+    saved: bool = False
+
+
+def render_page(view: PageView, frame: PageFrame) -> str:
+    """The whole page; with `frame.saved` one file that needs neither network nor scripts."""
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            view=to_safe_object(view),
+            names=VIEW_NAMES,
+            live=view.name == "now",
+            style=read_asset("page.css").decode() if frame.saved else "",
+            **_frame_values(frame),
+        )
+    )
+
+
+def render_blocks(view: PageView, frame: PageFrame) -> str:
+    """The blocks alone, for the live stream."""
+    template = _environment().from_string(
+        '{% from "blocks.html.j2" import show_block with context %}'
+        "{% for block in view.blocks %}{{ show_block(block, loop.index) }}{% endfor %}"
+    )
+    return template.render(view=to_safe_object(view), **_frame_values(frame))
+
+
+def read_asset(name: str) -> bytes:
+    """A file of the folder `static`. Raises FileNotFoundError."""
+    return files("memorist.page").joinpath("static", name).read_bytes()
+
+
+def _frame_values(frame: PageFrame) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(frame)
+    return values | {"said": show_untrusted(frame.said)}
+
+
+@cache
+def load_texts() -> dict[str, str]:
+    """The words of the frame, by key."""
+    text = files("memorist.page").joinpath("texts.toml").read_bytes()
+    return msgspec.toml.decode(text, type=dict[str, str])
+
+
+@cache
+def _environment() -> Environment:
+    folder = files("memorist.page")
+    environment = Environment(
+        loader=DictLoader(
+            {
+                name: folder.joinpath(name).read_text("utf-8")
+                for name in ("page.html.j2", "blocks.html.j2")
+            }
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["say"] = load_texts().__getitem__
+    environment.filters["whole"] = lambda number: format_number(round(number))
+    return environment

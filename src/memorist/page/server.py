@@ -1,0 +1,300 @@
+"""The server of the page: one person, one browser, this machine alone. Needs the extra `ui`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memorist.auto_memory.location import locate_project_root
+from memorist.cli.dream import list_projects_with_memory
+from memorist.cli.memory.topics import open_project_memory
+from memorist.config import load_settings
+from memorist.errors import MemoristError
+from memorist.page import memories, operations, sessions
+from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
+from memorist.page.rendering import PageFrame, read_asset, render_blocks, render_page
+from memorist.page.view import PageView, to_safe_object
+
+MAX_BODY_BYTES = 2_000_000
+"""Largest form: a memory has at most a million bytes, and its form may double some of them."""
+STREAM_SECONDS = 2.0
+"""How often the view Now is looked at again. Our choice."""
+IDLE_SECONDS = 1800.0
+"""A page that nobody looks at ends after half an hour. Our choice."""
+ASSETS = {
+    "page.css": "text/css; charset=utf-8",
+    "keys.js": "text/javascript; charset=utf-8",
+    "htmx.min.js": "text/javascript; charset=utf-8",
+    "htmx-sse.min.js": "text/javascript; charset=utf-8",
+}
+
+Query = Mapping[str, str]
+
+
+def _build_view(name: str, query: Query) -> PageView:
+    """The view of this name. Raises KeyError for one that there is not, ValueError for a number
+    that is none, MemoristError.
+    """
+    page = max(1, int(query.get("page", "1")))
+    turn = query.get("turn", "")
+    views: dict[str, Callable[[], PageView]] = {
+        "sessions": lambda: sessions.build_sessions(query.get("q", "").strip(), page),
+        "session": lambda: sessions.build_session(
+            query.get("id", ""), int(turn) if turn else None, load_settings(os.environ).settings
+        ),
+        "message": lambda: sessions.build_message(query.get("id", ""), int(query.get("line", "1"))),
+        "past": lambda: operations.build_past(page),
+        "health": operations.build_health,
+        "team": operations.build_team,
+    }
+    if name in views:
+        return views[name]()
+    with _open_place(query) as place:
+        return _build_memory_view(name, place, query, page)
+
+
+def _build_memory_view(name: str, place: memories.MemoryPlace, query: Query, page: int) -> PageView:
+    views: dict[str, Callable[[], PageView]] = {
+        "now": lambda: operations.build_now(place),
+        "memories": lambda: memories.build_memories(place, query.get("q", "").strip(), page),
+        "memory": lambda: memories.build_memory(
+            place, query.get("path", ""), int(query.get("at", "0"))
+        ),
+        "why": lambda: memories.build_why(place, query.get("message", "").strip()),
+        "inbox": lambda: memories.build_inbox(place),
+        "dreams": lambda: memories.build_dreams(place, query.get("change", "")),
+        "spend": lambda: operations.build_spend(
+            place.engine.database(), place.engine.settings, place.now
+        ),
+    }
+    made = views[name]()
+    projects = list_projects_with_memory(place.engine)
+    if name not in {"memory", "spend"} and len(projects) > 1:
+        links = memories.project_links(name, projects, place.project)
+        made = msgspec.structs.replace(made, blocks=[links, *made.blocks])
+    return made
+
+
+@contextlib.contextmanager
+def _open_place(query: Query) -> Iterator[memories.MemoryPlace]:
+    project = query.get("project", "") or str(locate_project_root(Path.cwd()))
+    with open_project_memory(project=Path(project)) as (engine, memory):
+        yield memories.MemoryPlace(engine, memory, project, time.time())
+
+
+class PageServer:
+    """The page of one run of `memorist ui`."""
+
+    def __init__(self, access: PageAccess) -> None:
+        self.access = access
+        self.last_seen = time.monotonic()
+        self.closing = False
+        self._said = ""
+
+    def build_app(self) -> ASGIApp:
+        """The page as an ASGI application."""
+        app = Starlette(
+            routes=[
+                Route("/", self.enter),
+                Route("/static/{name}", self.send_asset),
+                Route("/now/stream", self.stream_now),
+                Route("/do/{action}", self.change, methods=["POST"]),
+                Route("/{view}", self.show),
+            ]
+        )
+        return PageGuard(app, self)
+
+    async def enter(self, request: Request) -> Response:
+        """Exchange the one-time token for a cookie."""
+        token = request.query_params.get("token", "")
+        if not token and self.access.has_session(header_lists(request.headers)):
+            return RedirectResponse("/now", 303)
+        value = self.access.exchange(token)
+        if value is None:
+            return PlainTextResponse(
+                "This address was used already, or is not whole. Run `memorist ui` again.", 401
+            )
+        answer = RedirectResponse("/now", 303)
+        answer.set_cookie(
+            self.access.cookie_name, value, httponly=True, samesite="strict", path="/"
+        )
+        return answer
+
+    async def send_asset(self, request: Request) -> Response:
+        """A style sheet or script of the page."""
+        name = request.path_params["name"]
+        if name not in ASSETS:
+            return PlainTextResponse("There is no such file.", 404)
+        return Response(read_asset(name), headers={"content-type": ASSETS[name]})
+
+    async def show(self, request: Request) -> Response:
+        """A view: as a page, as JSON, or as one file to keep."""
+        name, _, form = request.path_params["view"].partition(".")
+        query = dict(request.query_params)
+        saving = query.pop("save", "") == "1"
+        try:
+            view = await run_in_threadpool(_build_view, name, query)
+        except (KeyError, ValueError):
+            return PlainTextResponse("There is no such view.", 404)
+        except MemoristError as error:
+            view = PageView(name=name, title="This cannot be shown", lead=str(error),
+                            command="memorist doctor")  # fmt: skip
+        if form == "json":
+            data = msgspec.json.format(msgspec.json.encode(to_safe_object(view)), indent=2)
+            return Response(data, media_type="application/json")
+        headers = (
+            {"content-disposition": f'attachment; filename="memorist-{view.name}.html"'}
+            if saving
+            else {}
+        )
+        text = render_page(view, self._frame(name, query, saved=saving))
+        return Response(text, headers={"content-type": "text/html; charset=utf-8", **headers})
+
+    def _frame(self, name: str, query: Query, *, saved: bool = False) -> PageFrame:
+        asked = f"?{urlencode(query)}" if query else ""
+        said, self._said = ("", self._said) if saved else (self._said, "")
+        return PageFrame(
+            csrf=self.access.csrf,
+            here=f"/{name}{asked}",
+            said=said,
+            json_address=f"/{name}.json{asked}",
+            save_address=f"/{name}?{urlencode({**query, 'save': '1'})}",
+            saved=saved,
+        )
+
+    async def change(self, request: Request) -> Response:
+        """Do what a form of the page asks for, and go back to where it stood."""
+        text = (await request.body()).decode("utf-8", "replace")
+        fields = dict(parse_qsl(text, keep_blank_values=True))
+        if not self.access.is_genuine_form(fields):
+            return PlainTextResponse("This form was not made by the page.", 403)
+        try:
+            self._said = await run_in_threadpool(_change, request.path_params["action"], fields)
+        except KeyError:
+            return PlainTextResponse("The form lacks a field.", 400)
+        except MemoristError as error:
+            self._said = f"Not done: {error}"
+        back = to_local_address(fields.get("back", ""))
+        if request.path_params["action"].startswith("forget"):
+            back = sessions.address_of("memories", project=fields.get("project", ""))
+        return RedirectResponse(back, 303)
+
+    async def stream_now(self, request: Request) -> Response:
+        """The view Now, again whenever it changed."""
+        query = dict(request.query_params)
+
+        async def send() -> AsyncIterator[str]:
+            before = ""
+            while not self.closing and not await request.is_disconnected():
+                view = await run_in_threadpool(_build_view, "now", query)
+                text = render_blocks(view, self._frame("now", query, saved=False))
+                if text != before:
+                    lines = "".join(f"data: {line}\n" for line in text.splitlines())
+                    yield f"event: now\n{lines}\n"
+                    before = text
+                await asyncio.sleep(STREAM_SECONDS)
+
+        return StreamingResponse(send(), media_type="text/event-stream")
+
+
+def _change(action: str, fields: dict[str, str]) -> str:
+    if action == "mend":
+        return operations.mend_faults()
+    if action in {"leave-out", "take-in"}:
+        return operations.change_past(fields["id"], take_in=action == "take-in")
+    with _open_place(fields) as place:
+        return memories.change_memory(place, action, fields)
+
+
+def header_lists(headers: Headers) -> dict[str, list[str]]:
+    """Every value of each header, by its name in lower case."""
+    return {name: headers.getlist(name) for name in headers}
+
+
+class PageGuard:
+    """Refuses what the access does not let in, and bounds and marks the rest."""
+
+    def __init__(self, inner: ASGIApp, page: PageServer) -> None:
+        self._inner, self._page = inner, page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+
+        async def send_marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *((name, value) for name, value in message["headers"] if name != b"server"),
+                    *((name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()),
+                ]
+            await send(message)
+
+        refused = self._judge(scope)
+        if refused is not None:
+            await PlainTextResponse(refused[1], refused[0])(scope, receive, send_marked)
+            return
+        if scope["path"] != "/now/stream":
+            self._page.last_seen = time.monotonic()
+        await self._inner(scope, receive, send_marked)
+
+    def _judge(self, scope: Scope) -> tuple[int, str] | None:
+        headers = header_lists(Headers(scope=scope))
+        access = self._page.access
+        refused = access.check_request(headers, scope["method"])
+        if refused is None and scope["path"] != "/" and not access.has_session(headers):
+            refused = 401, "Open the address that `memorist ui` printed."
+        size = headers.get("content-length", ["0"])[-1]
+        if refused is None and scope["method"] == "POST" and not _is_small(size, headers):
+            refused = 413, "The form is too large."
+        return refused
+
+
+def _is_small(size: str, headers: Mapping[str, list[str]]) -> bool:
+    bounded = size.isascii() and size.isdigit() and int(size) <= MAX_BODY_BYTES
+    return bounded and "transfer-encoding" not in headers
+
+
+async def _serve(server: uvicorn.Server, page: PageServer, listening: socket.socket) -> None:
+    async def end_when_idle() -> None:
+        while not server.should_exit:
+            await asyncio.sleep(1)
+            if time.monotonic() - page.last_seen > IDLE_SECONDS:
+                server.should_exit = True
+        page.closing = True
+
+    watching = asyncio.create_task(end_when_idle())
+    await server.serve(sockets=[listening])
+    page.closing = True
+    watching.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await watching
+
+
+def serve_page(page: PageServer, listening: socket.socket) -> None:
+    """Serve until a signal comes, or nobody looked for `IDLE_SECONDS`."""
+    config = uvicorn.Config(
+        page.build_app(),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    asyncio.run(_serve(uvicorn.Server(config), page, listening))

@@ -1,0 +1,292 @@
+"""Nobody but the browser that was let in reads or changes the page; what it shows is harmless."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from memorist.page.access import PageAccess, to_local_address
+from memorist.page.rendering import VIEW_NAMES, load_texts
+from memorist.page.server import MAX_BODY_BYTES, PageServer
+from memorist.page.view import show_untrusted
+from support.page_home import LONG, make_home
+
+PORT = 8765
+OWN = {"host": f"127.0.0.1:{PORT}"}
+FORM = OWN | {
+    "origin": f"http://127.0.0.1:{PORT}",
+    "content-type": "application/x-www-form-urlencoded",
+}
+VENDORED = {
+    "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    "htmx-sse.min.js": "98a46496de0c3605fbffdce9167ba427bdd9553184f83f149c261891a92c0136",
+}
+"""SHA-256 of the vendored files as their packages have them."""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with memories, where the page was started."""
+    folder = tmp_path / "project"
+    make_home(folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def access(project: Path) -> PageAccess:
+    """The tokens of the page of the project."""
+    assert project.is_dir()
+    return PageAccess(PORT)
+
+
+@pytest.fixture
+def stranger(access: PageAccess) -> Iterator[TestClient]:
+    """A client that was not let in."""
+    address = f"http://127.0.0.1:{PORT}"
+    with TestClient(PageServer(access).build_app(), address, follow_redirects=False) as client:
+        yield client
+
+
+@pytest.fixture
+def browser(stranger: TestClient, access: PageAccess) -> TestClient:
+    """The browser that opened the address."""
+    answer = stranger.get(access.start_address)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/now")
+    return stranger
+
+
+def post(browser: TestClient, action: str, **fields: str) -> int:
+    """Status of a form sent by the page itself."""
+    return browser.post(f"/do/{action}", data=fields, headers=FORM).status_code
+
+
+def test_the_address_lets_one_browser_in_once(stranger: TestClient, access: PageAccess) -> None:
+    """The token of the address is gone after its first use, and its cookie is out of scripts' and
+    other sites' reach.
+    """
+    first = stranger.get(access.start_address)
+    cookie = first.headers["set-cookie"]
+    stranger.cookies.clear()
+
+    assert first.status_code == 303
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert stranger.get(access.start_address).status_code == 401
+    assert stranger.get("/?token=").status_code == 401
+    assert stranger.get("/now").status_code == 401
+
+
+def test_nothing_is_shown_without_the_cookie(stranger: TestClient) -> None:
+    """No view, no stream and no JSON opens to a program that only knows the port."""
+    views = [*VIEW_NAMES, "session", "memory", "now/stream", "static/keys.js"]
+    for cookie in ("", "guessed"):
+        stranger.cookies.set(f"memorist-{PORT}", cookie)
+        for view in views:
+            assert stranger.get(f"/{view}").status_code == 401
+            assert stranger.get(f"/{view}.json").status_code == 401
+
+
+def test_a_rebound_name_is_refused_before_all_else(browser: TestClient) -> None:
+    """A web page whose name was pointed at this machine gets 421, with the cookie too."""
+    for host in ("evil.example", "evil.example:8765", "127.0.0.1.evil.example", ""):
+        assert browser.get("/memories", headers={"host": host}).status_code == 421
+        assert browser.get("/?token=x", headers={"host": host}).status_code == 421
+
+
+def test_other_pages_reach_nothing(browser: TestClient) -> None:
+    """Another origin, another port of this machine and another site are refused, reading and
+    writing, and no answer allows them anything.
+    """
+    for name, value in (
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("origin", "http://127.0.0.1:9999"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ):
+        read = browser.get("/memories.json", headers=OWN | {name: value})
+        wrote = browser.post("/do/undo", headers=OWN | {name: value})
+        assert (read.status_code, wrote.status_code) == (403, 403)
+        assert not [each for each in read.headers if each.startswith("access-control")]
+    assert browser.options("/memories", headers=OWN).status_code == 405
+
+
+def test_a_form_of_another_page_changes_nothing(browser: TestClient) -> None:
+    """Without the page's own token, or without saying where it comes from, no form does anything;
+    and a change is never made by an address alone.
+    """
+    before = browser.get("/inbox.json").json()
+
+    assert post(browser, "accept-origin", origin="import from Codex") == 403
+    assert post(browser, "accept-origin", origin="import from Codex", csrf="guessed") == 403
+    assert browser.post("/do/undo", data={"csrf": "x"}, headers=OWN).status_code == 403
+    assert browser.get("/do/undo").status_code == 405
+    assert browser.get("/inbox.json").json() == before
+
+
+def test_every_answer_forbids_scripts_frames_and_other_places(browser: TestClient) -> None:
+    """The policy stands on pages, JSON, refusals and files."""
+    for address in ("/memories", "/memories.json", "/static/keys.js", "/nowhere"):
+        headers = browser.get(address).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+    refused = browser.get("/now", headers={"host": "evil.example"})
+    assert "default-src 'none'" in refused.headers["content-security-policy"]
+
+
+def test_a_body_of_unknown_or_huge_size_is_not_read(browser: TestClient) -> None:
+    """A form has a size, and a bounded one."""
+    huge = FORM | {"content-length": str(MAX_BODY_BYTES + 1)}
+    assert browser.post("/do/undo", content=b"x", headers=huge).status_code == 413
+    chunked = browser.post("/do/undo", content=iter([b"x"]), headers=FORM)
+    assert chunked.status_code == 413
+
+
+def test_hostile_text_is_text(browser: TestClient, access: PageAccess) -> None:
+    """A memory cannot bring a picture, a link, a script or a hidden direction onto the page."""
+    for address in ("/memories", "/memory?path=hostile.md", "/memory?path=hostile.md&save=1"):
+        text = browser.get(address).text
+        assert "<img" not in text
+        assert 'href="https:' not in text
+        assert "\u202e" not in text
+    said = browser.get(f"/message?id={LONG}&line=11").text
+    assert "‹U+202E›" in said
+    assert "&lt;img" in said
+    assert access.csrf not in browser.get("/memory?path=hostile.md&save=1").text
+
+
+def test_secrets_are_masked_and_texts_bounded() -> None:
+    """A key that stands in a session is not shown, and no text floods the page."""
+    key = "sk-ant-api03-" + "aB3" * 30
+    shown = show_untrusted(f"the key is {key}")
+
+    assert key not in shown
+    assert len(show_untrusted("long " * 100_000)) < 30_000
+    assert "‹U+200B›" in show_untrusted("a\u200bb")
+
+
+@pytest.mark.parametrize(
+    "back", ["https://evil.example", "//evil.example", "/\\evil", "/a\r\nx: y"]
+)
+def test_a_change_leads_back_into_the_page(back: str) -> None:
+    """No form makes the page send a browser elsewhere."""
+    assert to_local_address(back) == "/now"
+    assert to_local_address("/inbox?project=p") == "/inbox?project=p"
+
+
+def test_each_view_is_a_page_json_and_a_file(browser: TestClient) -> None:
+    """Each view opens, says the command that gives the same, and can be kept as one file that
+    loads nothing.
+    """
+    for view in VIEW_NAMES:
+        page = browser.get(f"/{view}")
+        data = browser.get(f"/{view}.json").json()
+        kept = browser.get(f"/{view}?save=1")
+        assert page.status_code == 200
+        assert data["command"].split('"')[0] in page.text
+        assert data["command"].startswith("memorist")
+        assert "attachment" in kept.headers["content-disposition"]
+        assert not re.search(r"<(script|link|img|form|button)|<[^>]* (src|href)=", kept.text)
+
+
+def test_a_session_is_shown_as_its_model_saw_it(browser: TestClient) -> None:
+    """Turn 30 tells what fills the window, what came and went, and leads to the message."""
+    page = browser.get(f"/session?id={LONG}&turn=30").text
+
+    assert "What fills the window" in page
+    assert "Came and went since the turn before" in page
+    assert "Cache breaks" in page
+    assert f"/message?id={LONG}&amp;line=59" in page
+    assert "PostgreSQL" in browser.get(f"/message?id={LONG}&line=59").text
+
+
+def test_the_inbox_accepts_all_of_one_origin_and_undoes(
+    browser: TestClient, access: PageAccess
+) -> None:
+    """What came from one agent is accepted at once; the last change can be taken back."""
+    token = access.csrf
+    assert post(browser, "accept-origin", csrf=token, origin="import from Codex") == 303
+    assert "Accepted 3" in browser.get("/inbox").text
+    assert "codex-2.md" in json.dumps(browser.get("/memories.json").json())
+
+    change = re.search(r'name="change" value="(\w+)"', browser.get("/inbox").text)
+    assert change is not None
+    assert post(browser, "undo", csrf=token, change=change[1]) == 303
+    assert "Taken back" in browser.get("/inbox").text
+
+
+def test_a_memory_tells_its_source_and_is_edited_and_forgotten(
+    browser: TestClient, access: PageAccess
+) -> None:
+    """Blame leads to the quoted words; an edit, forgetting and forgetting for good do what they
+    say.
+    """
+    page = browser.get("/memory?path=use-npm.md").text
+    assert "“always use npm here”" in page
+    fields = {"csrf": access.csrf, "path": "deploys.md"}
+    text = "---\nname: deploys\ndescription: On Mondays\ntype: project\n---\n\nOn Mondays.\n"
+    assert post(browser, "edit", text=text, **fields) == 303
+    assert "On Mondays" in browser.get("/memory?path=deploys.md").text
+    assert "Thursdays" in browser.get("/memory?path=deploys.md&at=1").text
+    assert post(browser, "forget", **fields) == 303
+    assert "It is forgotten" in browser.get("/memory?path=deploys.md").text
+    assert post(browser, "forget-hard", **fields) == 303
+    assert "cannot be shown" in browser.get("/memory?path=deploys.md").text
+
+
+def test_a_dream_is_taken_back(browser: TestClient, access: PageAccess) -> None:
+    """The button of the view Dreams takes the newest dream back."""
+    change = re.search(r'name="change" value="(\w+)"', browser.get("/dreams").text)
+    assert change is not None
+    assert post(browser, "undo", csrf=access.csrf, change=change[1]) == 303
+    assert "taken back" in browser.get("/dreams").text
+
+
+def test_why_tells_what_would_be_shown_and_what_not(browser: TestClient) -> None:
+    """A typed message is judged as the agent's would be."""
+    page = browser.get("/why?message=install+the+packages+with+npm").text
+
+    assert "Would be shown" in page
+    assert "use-npm.md" in page
+
+
+def test_bad_queries_get_a_clear_answer(browser: TestClient) -> None:
+    """What is not there is told, and nothing breaks."""
+    assert browser.get("/nowhere").status_code == 404
+    assert browser.get("/sessions?page=x").status_code == 404
+    assert "cannot be shown" in browser.get("/session?id=none").text
+    assert "cannot be shown" in browser.get(f"/session?id={LONG}&turn=99").text
+
+
+def test_the_scripts_are_those_of_their_packages() -> None:
+    """The vendored scripts are the published ones, with their licences."""
+    folder = files("memorist.page").joinpath("static")
+    found = {
+        name: hashlib.sha256(folder.joinpath(name).read_bytes()).hexdigest() for name in VENDORED
+    }
+
+    assert found == VENDORED
+    assert "htmx.org 2.0.11" in folder.joinpath("LICENSE.txt").read_text("utf-8")
+
+
+def test_every_word_of_the_frame_stands_in_the_catalogue() -> None:
+    """The templates say only what the catalogue has, and the catalogue has nothing else."""
+    folder = files("memorist.page")
+    used = {f"view_{name}" for name in VIEW_NAMES}
+    for name in ("page.html.j2", "blocks.html.j2"):
+        used |= set(re.findall(r"say\('(\w+)'\)", folder.joinpath(name).read_text("utf-8")))
+
+    assert used == load_texts().keys()
