@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from memorist.page.access import PageAccess, to_local_address
 from memorist.page.rendering import VIEW_NAMES, load_texts
-from memorist.page.server import MAX_BODY_BYTES, PageServer
 from memorist.page.view import show_untrusted
+from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from support.page_home import LONG, make_home
 
 PORT = 8765

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sqlite3
 from pathlib import Path
 
 from memorist.auto_memory.changes import ChangeReason, MemoryChange
@@ -13,6 +12,10 @@ from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind
 from memorist.cli.search import sync_session_index
 from memorist.engine.engine import Memorist
+from memorist.store.database import open_database
+from memorist.store.rollouts import Rollout, save_rollouts
+from memorist.store.state import SqliteState
+from memorist.system import SystemClock
 
 LONG = "11111111-aaaa-4bbb-8ccc-000000000001"
 """The session of 34 turns that decided on PostgreSQL."""
@@ -114,18 +117,34 @@ def _topic(path: str, kind: str, text: str) -> MemoryChange:
 
 def add_many_sessions(count: int) -> None:
     """Put this many past sessions into the database of the home."""
-    path = Path(os.environ["MEMORIST_HOME"]) / "state.sqlite"
-    with sqlite3.connect(path) as database:
-        columns = [row[1] for row in database.execute("pragma table_info(rollouts)")]
-        sample = database.execute("select * from rollouts limit 1").fetchone()
-        row = dict(zip(columns, sample, strict=True))
-        marks = ",".join("?" * len(columns))
-        database.executemany(
-            f"insert into rollouts ({','.join(columns)}) values ({marks})",  # noqa: S608
-            [tuple((row | _numbered(row, number)).values()) for number in range(count)],
-        )
+    database = open_database(Path(os.environ["MEMORIST_HOME"]) / "state.sqlite")
+    save_rollouts(
+        SqliteState(database, SystemClock().now),
+        [
+            Rollout(
+                id=f"{number:08d}-many",
+                path=f"/sessions/{number}.jsonl",
+                format="codex",
+                size=1,
+                modified_ns=1,
+                updated=1_700_000_000 + number,
+                first_words=f"Question number {number} about the orders",
+                cwd=f"/p/{number % 40}",
+            )
+            for number in range(count)
+        ],
+    )
+    database.close()
 
 
-def _numbered(row: dict[str, object], number: int) -> dict[str, object]:
-    known = {"id", "path", "first_words"} & row.keys()
-    return {name: f"{row[name]}-{number}" for name in known}
+def add_many_memories(project: Path, count: int) -> None:
+    """Give the project this many memories, in one change."""
+    engine = Memorist(model="structural")
+    engine.memory(str(project)).folder.apply_changes(
+        [
+            _topic(f"many-{number}.md", "project", f"Service {number} listens on {number}")
+            for number in range(count)
+        ],
+        ChangeReason(actor="import", what="import many"),
+    )
+    asyncio.run(engine.close())

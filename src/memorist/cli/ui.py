@@ -28,7 +28,7 @@ def ui_command(port: int, no_browser: bool) -> None:
     Example: memorist ui --no-browser
     """
     try:
-        server = importlib.import_module("memorist.page.server")
+        server = importlib.import_module("memorist.page.web_server")
     except ModuleNotFoundError as error:
         raise UsageError("the page needs the extra `ui`: pip install 'memorist[ui]'") from error
     access_module = importlib.import_module("memorist.page.access")

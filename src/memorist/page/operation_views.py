@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from memorist.cli.team import read_team_status
 from memorist.core.text import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import MemoristError
-from memorist.page.memories import MemoryPlace
-from memorist.page.sessions import PAGE_ROWS, address_of, build_session_row, list_pages
+from memorist.page.memory_views import MemoryPlace
+from memorist.page.session_views import PAGE_ROWS, address_of, build_session_row, list_pages
 from memorist.page.view import (
     ActionBlock,
     BarBlock,
@@ -33,7 +32,6 @@ from memorist.page.view import (
     Tone,
 )
 from memorist.replay.formatting import base_name, format_dollars, format_time
-from memorist.settings import Settings
 from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.jobs import set_memory_mode
 from memorist.store.layout import SessionLayout
@@ -169,9 +167,9 @@ def change_past(id: str, *, take_in: bool) -> str:
     return "It may become memory again" if take_in else "It is left out of memory"
 
 
-def build_spend(database: sqlite3.Connection, settings: Settings, now: float) -> PageView:
+def build_spend(place: MemoryPlace) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
-    found = read_status(database, settings, now, 7)
+    found = read_status(place.engine.database(), place.engine.settings, place.now, 7)
     return PageView(
         name="spend",
         title="Spend",

@@ -26,7 +26,7 @@ from memorist.cli.dream import list_projects_with_memory
 from memorist.cli.memory.topics import open_project_memory
 from memorist.config import load_settings
 from memorist.errors import MemoristError
-from memorist.page import memories, operations, sessions
+from memorist.page import memory_views, operation_views, session_views
 from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.page.view import PageView, to_safe_object
@@ -54,14 +54,16 @@ def _build_view(name: str, query: Query) -> PageView:
     page = max(1, int(query.get("page", "1")))
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
-        "sessions": lambda: sessions.build_sessions(query.get("q", "").strip(), page),
-        "session": lambda: sessions.build_session(
+        "sessions": lambda: session_views.build_sessions(query.get("q", "").strip(), page),
+        "session": lambda: session_views.build_session(
             query.get("id", ""), int(turn) if turn else None, load_settings(os.environ).settings
         ),
-        "message": lambda: sessions.build_message(query.get("id", ""), int(query.get("line", "1"))),
-        "past": lambda: operations.build_past(page),
-        "health": operations.build_health,
-        "team": operations.build_team,
+        "message": lambda: session_views.build_message(
+            query.get("id", ""), int(query.get("line", "1"))
+        ),
+        "past": lambda: operation_views.build_past(page),
+        "health": operation_views.build_health,
+        "team": operation_views.build_team,
     }
     if name in views:
         return views[name]()
@@ -69,33 +71,33 @@ def _build_view(name: str, query: Query) -> PageView:
         return _build_memory_view(name, place, query, page)
 
 
-def _build_memory_view(name: str, place: memories.MemoryPlace, query: Query, page: int) -> PageView:
+def _build_memory_view(
+    name: str, place: memory_views.MemoryPlace, query: Query, page: int
+) -> PageView:
     views: dict[str, Callable[[], PageView]] = {
-        "now": lambda: operations.build_now(place),
-        "memories": lambda: memories.build_memories(place, query.get("q", "").strip(), page),
-        "memory": lambda: memories.build_memory(
+        "now": lambda: operation_views.build_now(place),
+        "memories": lambda: memory_views.build_memories(place, query.get("q", "").strip(), page),
+        "memory": lambda: memory_views.build_memory(
             place, query.get("path", ""), int(query.get("at", "0"))
         ),
-        "why": lambda: memories.build_why(place, query.get("message", "").strip()),
-        "inbox": lambda: memories.build_inbox(place),
-        "dreams": lambda: memories.build_dreams(place, query.get("change", "")),
-        "spend": lambda: operations.build_spend(
-            place.engine.database(), place.engine.settings, place.now
-        ),
+        "why": lambda: memory_views.build_why(place, query.get("message", "").strip()),
+        "inbox": lambda: memory_views.build_inbox(place),
+        "dreams": lambda: memory_views.build_dreams(place, query.get("change", "")),
+        "spend": lambda: operation_views.build_spend(place),
     }
     made = views[name]()
     projects = list_projects_with_memory(place.engine)
     if name not in {"memory", "spend"} and len(projects) > 1:
-        links = memories.project_links(name, projects, place.project)
+        links = memory_views.project_links(name, projects, place.project)
         made = msgspec.structs.replace(made, blocks=[links, *made.blocks])
     return made
 
 
 @contextlib.contextmanager
-def _open_place(query: Query) -> Iterator[memories.MemoryPlace]:
+def _open_place(query: Query) -> Iterator[memory_views.MemoryPlace]:
     project = query.get("project", "") or str(locate_project_root(Path.cwd()))
     with open_project_memory(project=Path(project)) as (engine, memory):
-        yield memories.MemoryPlace(engine, memory, project, time.time())
+        yield memory_views.MemoryPlace(engine, memory, project, time.time())
 
 
 class PageServer:
@@ -192,7 +194,7 @@ class PageServer:
             self._said = f"Not done: {error}"
         back = to_local_address(fields.get("back", ""))
         if request.path_params["action"].startswith("forget"):
-            back = sessions.address_of("memories", project=fields.get("project", ""))
+            back = session_views.address_of("memories", project=fields.get("project", ""))
         return RedirectResponse(back, 303)
 
     async def stream_now(self, request: Request) -> Response:
@@ -215,11 +217,11 @@ class PageServer:
 
 def _change(action: str, fields: dict[str, str]) -> str:
     if action == "mend":
-        return operations.mend_faults()
+        return operation_views.mend_faults()
     if action in {"leave-out", "take-in"}:
-        return operations.change_past(fields["id"], take_in=action == "take-in")
+        return operation_views.change_past(fields["id"], take_in=action == "take-in")
     with _open_place(fields) as place:
-        return memories.change_memory(place, action, fields)
+        return memory_views.change_memory(place, action, fields)
 
 
 def header_lists(headers: Headers) -> dict[str, list[str]]:
