@@ -19,7 +19,7 @@ from memorist.cli.memory.topics import forget_for_good, judge_recall
 from memorist.dream.dream import journal_path
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.page.session_views import PAGE_ROWS, address_of, list_pages
+from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.view import (
     ActionBlock,
     ComparisonBlock,

@@ -16,8 +16,9 @@ from memorist.cli.team import read_team_status
 from memorist.core.text import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import MemoristError
+from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.memory_views import MemoryPlace
-from memorist.page.session_views import PAGE_ROWS, address_of, build_session_row, list_pages
+from memorist.page.session_views import build_session_row
 from memorist.page.view import (
     ActionBlock,
     BarBlock,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlencode
 
 from msgspec import Struct
 
@@ -21,6 +20,7 @@ from memorist.errors import InputError
 from memorist.formats.detect import read_session
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.models.pricing import call_cost, shipped_prices
+from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.view import (
     BarBlock,
     FormBlock,
@@ -41,30 +41,10 @@ from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.layout import SessionLayout
 from memorist.store.transcript import LineFile
 
-PAGE_ROWS = 100
-"""Rows of one page of a long list. Our choice."""
 PIECE_CHARS = 160
 """Characters of a piece that stand in the table; the message has all of it."""
 DEAREST = 8
 """Dearest turns that are named."""
-
-
-def address_of(view: str, /, **query: object) -> str:
-    """An address of this page."""
-    given = {name: value for name, value in query.items() if value not in {"", None}}
-    return f"/{view}?{urlencode(given)}" if given else f"/{view}"
-
-
-def list_pages(view: str, total: int, page: int, **query: object) -> tuple[LinkBlock, ...]:
-    """Links to the pages before and after; none where there is one page."""
-    last = max(1, -(-total // PAGE_ROWS))
-    links = [
-        (word, address_of(view, **query, page=number), False)
-        for word, number in (("Newer", page - 1), ("Older", page + 1))
-        if 1 <= number <= last
-    ]
-    here = (f"Page {page:,} of {last:,}", address_of(view, **query, page=page), True)
-    return (LinkBlock(label="Pages", links=[here, *links]),) if last > 1 else ()
 
 
 def build_sessions(query: str, page: int) -> PageView:

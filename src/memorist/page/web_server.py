@@ -28,6 +28,7 @@ from memorist.config import load_settings
 from memorist.errors import MemoristError
 from memorist.page import memory_views, operation_views, session_views
 from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
+from memorist.page.addresses import address_of
 from memorist.page.rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.page.view import PageView, to_safe_object
 
@@ -194,7 +195,7 @@ class PageServer:
             self._said = f"Not done: {error}"
         back = to_local_address(fields.get("back", ""))
         if request.path_params["action"].startswith("forget"):
-            back = session_views.address_of("memories", project=fields.get("project", ""))
+            back = address_of("memories", project=fields.get("project", ""))
         return RedirectResponse(back, 303)
 
     async def stream_now(self, request: Request) -> Response:
