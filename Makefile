@@ -55,6 +55,7 @@ test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
 
 test-page: .venv/dev  ## drive a real browser over the local page (Chromium and ChromeDriver from the system, axe-core from npm)
 	@mkdir -p build/page && cd build/page && npm install --silent --no-audit --no-fund --ignore-scripts axe-core@4.14.1
+	@$(PIP) selenium==4.51.0
 	$(BIN)/pytest -q -s -m page tests/page
 
 $(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json

@@ -11,8 +11,9 @@ from memorist.auto_memory.changes import ChangeReason, render_headline
 from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import INDEX_NAME, MemoryHeader, sort_newest_first
-from memorist.auto_memory.memory import AutoMemory, WriteResult
+from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import Trust
+from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.dream import find_last_dream
 from memorist.cli.memory.history import blame_memory
 from memorist.cli.memory.topics import forget_for_good, judge_recall
