@@ -48,7 +48,6 @@ COMMANDS_SECTION = "commands"
 _SHARES = {TASK_SECTION: 0.45, RESULTS_SECTION: 0.65, ERRORS_SECTION: 0.35, COMMANDS_SECTION: 0.2}
 """The largest share of the budget for each kind of entry."""
 _FLOORS = {RESULTS_SECTION: 0.25, ERRORS_SECTION: 0.1, COMMANDS_SECTION: 0.1}
-ASKED_PREFIX = "The user asked: "
 CORRECTED_PREFIX = "The user put it right: "
 
 

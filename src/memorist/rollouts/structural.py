@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from memorist.core.text import analyze_text, shorten, to_one_line
 from memorist.rollouts.evidence import line_pointer
 from memorist.rollouts.lessons import (
-    ASKED_PREFIX,
     COMMANDS_SECTION,
     CORRECTED_PREFIX,
     Lesson,
@@ -27,6 +26,7 @@ from memorist.rollouts.lessons import (
 )
 from memorist.rollouts.message_acts import MessageAct
 from memorist.rollouts.raw_memory import (
+    ASKED_PREFIX,
     MAX_ENTRY_CHARACTERS,
     SECTION_TITLES,
     UNKNOWN_FOLDER,
