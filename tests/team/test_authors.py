@@ -21,7 +21,7 @@ from memorist.cli.main import memorist_group
 from memorist.errors import InputError, RemoteRefused
 from memorist.store.files import DiskFiles
 from memorist.team import server
-from memorist.team.git import parse_revisions
+from memorist.team.git_output import parse_revisions
 from memorist.team.local import MAX_CHANGES_PER_MEMORY, AuthorLog
 from memorist.team.remote import ChangeAuthor, RemoteListing, RemoteState, TeamRevision
 from memorist.team.server import TeamWrite, open_team_store

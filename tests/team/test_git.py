@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
-from memorist.team.git import GitRemote, TeamBranch, strip_credentials
+from memorist.team.git import GitRemote, TeamBranch
+from memorist.team.git_output import strip_credentials
 from team.conftest import Machine, note
 
 
