@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import time
@@ -19,6 +20,7 @@ from memorist.cli import status as status_module
 from memorist.cli.main import memorist_group
 from memorist.cli.status import DueContext, read_status
 from memorist.core.messages import Usage
+from memorist.engine.engine import Memorist
 from memorist.forks.spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import Settings, SpendSettings
@@ -389,3 +391,30 @@ def test_a_consolidation_that_waits_is_told_with_its_time(due_home: Path) -> Non
     assert settled == []
     assert [each["why"] for each in cooling] == ["the last one succeeded a short while ago"]
     assert "memorist rollouts sync" in told(MEMORIST_LONG_TERM="none")[0]["why"]
+
+
+@pytest.mark.covers("AM-10")
+def test_the_status_says_what_is_known_here_what_waits_and_what_was_shown(home: Path) -> None:
+    """By origin; a question that waits is counted; the memory that a session was shown last is
+    named.
+    """
+    (home.parent / ".git").mkdir()
+    for text in ("use tabs and run make lint", "always use spaces"):
+        assert invoke("memory", "add", text).exit_code == 0
+
+    async def look() -> None:
+        async with Memorist(model="structural", home=home) as engine:
+            engine.starts_workers = False
+            session = await engine.open("s1", project=str(home.parent))
+            messages = [{"role": "user", "content": "Look at the parser."}]
+            await session.prepare({"model": "m", "max_tokens": 9, "messages": messages})
+            await session.close()
+
+    asyncio.run(look())
+    text, found = invoke("status").output, json.loads(invoke("status", "--json").output)
+
+    assert "Memories here: 2 written or accepted by you" in text
+    assert "Waiting for you: 1 (memorist memory inbox)" in text
+    assert "Last shown: " in text
+    assert found["memory"]["waiting"] == 1
+    assert found["memory"]["last_shown"].split()[0].endswith(".md")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,6 +26,7 @@ from memorist.budget.status import (
 )
 from memorist.cli import output
 from memorist.cli.doctor.hooks import format_hook_failures
+from memorist.cli.memory_status import read_memory_status, render_memory_status
 from memorist.config import load_settings
 from memorist.dream.dream import PastSession, list_session_activity
 from memorist.dream.gates import (
@@ -219,19 +221,22 @@ DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def status_command(days: int, as_json: bool) -> None:
-    """Show what ran in the background, what it cost, what is left of the caps, what is due, on hold
+    """Show what is remembered here, by origin, what waits and what was shown last; then what ran in
+    the background, what it cost, what is left of the caps, what is due, on hold
     and blocked, and why.
     """
     settings = load_settings(os.environ, project=Path.cwd()).settings
     layout = Layout(Path(settings.home).expanduser())
     with _open_database(layout) as database:
         found = read_status(database, settings, SystemClock().now(), days)
+        memory = read_memory_status(database)
     if as_json:
-        output.print_json(found)
+        output.print_json({**msgspec.to_builtins(found), "memory": memory})
     else:
         click.echo(
             "\n".join(
                 [
+                    *render_memory_status(memory),
                     *render_budget_status(found),
                     *format_hook_failures(layout.home, SystemClock().now()),
                 ]

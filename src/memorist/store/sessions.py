@@ -233,6 +233,22 @@ def _query_uses(
         ) from error
 
 
+def find_last_use(database: sqlite3.Connection, folder: str) -> MemoryUse | None:
+    """The newest use of any memory of a folder by which a model was shown it; None for none.
+
+    Raises StoreError.
+    """
+    rows = _query_uses(
+        database,
+        "select path from memory_uses where folder = ? and what in ('shown', 'listed') "
+        "order by number desc limit 1",
+        (folder,),
+    )
+    paths = [row["path"] for row in rows]
+    uses = list_uses(database, folder, paths[0]) if paths else []
+    return next((use for use in reversed(uses) if use.what in ("shown", "listed")), None)
+
+
 def list_uses(database: sqlite3.Connection, folder: str, path: str) -> list[MemoryUse]:
     """The usage record of one memory, oldest first. Raises StoreError."""
     rows = _query_uses(

@@ -1,0 +1,70 @@
+"""What `memorist status` says of the memory of the project in the working folder."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.topic import Trust, format_utc_timestamp
+from memorist.cli.install import build_settings_scope
+from memorist.cli.memory.topics import open_project_memory
+from memorist.hooks.agents import find_joined_agents
+from memorist.store.sessions import find_last_use
+
+ORIGINS: Mapping[Trust, str] = {
+    Trust.STATED: "stated by you",
+    Trust.REVIEWED: "written or accepted by you",
+    Trust.DERIVED: "concluded by a model",
+    Trust.IMPORTED: "imported",
+    Trust.TEAM: "of the team",
+    Trust.OUTSIDE: "from outside",
+    Trust.UNKNOWN: "of unknown origin",
+}
+
+
+class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
+    """What is known here, what waits, who takes part, and what was shown last."""
+
+    folder: str
+    origins: dict[str, int]
+    """Number of memories by origin, the most trusted first."""
+    waiting: int
+    joined: tuple[str, ...]
+    """Titles of the agents whose settings hold memorist."""
+    last_shown: str = ""
+    """The memory that a session was shown last, and when; empty for none."""
+
+
+def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStatus:
+    """Read the status; nothing is created. Raises StoreError."""
+    with open_project_memory() as (_, memory):
+        folder = str(memory.layout.folder)
+        counted = Counter(head.trust for head in memory.headers()) if memory.folder.exists else {}
+        waiting = len(memory.inbox.list_proposals())
+    use = None if database is None else find_last_use(database, folder)
+    return ProjectMemoryStatus(
+        folder=folder,
+        origins={told: counted[trust] for trust, told in ORIGINS.items() if counted.get(trust)},
+        waiting=waiting,
+        joined=tuple(agent.title for agent in find_joined_agents(build_settings_scope(user=True))),
+        last_shown=""
+        if use is None
+        else f"{use.path} on {format_utc_timestamp(use.at)[:16].replace('T', ' ')} UTC",
+    )
+
+
+def render_memory_status(status: ProjectMemoryStatus) -> Sequence[str]:
+    """Render the status as lines."""
+    kinds = ", ".join(f"{count:,} {told}" for told, count in status.origins.items())
+    lines = [
+        f"Memories here: {kinds or 'none yet'}",
+        f"Joined agents: {', '.join(status.joined) or 'none yet: memorist setup'}",
+    ]
+    if status.waiting:
+        lines.insert(1, f"Waiting for you: {status.waiting:,} (memorist memory inbox)")
+    if status.last_shown:
+        lines.append(f"Last shown: {status.last_shown}")
+    return [*lines, ""]
