@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Self
 
@@ -67,6 +66,7 @@ from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefus
 from memorist.ports import Clock, FileSystem
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
+from memorist.store.database import Connection
 from memorist.store.files import read_if_exists
 from memorist.store.layout import MemoryLayout
 from memorist.store.sessions import total_uses
@@ -593,7 +593,7 @@ def open_memory(
     files: FileSystem,
     clock: Clock,
     settings: AutoMemorySettings,
-    database: Callable[[], sqlite3.Connection],
+    database: Callable[[], Connection],
 ) -> AutoMemory:
     """Open the memory at `layout`, which belongs to `project`; the database is opened when usage is
     first read.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from click.shell_completion import get_completion_class
 from msgspec import Struct
 
 from memorist.cli import output
+from memorist.cli.surroundings import read_environment
 from memorist.config import load_settings
 from memorist.errors import UsageError
 from memorist.flags.flags import Flags, apply_all_flags, open_flags_file
@@ -55,7 +55,7 @@ def config_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def config_show_command(source: bool, as_json: bool) -> None:
     """Show every setting and its value, with the flags of the file that `flags.file` names."""
-    configured = load_settings(os.environ, project=Path.cwd())
+    configured = load_settings(read_environment(), project=Path.cwd())
     flags = read_flag_values(configured.settings)
     resolved = apply_all_flags(configured, flags.values)
     ignored = [*resolved.ignored, *([flags.trouble] if flags.trouble else [])]

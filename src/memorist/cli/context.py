@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import textwrap
 from collections import Counter
@@ -18,6 +17,7 @@ from msgspec import Struct, structs
 
 from memorist.cli import output
 from memorist.cli.memory.topics import open_project_memory
+from memorist.cli.surroundings import read_environment
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.config import load_settings
 from memorist.context.assembly import (
@@ -184,7 +184,7 @@ def context_command(**options: object) -> None:
     """
     call = msgspec.convert(options, ContextOptions)
     where = call.place if call.place.is_dir() else Path()
-    settings = load_settings(os.environ, project=where.resolve()).settings
+    settings = load_settings(read_environment(), project=where.resolve()).settings
     found = (
         _folder_listing(call, settings)
         if call.place.is_dir()
@@ -282,7 +282,7 @@ def _skill_sections(
     left out of it.
     """
     found = discover_skills(
-        find_skill_locations(folder, os.environ, settings.home), settings.skills
+        find_skill_locations(folder, read_environment(), settings.home), settings.skills
     )
     known = find_price({"model": model}, settings) or ModelPrice()
     window = min(settings.compaction.window or sys.maxsize, known.window or DEFAULT_WINDOW)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from importlib import import_module
 from pathlib import Path
 
 import click
 
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_user_settings
 from memorist.hooks import protocol
 from memorist.hooks.client import run_hook as call
 from memorist.hooks.daemon import find_daemon_process, open_daemon_socket
@@ -63,7 +62,7 @@ def resolve_home(home: Path | None) -> Path:
     """The home from the option, else from the settings."""
     if home is not None:
         return home.expanduser().absolute()
-    return Path(load_settings(os.environ).settings.home).expanduser().absolute()
+    return Path(load_user_settings().home).expanduser().absolute()
 
 
 END_SECONDS = 5.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from msgspec import Struct
 from memorist.budget.governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.session import find_session
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings
 from memorist.core.messages import Message
 from memorist.errors import InputError, NothingToDo
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
@@ -155,7 +154,7 @@ def docs_update_command(
     files: Sequence[Path], session: str, model: str | None, project: Path | None, as_json: bool
 ) -> None:
     """Bring FILES up to date with what a session has shown. Without a model nothing is written."""
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     name, layout = find_session(session)
     heard = _read_conversation(layout.transcript)
     asked = open_model(model or settings.model, settings.models)
@@ -192,7 +191,7 @@ def _print_result(done: MagicDocsResult) -> None:
 
 
 def _docs_dependencies(project: Path | None) -> DocumentScope:
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     home = Path(settings.home).expanduser()
     return DocumentScope(
         files=DiskFiles(),

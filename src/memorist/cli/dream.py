@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from memorist.budget.governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.install import find_launch_command
 from memorist.cli.memory.topics import confirm
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings
 from memorist.dream.dream import Dream, journal_path
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs, DreamReport, render_report_lines
@@ -49,7 +48,7 @@ def open_dreams(
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
     close everything at the end.
     """
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     engine = Memorist(settings=settings, model="structural")
     clock = SystemClock()
     means = open_model(model or settings.model, settings.models, clock=clock)
@@ -260,7 +259,7 @@ def dream_nightly_command(
     nightly job.
     """
     if cron:
-        line = _cron_line(load_settings(os.environ, project=Path.cwd()).settings.home)
+        line = _cron_line(load_project_settings().home)
         output.print_json({"cron": line}) if as_json else click.echo(line)
         return
     with open_dreams(model, list_projects_with_memory) as found:

@@ -14,9 +14,9 @@ from msgspec import Struct
 from memorist.cli import output
 from memorist.cli.session import find_session
 from memorist.cli.sessions import AGENT_TITLES
+from memorist.cli.surroundings import find_home
 from memorist.compaction.handoff import HandoffSource, render_handoff
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.config import load_settings
 from memorist.core.markdown import load_prompt
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError
@@ -24,7 +24,7 @@ from memorist.formats.detect import read_session
 from memorist.session_memory.template import written_bodies
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.layout import Layout, SessionLayout, folder_name
+from memorist.store.layout import SessionLayout, folder_name
 from memorist.store.rollouts import list_rollouts
 from memorist.store.sessions import find_session_folders
 from memorist.store.state import SqliteState
@@ -123,7 +123,7 @@ def _find_past(session: str) -> SessionFile | None:
 
     Raises InputError where several do.
     """
-    home = Layout(Path(load_settings(os.environ).settings.home).expanduser())
+    home = find_home()
     if not home.database.exists():
         return None
     database = open_database(home.database)
@@ -171,7 +171,7 @@ def _read_written_notes(layout: SessionLayout | None) -> str:
 def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     """Write the hand-over to the chosen new file, or to memorist's home."""
     if chosen is None:
-        home = Layout(Path(load_settings(os.environ).settings.home).expanduser())
+        home = find_home()
         path = home.handoff(folder_name(name))
         DiskFiles().write(path, text.encode())
         return path

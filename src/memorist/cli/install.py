@@ -13,6 +13,7 @@ import click
 from msgspec import Struct
 
 from memorist.cli.daemon import HOME_OPTION, end_daemon, resolve_home
+from memorist.cli.surroundings import read_environment
 from memorist.config import load_settings
 from memorist.errors import InputError, SettingsError, UsageError
 from memorist.hooks.agents import (
@@ -128,7 +129,7 @@ def plan_join(
     """Plan the changes of an agent's settings files. Raises InputError, StoreError."""
     program = find_launch_command(request.home)
     events = (*INSTALLED_EVENTS, TOOL_EVENT) if request.each_tool else INSTALLED_EVENTS
-    settings = load_settings(os.environ, home=request.home).settings
+    settings = load_settings(read_environment(), home=request.home).settings
     client = AGENTS[name].client
     hooks = (
         {}
@@ -205,13 +206,15 @@ def _home_for_uninstall(home: Path | None) -> Path:
         return resolve_home(home)
     except SettingsError as error:
         click.echo(f"{error}; the home folder that the environment names is taken", err=True)
-        return Path(os.environ.get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
+        return (
+            Path(read_environment().get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
+        )
 
 
 def build_settings_scope(*, user: bool) -> SettingsScope:
     """The user's settings, or those of the project in the working folder."""
     return SettingsScope(
-        home=Path.home(), environment=os.environ, project=None if user else Path.cwd()
+        home=Path.home(), environment=read_environment(), project=None if user else Path.cwd()
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import signal
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import ModuleType
 
 import click
 
+from memorist.cli.surroundings import read_environment
 from memorist.errors import UsageError
 from memorist.system import open_listening_socket
 
@@ -67,7 +67,9 @@ def mcp_command(
         _serve_stdio(project, working)
         return
     server = _load_server("memorist.mcp_server.http_server")
-    let_in = server.build_access_policy(host, allow_host, os.environ.get(server.AUTH_VARIABLE, ""))
+    let_in = server.build_access_policy(
+        host, allow_host, read_environment().get(server.AUTH_VARIABLE, "")
+    )
     listening = open_listening_socket(host, port, server.MAX_CONNECTIONS)
     name, number = listening.getsockname()[:2]
     click.echo(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from memorist.cli import output
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings, read_environment
 from memorist.errors import InputError, UnreadableSession
 from memorist.replay.record import SessionRecord
 from memorist.replay.replay import ReplayOptions, ReplayResult
@@ -87,7 +86,7 @@ def demo_command(samples: Path | None, out: Path) -> None:
     """Replay your newest own session (Claude Code or Codex), or the samples when you have none, and
     show the notes.
     """
-    own = find_own_sessions(Path.home(), os.environ)
+    own = find_own_sessions(Path.home(), read_environment())
     files = own[:1] or sorted((samples or Path("examples/sessions")).glob("*.jsonl"))
     if not files:
         raise UnreadableSession(
@@ -107,7 +106,7 @@ def demo_command(samples: Path | None, out: Path) -> None:
     _print_summary(replayed)
 
 
-def find_own_sessions(home: Path, environment: os._Environ[str] | dict[str, str]) -> list[Path]:
+def find_own_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
     """The user's recorded sessions where the clients store them, newest first, without
     side chains.
     """
@@ -142,7 +141,7 @@ def _expand_folders(files: tuple[Path, ...]) -> list[Path]:
 def _run_replay(
     files: list[Path], out: Path, model: str | None, window: int | None
 ) -> ReplayResult:
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     with _progress(files) as tell:
         options = ReplayOptions(
             out=out.absolute(),

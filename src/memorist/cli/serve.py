@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-import os
 import re
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_user_settings, read_environment
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import UsageError
@@ -75,7 +74,7 @@ def proxy_command(
         raise UsageError(
             "a proxy needs the extra `proxy`: pip install 'memorist[proxy]'"
         ) from error
-    settings = load_settings(os.environ).settings
+    settings = load_user_settings()
     chosen = settings.proxy
     chosen = replace(
         chosen,
@@ -88,7 +87,7 @@ def proxy_command(
         level=logging.WARNING if quiet else logging.INFO,
         format="%(asctime)s %(message)s",
     )
-    token = os.environ.get(AUTH_VARIABLE, "")
+    token = read_environment().get(AUTH_VARIABLE, "")
     tenancy = server.read_tenancy(chosen)
     engines = (
         (lambda: Tenants(Path(settings.home).expanduser() / TENANTS_FOLDER, settings=settings))

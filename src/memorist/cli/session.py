@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from memorist.budget.governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.sessions import find_newest_notes
+from memorist.cli.surroundings import find_home, load_project_settings
 from memorist.compaction.compactor import request_summary
 from memorist.compaction.full import build_summary_request
 from memorist.compaction.history import (
@@ -28,7 +28,6 @@ from memorist.compaction.offline import OfflineOptions, compact_offline, find_to
 from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary import UnusableSummary
 from memorist.compaction.summary_review import review_summary
-from memorist.config import load_settings
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
@@ -40,7 +39,7 @@ from memorist.models.registry import open_model
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.database import open_database
-from memorist.store.layout import Layout, SessionLayout
+from memorist.store.layout import SessionLayout
 from memorist.store.sessions import find_session_folders
 from memorist.store.transcript import LineFile, TranscriptWriter
 
@@ -82,7 +81,7 @@ def find_session(session: str) -> tuple[str, SessionLayout]:
     folder = Path(session)
     if folder.is_dir():
         return folder.resolve().name, SessionLayout(folder.resolve())
-    home = Layout(Path(load_settings(os.environ).settings.home).expanduser())
+    home = find_home()
     if not home.database.exists():
         raise InputError(f"no session {session!r} is known: {home.home} holds none yet")
     database = open_database(home.database)
@@ -224,7 +223,7 @@ def _count_tokens(recorded: RecordedWindow) -> int:
 def _compact(
     recorded: RecordedWindow, source: Path, options: dict[str, Any]
 ) -> CompactedHistory | UnchangedHistory:
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     how = OfflineOptions(
         budget=options["budget"],
         texts=load_compaction_prompts(),

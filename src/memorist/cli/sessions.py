@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.location import locate_project_root
 from memorist.cli import output
-from memorist.config import load_settings
+from memorist.cli.surroundings import find_home
 from memorist.core.markdown import load_prompt
 from memorist.core.text import shorten
 from memorist.errors import NothingToDo
@@ -24,7 +23,7 @@ from memorist.session_memory.template import (
 )
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.layout import Layout, SessionLayout
+from memorist.store.layout import SessionLayout
 from memorist.store.rollouts import Rollout, list_rollouts
 from memorist.store.sessions import list_newest_sessions
 from memorist.store.state import SqliteState
@@ -85,7 +84,7 @@ def list_known_sessions(root: Path | None) -> list[SessionEntry]:
     """The sessions that memorist took part in or found on the disk, newest first; of one project by
     its root, or of all. Raises StoreError.
     """
-    home = Layout(Path(load_settings(os.environ).settings.home).expanduser().absolute())
+    home = find_home()
     if not home.database.exists():
         return []
     database = open_database(home.database)
@@ -151,7 +150,7 @@ def _title_of(notes: str) -> str:
 
 def find_newest_notes() -> tuple[str, SessionLayout]:
     """Id and folder of the newest session of this folder that has notes. Raises NothingToDo."""
-    home = Layout(Path(load_settings(os.environ).settings.home).expanduser().absolute())
+    home = find_home()
     if not home.database.exists():
         raise NothingToDo("no session is known yet; `memorist setup` joins your agent")
     database = open_database(home.database)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.session import find_session
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings, read_environment
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.settings import Settings
 from memorist.skills.discovery import (
@@ -41,12 +41,12 @@ def skills_group() -> None:
 
 
 def _load_settings() -> Settings:
-    return load_settings(os.environ, project=Path.cwd()).settings
+    return load_project_settings()
 
 
 def _discover_skills(settings: Settings) -> DiscoveredSkills:
     return discover_skills(
-        find_skill_locations(Path.cwd(), os.environ, settings.home), settings.skills
+        find_skill_locations(Path.cwd(), read_environment(), settings.home), settings.skills
     )
 
 
@@ -243,7 +243,7 @@ def skills_skillify_command(**options: object) -> None:
 
 
 def _save_draft(draft: SkillDraft, call: _SkillifyOptions) -> Path:
-    places = find_skill_locations(Path.cwd(), os.environ, _load_settings().home)
+    places = find_skill_locations(Path.cwd(), read_environment(), _load_settings().home)
     folder = (
         Path(call.to).expanduser().absolute() if call.to else find_drafts_folder(places, call.scope)
     )

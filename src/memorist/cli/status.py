@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +26,7 @@ from memorist.budget.status import (
 from memorist.cli import output
 from memorist.cli.doctor.hooks import format_hook_failures
 from memorist.cli.memory_status import read_memory_status, render_memory_status
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings
 from memorist.dream.dream import PastSession, list_session_activity
 from memorist.dream.gates import (
     GateFacts,
@@ -225,7 +224,7 @@ def status_command(days: int, as_json: bool) -> None:
     the background, what it cost, what is left of the caps, what is due, on hold
     and blocked, and why.
     """
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     layout = Layout(Path(settings.home).expanduser())
     with _open_database(layout) as database:
         found = read_status(database, settings, SystemClock().now(), days)

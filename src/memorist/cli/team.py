@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind, encode_topic_text, format_utc_timestamp
 from memorist.cli import output
 from memorist.cli.memory.topics import open_project_memory, print_write_result
+from memorist.cli.surroundings import read_environment
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
@@ -72,7 +72,7 @@ def _open_sync() -> Iterator[tuple[Memorist, AutoMemory, TeamSync]]:
                 "init git:origin"
             )
         remote = open_remote(
-            memory.layout.team, place, Path.cwd(), engine.settings.team, os.environ
+            memory.layout.team, place, Path.cwd(), engine.settings.team, read_environment()
         )
         try:
             yield (
@@ -103,7 +103,9 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
     """
     with open_project_memory() as (engine, memory):
         place = RemoteLocation(remote=remote, branch=branch, folder=folder, space=space)
-        found = open_remote(memory.layout.team, place, Path.cwd(), engine.settings.team, os.environ)
+        found = open_remote(
+            memory.layout.team, place, Path.cwd(), engine.settings.team, read_environment()
+        )
         found.close()
         save_remote_location(DiskFiles(), memory.layout.team, place)
         click.echo(f"the team's memories of this project are kept at {found.name}")

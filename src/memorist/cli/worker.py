@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from importlib import import_module
 import click
 import msgspec
 
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_user_settings
 from memorist.engine.rollout_pipeline import RolloutPipeline, open_rollout_pipeline
 from memorist.platforms import processes
 from memorist.rollouts.worker import (
@@ -62,7 +61,7 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
     settings = (
         msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)
         if piped
-        else load_settings(os.environ).settings
+        else load_user_settings()
     )
     failed: list[JobFinished] = []
 

@@ -26,6 +26,10 @@ def load_migrations() -> list[tuple[int, str]]:
     return sorted(found)
 
 
+Connection = sqlite3.Connection
+"""An open database."""
+
+
 def open_database(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """Open the database, make it if there is none, and bring it up to date.
 

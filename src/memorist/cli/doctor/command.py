@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from memorist.cli.doctor.locks import check_locks
 from memorist.cli.doctor.memory import check_memories
 from memorist.cli.doctor.model_trial import check_model_answers
 from memorist.cli.doctor.team import check_team
+from memorist.cli.surroundings import read_environment
 from memorist.config import load_settings
 from memorist.errors import MemoristError
 from memorist.store.layout import Layout
@@ -107,7 +107,7 @@ def run_checks(
 ) -> Iterator[CheckResult]:
     """Run the checks on the settings of the working folder; a check that fails is a finding."""
     try:
-        resolved = load_settings(os.environ, project=Path.cwd())
+        resolved = load_settings(read_environment(), project=Path.cwd())
     except MemoristError as error:
         yield CheckResult(
             "wrong",

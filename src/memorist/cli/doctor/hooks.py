@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memorist.cli.doctor.check import CheckResult, DoctorContext, pluralize
+from memorist.cli.surroundings import read_environment
 from memorist.errors import InputError
 from memorist.hooks import protocol
 from memorist.hooks.agents import AGENTS, SettingsScope, find_settings_files, has_plugin
@@ -81,7 +82,7 @@ def _settings_files(place: DoctorContext) -> list[tuple[Client, Path]]:
     """Files that may hold hooks: the user's own settings, and every file memorist installed hooks
     in.
     """
-    where = SettingsScope(home=Path.home(), environment=os.environ)
+    where = SettingsScope(home=Path.home(), environment=read_environment())
     found: dict[Path, Client] = {}
     for client in CLIENTS:
         for target in find_settings_files(
@@ -127,7 +128,7 @@ def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
             f"{path} has no hook for {', '.join(missing)}",
             f"Run {again}, if that is not on purpose.",
         )
-    if has_plugin(AGENTS[client], SettingsScope(home=Path.home(), environment=os.environ)):
+    if has_plugin(AGENTS[client], SettingsScope(home=Path.home(), environment=read_environment())):
         yield CheckResult(
             "note",
             f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",

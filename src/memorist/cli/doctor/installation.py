@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import socket
 import sqlite3
 import sys
@@ -18,6 +17,7 @@ from memorist.cli.config import read_flag_values
 from memorist.cli.doctor.check import CheckResult, DoctorContext
 from memorist.cli.doctor.database import open_read_only
 from memorist.cli.status import read_status
+from memorist.cli.surroundings import read_environment
 from memorist.errors import MemoristError, StoreError
 from memorist.flags.flags import find_flag_problems, list_active_flags
 from memorist.magic_docs.magic_docs import load_magic_doc_prompts
@@ -143,7 +143,7 @@ def check_background_model(context: DoctorContext) -> Iterator[CheckResult]:
         )
         return
     yield CheckResult("good", f"the model {name} is set up (it was not called)")
-    address = model_server(name, os.environ)
+    address = model_server(name, read_environment())
     if address and context.reach:
         yield _check_reachable(address)
 

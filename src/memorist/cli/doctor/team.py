@@ -23,6 +23,7 @@ from memorist.cli.doctor.check import (
     set_aside,
 )
 from memorist.cli.doctor.memory import FILES, find_memory_folders
+from memorist.cli.surroundings import read_environment
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
 from memorist.store.files import hold_lock
 from memorist.store.layout import MemoryLayout, TeamLayout
@@ -84,7 +85,7 @@ def _check_project(place: DoctorContext, where: MemoryLayout) -> Iterator[CheckR
     project = Path(known.root) if known is not None else where.folder
     patient = replace(place.settings.team, timeout_seconds=REACH_SECONDS, retries=0)
     try:
-        remote = places.open_remote(where.team, chosen, project, patient, os.environ)
+        remote = places.open_remote(where.team, chosen, project, patient, read_environment())
     except SettingsError as error:
         yield CheckResult(
             "wrong",
@@ -228,7 +229,7 @@ def _check_token(chosen: places.RemoteLocation, place: DoctorContext) -> Iterato
     if (
         chosen.remote.startswith("https://")
         and host not in _LOCAL
-        and not (os.environ.get(places.AUTH_VARIABLE) or place.settings.team.token_file)
+        and not (read_environment().get(places.AUTH_VARIABLE) or place.settings.team.token_file)
     ):
         yield CheckResult(
             "wrong",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import difflib
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +37,7 @@ from memorist.auto_memory.topic import (
 )
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo
@@ -60,7 +59,7 @@ def open_project_memory(
     """Open the engine and a memory: of a project's folder (by default the working folder), or the
     named memory folder.
     """
-    settings = load_settings(os.environ, project=Path.cwd()).settings
+    settings = load_project_settings()
     if directory is not None:
         settings = replace(
             settings,

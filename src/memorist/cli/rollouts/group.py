@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.cli import output
 from memorist.cli.main import LazyGroup
-from memorist.config import load_settings
+from memorist.cli.surroundings import load_project_settings
 from memorist.engine.rollout_pipeline import RolloutStore, open_rollout_store
 from memorist.errors import NothingToDo
 from memorist.rollouts.eligibility import judge_threads
@@ -71,7 +70,7 @@ def rollouts_group() -> None:
 
 def load_rollout_settings(model: str | None = None) -> Settings:
     """The settings, with another model for both stages if one is given."""
-    found = load_settings(os.environ, project=Path.cwd()).settings
+    found = load_project_settings()
     if model is None:
         return found
     return replace(
