@@ -140,7 +140,7 @@ def test_every_answer_forbids_scripts_frames_and_other_places(browser: TestClien
         assert "default-src 'none'" in policy
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cache-control"] == "no-store"
     refused = browser.get("/now", headers={"host": "evil.example"})

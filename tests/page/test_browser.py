@@ -18,6 +18,8 @@ from memorist.page.rendering import VIEW_NAMES
 from support.page_home import LONG, add_many_memories, add_many_sessions, make_home
 
 webdriver = pytest.importorskip("selenium.webdriver")
+support_ui = pytest.importorskip("selenium.webdriver.support.ui")
+expected_conditions = pytest.importorskip("selenium.webdriver.support.expected_conditions")
 pytestmark = [pytest.mark.page, pytest.mark.timeout(600)]
 
 AXE = Path(__file__).parents[2] / "build" / "page" / "node_modules" / "axe-core" / "axe.min.js"
@@ -41,6 +43,7 @@ class Keyboard:
 
     def __init__(self, driver: Any, base: str) -> None:
         self.driver, self.base = driver, base
+        self.many = ""
 
     def press(self, *keys: str) -> None:
         """Press keys one after another on whatever has the focus."""
@@ -49,10 +52,18 @@ class Keyboard:
             chain.send_keys(key)
         chain.perform()
 
+    def go(self, *keys: str) -> None:
+        """Press keys of which the last leads to another page, and wait for that."""
+        left = self.driver.find_element("tag name", "html")
+        self.press(*keys)
+        wait = support_ui.WebDriverWait(self.driver, 30)
+        wait.until(expected_conditions.staleness_of(left))
+        wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
+
     def follow(self, words: str) -> None:
         """Go to a link, button or field by Tab until it has the focus, and press Enter on it."""
         self.reach(words)
-        self.press(webdriver.Keys.ENTER)
+        self.go(webdriver.Keys.ENTER)
 
     def reach(self, words: str) -> None:
         """Press Tab until what has the focus says these words."""
@@ -84,6 +95,7 @@ def keyboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyboard]:
     make_home(project)
     patch.chdir(project)
     add_many_sessions(10_000)
+    (home / "many" / ".git").mkdir(parents=True)
     add_many_memories(home / "many", 10_000)
     command = [sys.executable, "-m", "memorist", "ui", "--no-browser"]
     page = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
@@ -96,7 +108,9 @@ def keyboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyboard]:
     driver = webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
     driver.get(address)
     try:
-        yield Keyboard(driver, address.partition("/?")[0])
+        found = Keyboard(driver, address.partition("/?")[0])
+        found.many = str(home / "many")
+        yield found
     finally:
         driver.quit()
         page.terminate()
@@ -117,7 +131,7 @@ def begin(keyboard: Keyboard) -> Iterator[None]:
 def test_why_did_it_say_npm(keyboard: Keyboard) -> None:
     """From a message to the memory that answers it, and to the words that made it."""
     keyboard.follow("Why")
-    keyboard.press("/", *"install the packages with npm", webdriver.Keys.ENTER)
+    keyboard.go("/", *"install the packages with npm", webdriver.Keys.ENTER)
     keyboard.follow("Use npm, never yarn")
 
     assert "“always use npm here”" in keyboard.text
@@ -127,7 +141,7 @@ def test_take_back_last_nights_dream(keyboard: Keyboard) -> None:
     """One key takes the whole dream back."""
     keyboard.follow("Dreams")
     assert "✓ stands" in keyboard.text
-    keyboard.press("u")
+    keyboard.go("u")
 
     assert "taken back" in keyboard.text
 
@@ -135,10 +149,13 @@ def test_take_back_last_nights_dream(keyboard: Keyboard) -> None:
 def test_what_filled_my_window_at_turn_30(keyboard: Keyboard) -> None:
     """From the list of sessions to one turn's pieces."""
     keyboard.follow("Sessions")
-    keyboard.press("/", *"orders database PostgreSQL", webdriver.Keys.ENTER)
+    keyboard.go("/", *"Please module", webdriver.Keys.ENTER)
     keyboard.follow("Please look at module 0")
     keyboard.reach("Turn")
-    keyboard.press(*[webdriver.Keys.ARROW_LEFT] * 4)
+    keyboard.go(webdriver.Keys.ARROW_LEFT)
+    for _ in range(3):
+        keyboard.reach("Turn")
+        keyboard.go(webdriver.Keys.ARROW_LEFT)
 
     assert "when turn 30 began" in keyboard.text
     assert "What fills the window" in keyboard.text
@@ -155,7 +172,7 @@ def test_accept_what_waits_from_codex(keyboard: Keyboard) -> None:
 def test_find_where_we_decided_on_postgresql(keyboard: Keyboard) -> None:
     """Search leads to the very message."""
     keyboard.follow("Sessions")
-    keyboard.press("/", *"PostgreSQL", webdriver.Keys.ENTER)
+    keyboard.go("/", *"PostgreSQL", webdriver.Keys.ENTER)
     keyboard.follow("Which database do we take?")
 
     assert "I want PostgreSQL, not SQLite" in keyboard.text
@@ -190,8 +207,7 @@ def test_ten_thousand_open_at_once(keyboard: Keyboard) -> None:
     machine; the figure is printed.
     """
     driver = keyboard.driver
-    project = os.environ["HOME"] + "/many"
-    for address in ("sessions", "past", f"memories?project={project}"):
+    for address in ("sessions", "past", f"memories?project={keyboard.many}"):
         driver.get(f"{keyboard.base}/{address}")
         began = time.monotonic()
         driver.get(f"{keyboard.base}/{address}")
