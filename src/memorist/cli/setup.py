@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,6 +50,8 @@ from memorist.rollouts.worker import RolloutSyncReport
 from memorist.store.files import DiskFiles
 from memorist.system import SystemClock
 
+COMMAND_PURPOSE = "command"
+"""Purpose of a file that the agent only reads when its user types the command: nothing answers."""
 LONG_TERM_LINE = 'long_term = "both"\n'
 AFTER_SETUP = (
     "See:   memorist            what is known here\n"
@@ -164,7 +166,7 @@ def _describe_plan(plan: AgentPlan) -> str:
     elif plan.is_joined:
         state = "joined already" + (" by its plugin" if plan.has_plugin else "")
     else:
-        state = "by " + " and ".join(target.purpose for target, _ in plan.changes)
+        state = "by " + _name_purposes(target for target, _ in plan.changes)
     return f"{plan.agent.title}: {state}"
 
 
@@ -190,15 +192,22 @@ def _join(plan: AgentPlan, home: Path) -> bool:
     installer = HookInstaller(home, DiskFiles())
     for _, change in plan.changes:
         installer.install(change)
-    wanting = [target.purpose for target, _ in plan.changes if not _prove(target, home)]
+    provable = [target for target, _ in plan.changes if target.purpose != COMMAND_PURPOSE]
+    wanting = [target.purpose for target in provable if not _prove(target, home)]
     if wanting:
         reasons = [each.why for each in recent_failures(home, SystemClock().now())[-1:]]
         why = "; ".join([f"no answer from: {', '.join(wanting)}", *reasons])
         click.echo(f"✗ {title}: {why}; `memorist doctor` says more", err=True)
         return False
-    answered = " and ".join(target.purpose for target, _ in plan.changes)
+    answered = _name_purposes(provable)
     click.echo(f"✓ {title}: joined ({answered} answered)")
     return True
+
+
+def _name_purposes(targets: Iterable[SettingsFile]) -> str:
+    """What the files are for, each once."""
+    named = dict.fromkeys(target.purpose for target in targets)
+    return " and ".join("commands" if name == COMMAND_PURPOSE else name for name in named)
 
 
 def _prove(target: SettingsFile, home: Path) -> bool:

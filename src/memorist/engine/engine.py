@@ -91,7 +91,7 @@ class Memorist:
             its project's file.
         flags: source of feature flags (`memorist.flags.flags.Source`); None for the file that the
             settings name.
-        clock, files: clock and file system, for tests and unusual hosts.
+        clock: clock and file system, for tests and unusual hosts.
 
     Raises SettingsError for settings that cannot be used, ModelNameError for a model string that
     cannot be understood.
