@@ -16,7 +16,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-page test-clients test-plugs check format bench docs build bundle lock clean
+.PHONY: help demo test fuzz test-slow test-page test-clients test-plugs check format bench docs site build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -112,6 +112,16 @@ bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes (NAME=recal
 docs: .venv/dev  ## write the generated parts of the documents and the outputs of their commands anew
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/console.py
+
+build/site-env/made: requirements/site.in
+	@$(PYTHON) -m venv build/site-env
+	@build/site-env/bin/python -m pip install -qq --disable-pip-version-check -r requirements/site.in
+	@build/site-env/bin/python -m pip install -qq --disable-pip-version-check --editable .
+	@touch $@
+
+site: build/site-env/made  ## the documents as a site in build/site, strictly
+	@build/site-env/bin/python docs/site.py
+	build/site-env/bin/python -m mkdocs build --strict --quiet
 
 # The time of the last commit stands in the archives, so that whoever builds the same commit gets the same bytes.
 build: export SOURCE_DATE_EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
