@@ -32,6 +32,7 @@ BENCHES = {
     "public": "public",
     "before-tool": "before_tool",
     "attacks": "attacks",
+    "scale": "scale",
     "extract": "extract",
     "secrets": "secrets",
     "context": "context",

@@ -74,7 +74,7 @@ def _turns_of(chat: Sequence[Any]) -> list[Json]:
     return [turn for part in chat for turn in (part if isinstance(part, list) else [part])]
 
 
-def _write_chat(folder: Path, id: str, turns: Sequence[Json], project: str) -> None:
+def write_chat(folder: Path, id: str, turns: Sequence[Json], project: str) -> None:
     """Write a chat as Claude Code records it."""
     lines = []
     before = None
@@ -141,7 +141,7 @@ def _search_conversation(
             texts = [
                 {"role": role, "text": each.text} for role, each in zip(roles, said, strict=True)
             ]
-            _write_chat(recorded, session, texts, place)
+            write_chat(recorded, session, texts, place)
             spoken[session] = [(at + 1, each.id) for at, each in enumerate(said)]
         sessions = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
         with closing(SessionIndex(Path(place, "index"), embedder=embedder)) as index:
@@ -176,7 +176,7 @@ async def _measure_decisions(folder: Path) -> list[BenchRow]:
         for each in (project, recorded):
             each.mkdir()
         for id, turns in chats.items():
-            _write_chat(recorded, id, turns, str(project))
+            write_chat(recorded, id, turns, str(project))
         settings = Settings(home=str(Path(place, "home")))
         layout = Layout(Path(settings.home))
         state = open_state(settings.state, layout.database)

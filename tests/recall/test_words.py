@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.words import MAX_STEM_LETTERS, MAX_WORD_CHARS, extract_search_words, stem_word
+from memorist.recall.index import Ranker, is_one_letter_off
+from memorist.recall.ranking import SearchEntry
 
 ENGLISH = (
     "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated "
@@ -105,3 +108,48 @@ def test_any_text_has_words_of_bounded_size(text: str) -> None:
 def test_a_text_is_found_by_the_same_words_each_time(text: str) -> None:
     """What was asked for before has no influence."""
     assert found(text) == found(text)
+
+
+LANGUAGES = (
+    ("Rechnungen werden pro Zeile gerundet, nie auf der Summe", "Wie runden wir eine Rechnung?"),
+    ("Die Datenbanken liegen auf dem zweiten Rechner", "auf welchem Rechner ist die Datenbank"),
+    ("Les factures sont arrondies par ligne et pas sur le total", "comment arrondir une facture"),
+    ("Las facturas se redondean por línea", "cómo redondeamos la factura de un cliente"),
+    ("Os testes rodam com o banco de dados de verdade, não use mocks", "devo usar mock no teste?"),
+    ("Коммиты пишем на английском, сборка запускается командой make", "как писать коммит?"),
+    ("提交信息用英文写", "提交的语言"),
+    ("コミットメッセージは英語で書く", "コミットの言語は"),
+    ("커밋 메시지는 영어로 쓴다", "커밋 언어는 무엇"),
+    ("Never use npm, use pnpm", "run npm install"),
+    ("Deploy to k8s from CI only", "why does ci not reach kubernetes"),
+    ("The Terraform state of the accounts is frozen", "can I change the teraform files"),
+    ("Keep the Dockerfile small", "where is the dockerfiel"),
+)
+
+
+@pytest.mark.covers("PS-1")
+def test_other_languages_short_names_and_typing_errors_are_found(tmp_path: Path) -> None:
+    """Each query finds its text first among all, though no form of a word need be the same."""
+    with Ranker(tmp_path / "index") as ranker:
+        ranker.sync([SearchEntry(id=str(at), body=text) for at, (text, _) in enumerate(LANGUAGES)])
+        for at, (_, query) in enumerate(LANGUAGES):
+            assert [each.id for each in ranker.search(query, 1)] == [str(at)], query
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "near"),
+    [
+        ("migraton", "migration", True),
+        ("credentails", "credentials", True),
+        ("kuberntes", "kubernetes", True),
+        ("settings", "setting", True),
+        ("table", "tale", True),
+        ("table", "label", False),
+        ("staging", "string", False),
+        ("same", "same", True),
+    ],
+)
+def test_one_letter_off(word: str, other: str, near: bool) -> None:
+    """Left out, added, changed, or swapped with the next; in either direction."""
+    assert is_one_letter_off(word, other) is near
+    assert is_one_letter_off(other, word) is near

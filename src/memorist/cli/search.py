@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -41,9 +40,8 @@ def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
     root = "" if everywhere else find_repository_root(str(Path.cwd()))
     index.sync(list_rollouts(past.state), first=root)
     past.state.close()
-    deadline = time.monotonic() + EMBEDDING_SECONDS
     if root:
-        index.embed(root, lambda: time.monotonic() > deadline)
+        index.embed(root, seconds=EMBEDDING_SECONDS)
     return index
 
 

@@ -11,6 +11,12 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memorist.core.languages import (
+    detect_language,
+    detect_script,
+    fold_word,
+    stem_in_language,
+)
 from memorist.core.lazy import lazy_pattern
 
 # Stem English words by Porter's algorithm (Program 14(3), 1980), as SQLite's `porter` tokeniser
@@ -223,11 +229,23 @@ _UNSPACED_RUN = lazy_pattern(f"[{_UNSPACED_SCRIPTS}]+")
 _ALPHANUMERIC_RUN = lazy_pattern(r"[^\W_]+")
 _CAMEL_CASE_BREAK = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PATH_SEPARATOR = lazy_pattern(r"[./:\\]+")
-_COMBINING_ACCENT = lazy_pattern("[\u0300-\u036f]")
 
 
 def extract_search_words(text: str) -> Iterator[tuple[str, str]]:
-    """Yield every word of the text, in order, as its search key and as it is spelled."""
+    """Yield every word of the text, in order, as its search key and as it is spelled.
+
+    A word of a text in a language other than English is followed by its stem there.
+    """
+    language = detect_language(text)
+    for key, spelled in _extract_words(text):
+        yield key, spelled
+        if language != "english" and spelled.isalpha() and not _UNSPACED_RUN.search(spelled):
+            stem = stem_in_language(spelled, language)
+            if stem != key:
+                yield stem, spelled
+
+
+def _extract_words(text: str) -> Iterator[tuple[str, str]]:
     text = text[:MAX_TEXT_CHARS]
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
@@ -282,15 +300,11 @@ def _identifier_words(run: str) -> tuple[tuple[str, str], ...]:
 
 def make_search_key(word: str) -> str:
     """Make the search key of one plain word: folded, mapped to its base form if irregular, stemmed."""
-    folded = _fold_word(word)[:MAX_WORD_CHARS]
+    if language := detect_script(word):
+        return stem_in_language(word[:MAX_WORD_CHARS], language)
+    folded = fold_word(word)[:MAX_WORD_CHARS]
     return stem_word(BASE_FORMS.get(folded, folded))
 
 
 def _join_identifier(run: str) -> str:
-    return _fold_word("".join(_ALPHANUMERIC_RUN.findall(run)))[:MAX_WORD_CHARS]
-
-
-def _fold_word(word: str) -> str:
-    if word.isascii():
-        return word.lower()
-    return _COMBINING_ACCENT.sub("", unicodedata.normalize("NFD", word.casefold()))
+    return fold_word("".join(_ALPHANUMERIC_RUN.findall(run)))[:MAX_WORD_CHARS]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
+from memorist.core.languages import common_keys
 from memorist.core.words import extract_search_words
 
 MEAN_MESSAGE_WORDS = 27
@@ -18,6 +19,9 @@ MEAN_MESSAGE_WORDS = 27
 
 UNSEEN_RATE = 0.7
 """Messages in a thousand that a word not listed is expected in."""
+
+COMMON_RATE = 150.0
+"""The same for a common word of another language, about as common as its English like."""
 
 MIN_ENTRY_WORDS = 6
 """An entry counts as at least this long: a title of one word is no proof."""
@@ -67,7 +71,8 @@ messages typed to coding agents, words that people of at least five repositories
 
 def chance_of_word(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
-    rate = WORD_RATES.get(word, UNSEEN_RATE) / 1_000
+    known = COMMON_RATE if word in common_keys() else UNSEEN_RATE
+    rate = WORD_RATES.get(word, known) / 1_000
     return 1.0 - math.pow(1.0 - rate, max(entry_words, MIN_ENTRY_WORDS) / MEAN_MESSAGE_WORDS)
 
 

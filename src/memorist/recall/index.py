@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.errors import DamagedIndex, ModelError, UsageError
 from memorist.ports import Embedder
-from memorist.recall.chance import measure_evidence
+from memorist.recall.chance import WORD_RATES, measure_evidence
 from memorist.recall.cohort import COHORT_MEMORIES, COHORT_MESSAGES
 from memorist.recall.postings import BATCH_ENTRIES, WordIndex
 from memorist.recall.ranking import (
@@ -204,6 +204,29 @@ def reserve_places(
     return [*front, *(number for number in order if number not in front)][: len(order)]
 
 
+MIN_MENDED_LETTERS = 7
+MAX_MENDED_WORDS = 3
+"""Letters of a word that may be a typing error, and how many of one query are looked at: short
+words have too many neighbours.
+"""
+
+
+def is_maybe_mistyped(word: str) -> bool:
+    """Whether a search key that no entry has may be a typing error."""
+    return len(word) >= MIN_MENDED_LETTERS and word.isalpha() and word not in WORD_RATES
+
+
+def is_one_letter_off(word: str, other: str) -> bool:
+    """Whether one letter was left out, added, changed, or swapped with the next."""
+    shorter, longer = sorted((word, other), key=len)
+    at = next((at for at, sign in enumerate(shorter) if sign != longer[at]), len(shorter))
+    if len(longer) > len(shorter):
+        return longer[at + 1 :] == shorter[at:] and len(longer) == len(shorter) + 1
+    changed = shorter[at + 1 :] == longer[at + 1 :]
+    swapped = shorter[at : at + 2] == longer[at : at + 2][::-1]
+    return changed or (swapped and shorter[at + 2 :] == longer[at + 2 :])
+
+
 EMBEDDING_BATCH = 64
 """Entries embedded and saved per step: half a second of work that a kill can lose."""
 
@@ -373,6 +396,7 @@ class Ranker:
             self._refresh()
             collection, question = self._columns, parse_query(query)
             counts = self._index.entry_counts(question.words)
+            question, counts = self._mend_typing(question, counts)
             postings = [
                 (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
             ]
@@ -410,6 +434,22 @@ class Ranker:
             ]
             found = _QueryState(question, postings, asked[:MAX_QUERY_WORDS], authors, lexical, near)
             return tuple(self._build_result(number, scores[number], found) for number in order)
+
+    def _mend_typing(
+        self, question: SearchQuery, counts: dict[str, int]
+    ) -> tuple[SearchQuery, dict[str, int]]:
+        """Replace words that no entry has and hardly anybody types by the one an entry has that
+        differs by one letter.
+        """
+        words = dict(question.words)
+        strange = [word for word in words if word not in counts and is_maybe_mistyped(word)]
+        for word in strange[:MAX_MENDED_WORDS]:
+            near = [each for each in self._index.near_words(word) if is_one_letter_off(word, each)]
+            if len(near) == 1 and near[0] not in words:
+                words[near[0]] = words.pop(word)
+        if words.keys() == question.words.keys():
+            return question, counts
+        return SearchQuery(words, question.asks_when), self._index.entry_counts(words)
 
     def _build_result(self, number: int, score: float, found: _QueryState) -> RankedEntry:
         collection = self._columns

@@ -114,6 +114,16 @@ class WordIndex:
                 raise ValueError("a word's entries are cut off")
             return {word: size for word, (size, _) in sizes.items()}
 
+    def near_words(self, word: str) -> list[str]:
+        """Words that begin like this one and are at most one letter longer or shorter."""
+        with _translate_index_errors("read"):
+            found = self._database.execute(
+                "select distinct word from words where word between ? and ? "
+                "and length(word) between ? and ?",
+                (word[:2], word[:2] + "\U0010ffff", len(word) - 1, len(word) + 1),
+            )
+            return [near for (near,) in found]
+
     def postings(self, word: str) -> array[int]:
         """The packed entries of a word, sorted."""
         packed = array("I")

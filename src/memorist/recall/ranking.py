@@ -23,6 +23,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
+from memorist.core.languages import COMMON_WORDS, detect_language, stem_in_language
 from memorist.core.words import (
     MAX_TEXT_CHARS,
     QUERY_STOP_WORDS,
@@ -55,8 +56,13 @@ def parse_query(text: str) -> SearchQuery:
     text = text[:MAX_TEXT_CHARS]
     found: dict[str, str] = {}
     stopped: dict[str, str] = {}
+    language = detect_language(text)
+    common = QUERY_STOP_WORDS | COMMON_WORDS[language]
+    stems = language != "english"
     for word, shown in extract_search_words(text):
-        (stopped if shown.lower() in QUERY_STOP_WORDS else found).setdefault(word, shown)
+        if stems and shown.isalpha() and word != stem_in_language(shown, language):
+            continue  # its stem in the query's language follows, and a word counts once
+        (stopped if shown.lower() in common else found).setdefault(word, shown)
     kept = found or stopped
     # In unspaced scripts a pair includes what its two characters say.
     paired = {

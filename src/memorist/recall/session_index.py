@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import sqlite3
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +21,12 @@ from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
 from memorist.formats.detect import read_session
 from memorist.ports import Embedder
+from memorist.recall.chance import measure_evidence
 from memorist.recall.index import EMBEDDING_BATCH, Ranker
 from memorist.recall.passages import (
     Passage,
     PassageMatch,
     list_search_keys,
-    measure_passage,
     split_passages,
 )
 from memorist.recall.ranking import EntryPosition, SearchEntry, parse_query
@@ -46,10 +48,10 @@ from memorist.transcript.invocations import (
     is_same_use,
 )
 
-SESSION_INDEX_VERSION = 4
+SESSION_INDEX_VERSION = 6
 """Version of the tables; a file of another version is made anew."""
 PARTS = ("said", "answered", "work")
-CANDIDATES_PER_TURN = 6
+CANDIDATES_PER_TURN = 3
 """Entries that are asked of the ranker for each wanted turn: several are of one turn, and some of
 an excluded session.
 """
@@ -68,7 +70,8 @@ create table sessions (
 create table passages (
   number integer primary key, session integer not null, line integer not null,
   mark integer not null, at real not null,
-  said text not null, answered text not null, work text not null);
+  said text not null, answered text not null, work text not null,
+  keys text not null, length integer not null);
 create index passages_by_session on passages (session, line);
 create table mended (
   session integer not null, program text not null, word text not null, command text not null,
@@ -179,7 +182,10 @@ class SessionIndex:
                     self._rank(first)
                 self._write(each)
                 read += 1
-            for (project,) in self._database.execute("select project from unranked").fetchall():
+            due = {row[0] for row in self._database.execute("select project from unranked")}
+            if first and not self._open_ranker(first).read_fingerprints():
+                due.add(first)  # its file was damaged, or is of another version
+            for project in due:
                 self._rank(project)
         return read
 
@@ -223,11 +229,19 @@ class SessionIndex:
             if text
         ]
 
-    def embed(self, project: str, should_stop: Callable[[], bool] = lambda: False) -> None:
-        """Embed what the user and the agent said, the newest first, until `should_stop` says so.
+    def embed(
+        self,
+        project: str,
+        should_stop: Callable[[], bool] = lambda: False,
+        *,
+        seconds: float = math.inf,
+    ) -> None:
+        """Embed what the user and the agent said, the newest first, until `should_stop` says so or
+        for `seconds`.
 
         Takes about a second for a hundred. Without an embedder nothing happens. Raises ModelError.
         """
+        deadline = time.monotonic() + seconds
         if self._embedder is None:
             return
         ranker = self._open_ranker(project)
@@ -246,8 +260,9 @@ class SessionIndex:
                 for entry in self._read_entries(*row)
                 if not entry.id.endswith("#work") and entry.fingerprint not in held
             ]
-            while not should_stop() and ranker.embed(entries, at_most=EMBEDDING_BATCH):
-                pass
+            while ranker.embed(entries, at_most=EMBEDDING_BATCH):
+                if should_stop() or time.monotonic() > deadline:
+                    return
 
     def _remove(self, id: str) -> None:
         row = self._database.execute(
@@ -284,11 +299,12 @@ class SessionIndex:
                 texts = [
                     _storable(redact(text).text) for text in (each.said, each.answered, each.work)
                 ]
+                keys = list_search_keys("\n".join(texts))
                 mark = zlib.crc32("\n".join(texts).encode())
                 self._database.execute(
-                    "insert into passages (session, line, mark, at, said, answered, work) values "
-                    "(?, ?, ?, ?, ?, ?, ?)",
-                    (number, each.line, mark, each.at, *texts),
+                    "insert into passages (session, line, mark, at, said, answered, work, keys, "
+                    "length) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (number, each.line, mark, each.at, *texts, " ".join(set(keys)), len(keys)),
                 )
             self._database.execute(
                 "insert or ignore into unranked values (?)", (session.repository,)
@@ -389,15 +405,15 @@ class SessionIndex:
         asked: Mapping[str, str],
     ) -> PassageMatch | None:
         row = self._database.execute(
-            "select path, title, passages.line, at, said, answered, work from passages "
-            "join sessions on sessions.number = session where sessions.id = ? "
+            "select path, title, keys, length, passages.line, at, said, answered, work "
+            "from passages join sessions on sessions.number = session where sessions.id = ? "
             "and passages.line = ?",
             (session, line),
         ).fetchone()
         if row is None:
             return None  # another process has just taken the session out
-        path, title, line, at, *texts = row
-        said, answered, work = texts
+        path, title, keys, length, line, at, said, answered, work = row
+        matched = asked.keys() & set(keys.split(" "))
         return PassageMatch(
             session=session,
             path=path,
@@ -405,7 +421,7 @@ class SessionIndex:
             passage=Passage(line=line, at=at, said=said, answered=answered, work=work),
             score=score,
             nearness=nearness,
-            evidence=measure_passage(asked.keys(), list_search_keys(" ".join(texts))),
+            evidence=measure_evidence(asked.keys(), matched, length),
         )
 
     def read_around(

@@ -133,7 +133,7 @@ APPLICATION_ID = 0x6D656D72
 that.
 """
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """Version of the tables and of the tokenization. An index of another version is rebuilt, not
 migrated.
 """

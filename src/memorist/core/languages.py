@@ -1,0 +1,106 @@
+"""The language of a text, for search: its commonest words and its stems. Pure.
+
+English is stemmed in `memorist.core.words`. A text in another language that is recognised gets a
+second key for each word, its stem there, so that `Rechnungen` is found by `Rechnung`; a text too
+short to be recognised still matches by either. Stems are Snowball's (package `snowballstemmer`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import import_module
+
+STEM_CACHE_SIZE = 65_536
+MIN_COMMON_WORDS = 2
+"""Common words of a language that a text holds at least before it is taken to be in it."""
+MAX_DETECTED_CHARS = 2_000
+"""Characters at a text's beginning that its language is recognised by."""
+
+_COMMON = {
+    "english": "the and to of is in it you that for on with are this be have not we do as if can "
+    "what how from but at or an all will there when which",
+    "german": "der die das und ist nicht ein eine einen wir ich zu auf mit von den dem des im für "
+    "wie was wird werden sind auch oder bei nach aus noch nur kein keine haben hat soll mal bitte",
+    "french": "le la les des et est une un dans pour pas que qui sur avec ce cette nous vous je il "
+    "du au aux ne se sont comment quoi faut être ou mais par plus tout",
+    "spanish": "el la los las de que y en un una es por con para no se lo como del al más pero sus "
+    "este esta cómo qué hay está son todo todos cuando nunca siempre",
+    "portuguese": "o a os as de que e em um uma é por com para não se como do da dos das no na "
+    "mais "
+    "mas este esta isso está são todo quando nunca sempre você",
+    "italian": "il lo la gli le di che e in un una è per con non si come del della dei al più ma "
+    "questo questa sono tutto quando mai sempre anche nel",
+    "dutch": "de het een en is niet van in op met voor dat die te aan zijn we ik wij er maar ook "
+    "naar bij hoe wat wordt worden geen moet dit",
+    "swedish": "och att det som en ett är inte på för med av den vi jag till har om kan ska när "
+    "hur",
+    "polish": "i w na nie to się jest z do że jak o dla po co czy ale przez są być tylko",
+    "turkish": "ve bir bu için ile da de ne nasıl değil mi var olarak gibi daha çok ama",
+    "russian": "и в не на что с это как по для мы я из у к но а все так же если или при нужно надо "
+    "быть только когда",
+}  # fmt: skip
+COMMON_WORDS = {language: frozenset(words.split()) for language, words in _COMMON.items()}
+"""Words of each language that say nothing of what a text is about."""
+_SCRIPTS = (
+    (re.compile("[\u0400-\u04ff]"), "russian"),
+    (re.compile("[\u0370-\u03ff]"), "greek"),
+    (re.compile("[\u0600-\u06ff]"), "arabic"),
+    (re.compile("[\u0530-\u058f]"), "armenian"),
+    (re.compile("[\u0900-\u097f]"), "hindi"),
+    (re.compile("[\u0b80-\u0bff]"), "tamil"),
+)
+"""Scripts that tell the language by themselves, nearly always."""
+_WORD = re.compile(r"[^\W\d_]+")
+_COMBINING_ACCENT = re.compile("[\u0300-\u036f]")
+
+
+def detect_language(text: str) -> str:
+    """Return the language of a text, as Snowball calls it; `english` where in doubt."""
+    words = set(_WORD.findall(text[:MAX_DETECTED_CHARS].lower()))
+    counts = {language: len(words & common) for language, common in COMMON_WORDS.items()}
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] >= max(MIN_COMMON_WORDS, counts["english"] + 1) else "english"
+
+
+def detect_script(word: str) -> str:
+    """Return the language that a word's script tells; empty for Latin and unknown ones."""
+    if word.isascii():
+        return ""
+    return next((language for script, language in _SCRIPTS if script.search(word)), "")
+
+
+def fold_word(word: str) -> str:
+    """Fold case and strip accents."""
+    if word.isascii():
+        return word.lower()
+    return _COMBINING_ACCENT.sub("", unicodedata.normalize("NFD", word.casefold()))
+
+
+@lru_cache(STEM_CACHE_SIZE)
+def stem_in_language(word: str, language: str) -> str:
+    """Return the folded stem of a word of this language."""
+    stem = _load_stemmer(language)(word.lower())
+    if language == "russian":  # takes an ending off `коммит` that it leaves on `коммиты`
+        stem = _load_stemmer(language)(stem)
+    return fold_word(stem)
+
+
+@cache
+def _load_stemmer(language: str) -> Callable[[str], str]:
+    stem: Callable[[str], str] = import_module("snowballstemmer").stemmer(language).stemWord
+    return stem
+
+
+@cache
+def common_keys() -> frozenset[str]:
+    """Search keys of the common words of all languages but English."""
+    return frozenset(
+        key
+        for language, words in COMMON_WORDS.items()
+        if language != "english"
+        for word in words
+        for key in (fold_word(word), stem_in_language(word, language))
+    ) - {fold_word(word) for word in COMMON_WORDS["english"]}
