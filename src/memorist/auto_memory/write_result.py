@@ -61,8 +61,8 @@ class ReconciledChanges:
         self.changes += found.changes
         self.replaced += found.replaced
         if found.known:
-            told = "said again; its date is new" if found.changes else "nothing was written"
-            self.remarks.append(f"{found.known} says so already: {told}")
+            told = "its date is new" if found.changes else "nothing was written"
+            self.remarks.append(f"{told}: {found.known} says so already")
         if found.replaced:
             self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
         for change, why in found.questions:
