@@ -24,9 +24,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
     add("Use pnpm here.", "feedback", "use-pnpm-here")
-    add("use pnpm here", "feedback", "pnpm-here")
     add("The port is 8080", "project", "port-8080")
-    add("The port is 9090", "project", "port-9090")
+    # the command would put these in the place of those; an editor does not
+    for name, first, then in (
+        ("pnpm-here", "Bake bread on Mondays", "use pnpm here"),
+        ("port-9090", "The harbour closes at noon", "The port is 9090"),
+    ):
+        add(first, "feedback" if name == "pnpm-here" else "project", name)
+        (path,) = Path(os.environ["MEMORIST_HOME"]).glob(f"projects/*/memory/{name}.md")
+        path.write_text(path.read_text("utf-8").replace(first, then), "utf-8")
     return folder
 
 
