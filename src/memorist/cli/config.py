@@ -54,7 +54,10 @@ def config_group() -> None:
 @click.option("--source", is_flag=True, help="Say where each value comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def config_show_command(source: bool, as_json: bool) -> None:
-    """Show every setting and its value, with the flags of the file that `flags.file` names."""
+    """Show every setting and its value, with the flags of the file that `flags.file` names.
+
+    Example: memorist config show
+    """
     configured = load_settings(read_environment(), project=Path.cwd())
     flags = read_flag_values(configured.settings)
     resolved = apply_all_flags(configured, flags.values)

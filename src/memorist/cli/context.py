@@ -181,6 +181,8 @@ def context_command(**options: object) -> None:
     For a folder, such as `.`: the first context that memorist would assemble there. For a recorded
     session: what stands in its context. Tokens are estimated: bytes / 4, times a factor of the
     model's family where the model is known.
+
+    Example: memorist context .
     """
     call = msgspec.convert(options, ContextOptions)
     where = call.place if call.place.is_dir() else Path()

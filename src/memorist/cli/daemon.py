@@ -47,6 +47,8 @@ def hook_command(event: str, client: str | None, home: Path | None) -> None:
 def daemon_command(home: Path | None) -> None:
     """Be the process behind the hooks, until nothing comes any more. A hook starts it when there is
     none.
+
+    Example: memorist daemon
     """
     where = resolve_home(home)
     listening = open_daemon_socket(where)

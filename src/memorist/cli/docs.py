@@ -86,7 +86,10 @@ def docs_group() -> None:
 @PROJECT
 @JSON
 def docs_list_command(project: Path | None, as_json: bool) -> None:
-    """List the Magic Docs of a project, and say why one is not kept."""
+    """List the Magic Docs of a project, and say why one is not kept.
+
+    Example: memorist docs list
+    """
     ground = _docs_dependencies(project)
     rows = [
         _describe_doc(ground, place.path, (place.why,) if place.why else ())
@@ -116,6 +119,8 @@ def docs_check_command(files: Sequence[Path], project: Path | None, as_json: boo
     secrets, planted orders, paths that lead nowhere.
 
     Exit status 1 when anything is.
+
+    Example: memorist docs check
     """
     ground = _docs_dependencies(project)
     rows = []
@@ -153,7 +158,10 @@ def docs_check_command(files: Sequence[Path], project: Path | None, as_json: boo
 def docs_update_command(
     files: Sequence[Path], session: str, model: str | None, project: Path | None, as_json: bool
 ) -> None:
-    """Bring FILES up to date with what a session has shown. Without a model nothing is written."""
+    """Bring FILES up to date with what a session has shown. Without a model nothing is written.
+
+    Example: memorist docs update
+    """
     settings = load_project_settings()
     name, layout = find_session(session)
     heard = _read_conversation(layout.transcript)

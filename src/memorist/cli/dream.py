@@ -169,7 +169,10 @@ def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @JSON
 def dream_undo_command(yes: bool, as_json: bool) -> None:
-    """Take back the newest dream that is not taken back yet, all of it."""
+    """Take back the newest dream that is not taken back yet, all of it.
+
+    Example: memorist dream undo
+    """
     with open_dreams("structural") as ((_, memory, _),):
         found = find_last_dream(memory)
         if found is None:
@@ -186,7 +189,10 @@ def dream_undo_command(yes: bool, as_json: bool) -> None:
 @dream_group.command("journal")
 @JSON
 def dream_journal_command(as_json: bool) -> None:
-    """Show what dreams did to this project's memory, oldest first."""
+    """Show what dreams did to this project's memory, oldest first.
+
+    Example: memorist dream journal
+    """
     with open_dreams("structural") as ((_, memory, _),):
         path = journal_path(memory.layout)
     text = path.read_text("utf-8", "replace") if path.exists() else ""
@@ -201,6 +207,8 @@ def dream_journal_command(as_json: bool) -> None:
 def dream_archive_command(as_json: bool) -> None:
     """List the memories that dreams took out and that are still gone; `memorist memory undo CHANGE`
     brings them back.
+
+    Example: memorist dream archive
     """
     with open_dreams("structural") as ((_, memory, _),):
         present = {head.path for head in memory.headers()}
@@ -237,6 +245,8 @@ def dream_archive_command(as_json: bool) -> None:
 def dream_log_command(text: str, as_json: bool) -> None:
     """Add TEXT to today's log of this project: one line, with the time. The next dream of a model
     reads it.
+
+    Example: memorist dream log
     """
     with open_dreams("structural") as ((_, memory, _),):
         line = DailyLogs(memory.layout, DiskFiles()).add(text, SystemClock().now())
@@ -257,6 +267,8 @@ def dream_nightly_command(
 ) -> None:
     """Dream for every project of this home that has something new since its last dream; meant for a
     nightly job.
+
+    Example: memorist dream nightly
     """
     if cron:
         line = _cron_line(load_project_settings().home)

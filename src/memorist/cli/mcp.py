@@ -59,6 +59,8 @@ def mcp_command(
     A client starts it by itself; docs/plugs/mcp.md has the configuration for Claude Code, Codex and
     others. With --http, the environment variable MEMORIST_MCP_TOKEN holds the token that a client
     must show.
+
+    Example: memorist mcp --project .
     """
     working = Path.cwd()
     if not http:

@@ -54,6 +54,8 @@ def replay_command(
     FILES are sessions of Claude Code, Codex or memorist itself (JSONL, also .zst); a folder stands
     for all sessions in it. Writes each session's notes, transcript and events below --out, and one
     report.html.
+
+    Example: memorist replay session.jsonl --out replayed
     """
     replayed = _run_replay(_expand_folders(files), out, model, context_window)
     if as_json:
@@ -85,6 +87,8 @@ def replay_command(
 def demo_command(samples: Path | None, out: Path) -> None:
     """Replay your newest own session (Claude Code or Codex), or the samples when you have none, and
     show the notes.
+
+    Example: memorist demo --out replayed
     """
     own = find_own_sessions(Path.home(), read_environment())
     files = own[:1] or sorted((samples or Path("examples/sessions")).glob("*.jsonl"))

@@ -67,6 +67,8 @@ def proxy_command(
 ) -> None:
     """Stand between agents and their model providers, so that their conversations are compacted and
     remembered. Needs the extra `proxy`.
+
+    Example: memorist proxy --port 8787
     """
     try:
         server = importlib.import_module("memorist.proxy.server")

@@ -174,6 +174,8 @@ STRATEGIES = ("auto", "micro", "session-memory", "full", "inline", "structural",
 def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the options by name
     """Show what a compaction of a recorded session would keep, cut and say. FILE itself is never
     changed.
+
+    Example: memorist compact session.jsonl --budget 8000
     """
     source: Path = options["file"]
     recorded = read_recorded_window(read_session(LineFile(source)), options["at"])

@@ -55,6 +55,8 @@ def _discover_skills(settings: Settings) -> DiscoveredSkills:
 def skills_list_command(as_json: bool) -> None:
     """List the skills of the working folder's project, the user and the system, and the files that
     cannot be used.
+
+    Example: memorist skills list
     """
     found = _discover_skills(_load_settings())
     if as_json:
@@ -86,6 +88,8 @@ def skills_list_command(as_json: bool) -> None:
 def skills_show_command(name: str, as_json: bool) -> None:
     """Show one skill. NAME is its name, or the path of its SKILL.md or folder where several have
     the name.
+
+    Example: memorist skills show deploy
     """
     found = _discover_skills(_load_settings())
     path = os.path.realpath(name)
@@ -198,6 +202,8 @@ def skills_skillify_command(**options: object) -> None:
 
     SESSION is its id, the start of its id, its folder, or a recorded session file. The draft is
     shown, and saved only with --save.
+
+    Example: memorist skills skillify 1a2b3c4d --name mend-totals
     """
     call = msgspec.convert(options, _SkillifyOptions)
     if call.name and not is_skill_name(call.name):

@@ -223,6 +223,8 @@ def status_command(days: int, as_json: bool) -> None:
     """Show what is remembered here, by origin, what waits and what was shown last; then what ran in
     the background, what it cost, what is left of the caps, what is due, on hold
     and blocked, and why.
+
+    Example: memorist status --days 7
     """
     settings = load_project_settings()
     layout = Layout(Path(settings.home).expanduser())

@@ -100,6 +100,8 @@ def _open_sync() -> Iterator[tuple[Memorist, AutoMemory, TeamSync]]:
 def team_init_command(remote: str, branch: str, folder: str | None, space: str) -> None:
     """Choose where this project's team keeps its memories: https://HOST (a team server), or
     git:URL, git:origin for the project's own remote.
+
+    Example: memorist team init git:origin
     """
     with open_project_memory() as (engine, memory):
         place = RemoteLocation(remote=remote, branch=branch, folder=folder, space=space)
@@ -126,7 +128,10 @@ def team_init_command(remote: str, branch: str, folder: str | None, space: str) 
     help="A memory of kind feedback is a convention of the project, not a wish of yours.",
 )
 def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
-    """Move memories of yours to the team's folder. They are sent with the next push."""
+    """Move memories of yours to the team's folder. They are sent with the next push.
+
+    Example: memorist team share release.md
+    """
     with open_project_memory() as (engine, memory):
         changes = []
         for path in paths:
@@ -194,6 +199,8 @@ def read_team_status() -> dict[str, Any]:
 def team_status_command(as_json: bool) -> None:
     """What would be sent, what stays here and why, what waits, and what could be shared. Asks no
     remote.
+
+    Example: memorist team status
     """
     found = read_team_status()
     if as_json:
@@ -232,6 +239,8 @@ def team_status_command(as_json: bool) -> None:
 def team_log_command(path: str, limit: int, as_json: bool) -> None:
     """Who changed which of the team's memories and when, newest first, deletions too; of all, or of
     the one at PATH. Asks the remote.
+
+    Example: memorist team log
     """
     key = path.removeprefix(TEAM_PREFIX)
     if path and (problem := find_key_problem(key)):
@@ -273,6 +282,8 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
 def team_pull_command(deletions: bool, anew: bool, as_json: bool) -> None:
     """Take what others changed. Two changes of one memory are brought together, or kept beside each
     other.
+
+    Example: memorist team pull
     """
     with _open_sync() as (_, _memory, sync):
         _print_report(sync.pull(deletions=deletions, from_scratch=anew), sync, as_json=as_json)
@@ -282,7 +293,10 @@ def team_pull_command(deletions: bool, anew: bool, as_json: bool) -> None:
 @DELETIONS_OPTION
 @JSON_OPTION
 def team_push_command(deletions: bool, as_json: bool) -> None:
-    """Take what others changed, then send what was changed here."""
+    """Take what others changed, then send what was changed here.
+
+    Example: memorist team push
+    """
     with _open_sync() as (_, _memory, sync):
         _print_report(sync.push(deletions=deletions), sync, as_json=as_json)
 
@@ -387,6 +401,8 @@ def team_serve_command(
 ) -> None:
     """Keep teams' memories for others, over HTTP. TLS is the work of a reverse proxy before it.
     Needs the extra `team`.
+
+    Example: memorist team serve --port 8642
     """
     try:
         server = importlib.import_module("memorist.team.server")
@@ -425,6 +441,8 @@ def team_token_command(
 ) -> None:
     """Make a token for NAME, for the server on this machine. It is shown once; only its hash is
     kept.
+
+    Example: memorist team token jo
     """
     if not listing and (not name.strip() or not name.isprintable()):
         raise UsageError("say whom the token is for: memorist team token NAME")

@@ -57,6 +57,8 @@ def worker_command(once: bool, at_once: int | None, as_json: bool, piped: bool) 
     One machine, or many that share a database: see the setting `state`. With several workers no
     more sessions are extracted at once than `rollouts.running` says. Stopped with Ctrl-C or
     SIGTERM, it gives back what it is at.
+
+    Example: memorist worker --once
     """
     settings = (
         msgspec.json.decode(sys.stdin.buffer.read(), type=Settings)

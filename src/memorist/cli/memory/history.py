@@ -48,6 +48,8 @@ def _change_object(each: RecordedChange) -> dict[str, object]:
 def memory_log_command(path: str, limit: int, as_json: bool) -> None:
     """Show who changed what in this project's memory, and why, newest first; of one memory when
     PATH is given.
+
+    Example: memorist memory log
     """
     with open_project_memory() as (_, memory):
         path = memory.find_path(path)
@@ -67,6 +69,8 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
 def memory_diff_command(change: str, as_json: bool) -> None:
     """Show what a change did, as a unified diff; the newest one when CHANGE is left out. CHANGE is
     the start of an id of `memory log`.
+
+    Example: memorist memory diff
     """
     with open_project_memory() as (_, memory):
         memory.headers()
@@ -87,6 +91,8 @@ def memory_diff_command(change: str, as_json: bool) -> None:
 def memory_undo_command(change: str, yes: bool) -> None:
     """Take back the newest change, or the one whose id begins with CHANGE. Twice takes back the two
     newest.
+
+    Example: memorist memory undo --yes
     """
     with open_project_memory() as (_, memory):
         found = memory.undo(change, dry_run=True)
@@ -119,6 +125,8 @@ def blame_memory(
 def memory_blame_command(path: str, as_json: bool) -> None:
     """Show where each line of a memory comes from: the change, who made it, and the session,
     message and words that led to it.
+
+    Example: memorist memory blame use-pnpm.md
     """
     with open_project_memory() as (_, memory):
         path = memory.find_path(path)
@@ -153,6 +161,8 @@ def memory_blame_command(path: str, as_json: bool) -> None:
 def memory_why_command(path: str, as_json: bool) -> None:
     """Show what a memory came in place of; when it stood in the index that a session was shown, or
     was shown by itself, and why; when it was opened or cited; and when it was withheld.
+
+    Example: memorist memory why use-pnpm.md
     """
     with open_project_memory() as (engine, memory):
         path = memory.find_path(path)

@@ -114,7 +114,10 @@ YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 @click.command("list")
 @JSON_OPTION
 def memory_list_command(as_json: bool) -> None:
-    """List the memories of this project, newest first."""
+    """List the memories of this project, newest first.
+
+    Example: memorist memory list
+    """
     with open_project_memory() as (_, memory):
         heads = sort_newest_first(memory.headers())
         waiting = len(memory.inbox.list_proposals())
@@ -220,7 +223,10 @@ def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[st
 )
 @JSON_OPTION
 def memory_search_command(query: str, limit: int, as_json: bool) -> None:
-    """Search the memories of this project by words and, with the extra `embed`, by meaning."""
+    """Search the memories of this project by words and, with the extra `embed`, by meaning.
+
+    Example: memorist memory search "package manager"
+    """
     with open_project_memory() as (engine, memory):
         search = FolderSearch(memory.folder, engine.settings.recall, wait_for_embeddings=True)
         found = search.search(query, limit)
@@ -256,7 +262,10 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
     help="One line by which it is chosen later. [default: the start of the text]",
 )
 def memory_add_command(text: str, kind: str | None, name: str, description: str) -> None:
-    """Remember TEXT for this project; `-` reads it from standard input."""
+    """Remember TEXT for this project; `-` reads it from standard input.
+
+    Example: memorist memory add "Use pnpm, never npm"
+    """
     words = (sys.stdin.read() if text == "-" else text).strip()
     if not words:
         raise InputError("there is no text to remember")
@@ -284,6 +293,8 @@ def memory_add_command(text: str, kind: str | None, name: str, description: str)
 def memory_edit_command(path: str, text: str | None) -> None:
     """Change a memory in your editor ($EDITOR). What you save counts as reviewed by you, also where
     you saved it as it was.
+
+    Example: memorist memory edit use-pnpm.md
     """
     with open_project_memory() as (_, memory):
         path = memory.find_path(path)
@@ -318,6 +329,8 @@ def memory_edit_command(path: str, text: str | None) -> None:
 def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
     """Take memories out. They stay in the history and `undo` brings them back, unless you say
     --hard.
+
+    Example: memorist memory forget use-pnpm.md
     """
     with open_project_memory() as (engine, memory):
         paths = tuple(map(memory.find_path, paths))
@@ -382,6 +395,8 @@ def _source_sessions(topics: Iterable[Topic]) -> list[str]:
 def memory_check_command(as_json: bool) -> None:
     """Look for what is wrong: broken headers, dead pointers, repeats, secrets, planted orders,
     unread files. Exit status 1 when there is any.
+
+    Example: memorist memory check
     """
     with open_project_memory() as (engine, memory):
         topics: list[Topic] = []
@@ -427,6 +442,8 @@ def memory_check_command(as_json: bool) -> None:
 def memory_rebind_command(old: str, yes: bool) -> None:
     """Give the memory of a repository that was at OLD to the one in this folder, after it was moved
     or renamed.
+
+    Example: memorist memory rebind /old/place
     """
     with open_project_memory() as (engine, memory):
         if memory.layout.chosen:
@@ -488,7 +505,10 @@ def _verb(given: Proposal) -> str:
 @click.argument("id")
 @JSON_OPTION
 def memory_inbox_show_command(id: str, as_json: bool) -> None:
-    """Show a waiting change: why it waits, where it comes from, and what it would do."""
+    """Show a waiting change: why it waits, where it comes from, and what it would do.
+
+    Example: memorist memory inbox show 1
+    """
     with open_project_memory() as (_, memory):
         given = memory.inbox.find_proposal(id)
     if as_json:
@@ -511,7 +531,10 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
 @memory_inbox_group.command("accept")
 @click.argument("ids", nargs=-1, required=True)
 def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
-    """Make waiting changes as they are; each by its number in the list, or by its id."""
+    """Make waiting changes as they are; each by its number in the list, or by its id.
+
+    Example: memorist memory inbox accept 1
+    """
     with open_project_memory() as (_, memory):
         for given in [memory.inbox.find_proposal(id) for id in ids]:
             print_write_result(memory.accept(given.id), "accepted")
@@ -523,7 +546,10 @@ def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
     "--text", default=None, help="The file's text to write instead. [default: your editor]"
 )
 def memory_inbox_edit_command(id: str, text: str | None) -> None:
-    """Change a waiting change in your editor, then make it."""
+    """Change a waiting change in your editor, then make it.
+
+    Example: memorist memory inbox edit 1
+    """
     with open_project_memory() as (_, memory):
         given = memory.inbox.find_proposal(id)
         words = text if text is not None else click.edit(given.after or "", extension=".md")
@@ -536,7 +562,10 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
 @memory_inbox_group.command("reject")
 @click.argument("ids", nargs=-1, required=True)
 def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
-    """Throw waiting changes away; each by its number in the list, or by its id."""
+    """Throw waiting changes away; each by its number in the list, or by its id.
+
+    Example: memorist memory inbox reject 1
+    """
     with open_project_memory() as (_, memory):
         for given in [memory.inbox.find_proposal(id) for id in ids]:
             click.echo(f"rejected: {memory.reject(given.id).path}")
@@ -601,7 +630,10 @@ def judge_recall(
 def recall_command(
     query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
 ) -> None:
-    """Show what an agent would be reminded of by the message QUERY."""
+    """Show what an agent would be reminded of by the message QUERY.
+
+    Example: memorist recall "run npm install" --why
+    """
     with open_project_memory(memory_dir) as (engine, memory):
         found = judge_recall(memory, engine.settings.recall, query, limit)
     heads = found.heads

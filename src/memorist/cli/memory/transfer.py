@@ -66,6 +66,8 @@ def memory_import_command(
     All of it passes the same checks as any memory: secrets are taken out, what looks like a planted
     order waits in the inbox, and what is known already is left out. One import is one change:
     `memorist memory undo` takes it back.
+
+    Example: memorist memory import ~/.gemini/GEMINI.md --dry-run
     """
     doing = not flags["dry_run"]
     if flags["as_json"] and doing and not flags["yes"]:
@@ -166,6 +168,8 @@ def memory_export_command(
 ) -> None:
     """Write this project's memories to the folder TO in another agent's layout, and say what that
     layout cannot hold.
+
+    Example: memorist memory export memories --dialect hermes
     """
     files = DiskFiles()
     with open_project_memory() as (_, memory):

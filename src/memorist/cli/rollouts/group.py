@@ -92,7 +92,10 @@ def with_past_state(work: Callable[[RolloutStore], T]) -> T:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def rollouts_status_command(as_json: bool) -> None:
-    """Show what is known of past sessions, what waits and why, and what failed."""
+    """Show what is known of past sessions, what waits and why, and what failed.
+
+    Example: memorist rollouts status
+    """
     found = with_past_state(_collect_status)
     if as_json:
         output.print_json(found)
@@ -244,6 +247,8 @@ def rollouts_reset_command(yes: bool) -> None:
 def rollouts_show_command(thread: str | None, as_json: bool) -> None:
     """Show what stage one made of a session, by the begin of its id; without one the summary that
     sessions are shown.
+
+    Example: memorist rollouts show 1a2b3c4d
     """
     found = with_past_state(
         lambda past: _describe_thread(past, thread) if thread else _read_summary(past)

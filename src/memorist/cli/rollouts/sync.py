@@ -65,6 +65,8 @@ def rollouts_sync_command(
 
     Sessions are read in place and never changed. Without a model the structure of the sessions is
     taken alone. What failed is tried again later; see `memorist rollouts status`.
+
+    Example: memorist rollouts sync
     """
 
     async def work(past: RolloutPipeline) -> RolloutSyncReport:
@@ -214,6 +216,8 @@ def import_sessions_command(
 
     Shows what was found and what it would cost with the model, and asks. Sessions are read in place
     and never changed.
+
+    Example: memorist import --yes
     """
     if as_json and not yes:
         raise click.UsageError("--json needs --yes: a script cannot be asked")
