@@ -160,7 +160,7 @@ def docs_update_command(
 ) -> None:
     """Bring FILES up to date with what a session has shown. Without a model nothing is written.
 
-    Example: memorist docs update
+    Example: memorist docs update docs/architecture.md
     """
     settings = load_project_settings()
     name, layout = find_session(session)

@@ -246,7 +246,7 @@ def dream_log_command(text: str, as_json: bool) -> None:
     """Add TEXT to today's log of this project: one line, with the time. The next dream of a model
     reads it.
 
-    Example: memorist dream log
+    Example: memorist dream log "Switched to pnpm"
     """
     with open_dreams("structural") as ((_, memory, _),):
         line = DailyLogs(memory.layout, DiskFiles()).add(text, SystemClock().now())
