@@ -290,9 +290,12 @@ MIN_QUESTION_STEMS, MIN_ANSWER_STEMS = 3, 6
 
 
 def _is_worth_keeping(task_log: TaskLogBuilder, tasks: Sequence[RawMemoryTask]) -> bool:
-    """Tell whether a session holds a minimum of signal: the user's wish, decision or correction, a
-    failure with its cure, changed files, or a real question with a real answer.
+    """Tell whether a session holds a minimum of signal: the user's wish, decision or correction,
+    also a probable one, a failure with its cure, changed files, or a real question with a real
+    answer.
     """
+    if task_log.has_probable_rule:
+        return True
     bullets = [bullet for task in tasks for bullet in (*task.knowledge, *task.failures)]
     if any(task.preferences for task in tasks) or any(
         each.proof == "said" and not each.text.startswith(ASKED_PREFIX) for each in bullets

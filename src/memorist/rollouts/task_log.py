@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from memorist.auto_memory.dates import make_dates_absolute
 from memorist.auto_memory.quotation_proof import find_proven_statements
 from memorist.auto_memory.statements.filters import classify_statement
-from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.parser import Statement, find_waiting_statements
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
@@ -201,6 +201,8 @@ class TaskLogBuilder:
         """Content from the web or from an MCP server came in (RO-9)."""
         self.agent_acted = False
         """The agent said or did something."""
+        self.has_probable_rule = False
+        """The user said what probably is to last, though it is not certain enough to be kept."""
         self.order = 0
         self._last_reply = ""
         self._open: dict[str, _OpenCall] = {}
@@ -276,6 +278,7 @@ class TaskLogBuilder:
                 self.current_task.last_turn = self.ledger.turns.count
             return
         wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
+        self.has_probable_rule = self.has_probable_rule or bool(find_waiting_statements(message))
         if (
             act is MessageAct.BEGINS
             and self.tasks

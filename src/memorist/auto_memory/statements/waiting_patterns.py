@@ -43,6 +43,8 @@ _TALK = (
 _STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should be|must be|gets?|called|named)"
 
 _ENGLISH: tuple[StatementPattern, ...] = (
+    # A bare order for always: it may describe the wanted code, so it is not kept by itself.
+    define_pattern("rule", r"(?P<text>(?:always|never) [a-z]{3,} (?!(?:it|that|this)\b).{3,})"),
     define_pattern(
         "rule",
         r"(?P<text>(?:(?:in|on) (?:this|our|my) (?:team|repo\w*|project|company|codebase|org\w*),? (?:we|i|nobody|everyone|all|it)\b.+"
