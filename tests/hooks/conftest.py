@@ -51,7 +51,14 @@ class Hooks:
         assert (done.returncode, done.stderr) == (0, b"")
         if not done.stdout.startswith(b"{"):
             return done.stdout.decode()
-        return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
+        shown = json.loads(done.stdout).get("hookSpecificOutput", {})
+        return str(shown.get("additionalContext", ""))
+
+    def notice(self, event: str, **fields: Any) -> str:
+        """The line that the user sees; empty for none."""
+        given = {"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": event, **fields}
+        done = self.raw(event, json.dumps(given).encode())
+        return str(json.loads(done.stdout or b"{}").get("systemMessage", ""))
 
     def failures(self) -> str:
         """The file of failures."""

@@ -113,10 +113,11 @@ def test_changed_settings_take_force(hooks: Hooks) -> None:
 
 @pytest.mark.covers("IN-2")
 def test_settings_that_cannot_be_used_stop_nobody(hooks: Hooks) -> None:
-    """Every answer is empty until the settings are put right, and the reason is told."""
+    """The agent is shown nothing until the settings are put right, and the user is told why."""
     (hooks.home / "config.toml").write_text("[hooks]\nother_minutes = 25\n")
 
     assert hooks.call("SessionStart", source="startup") == ""
+    assert "other_minutes" in hooks.notice("SessionStart", source="startup")
     assert "other_minutes" in hooks.failures()
 
 

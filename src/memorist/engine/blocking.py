@@ -21,6 +21,7 @@ from memorist.compaction.full import CompactionOutcome
 from memorist.compaction.history import CompactionStrategy
 from memorist.context.environment import HostContext
 from memorist.core.messages import JsonObject
+from memorist.engine.history_search import SearchResults
 from memorist.engine.session import Session
 from memorist.errors import UsageError
 from memorist.events import EventListener
@@ -143,6 +144,10 @@ class BlockingSession:
     def on_file_read(self, path: str) -> None:
         """As `Session.on_file_read`."""
         self._loop.call(lambda: self._session.on_file_read(path))
+
+    def search(self, query: str, limit: int = 10) -> SearchResults:
+        """As `Session.search`: all that is kept of this project. Raises StoreError."""
+        return self._loop.call(lambda: self._session.search(query, limit))
 
     def before_tool(self, name: str, arguments: JsonObject) -> str:
         """As `Session.before_tool`: what to tell the agent before a tool call; mostly empty."""
