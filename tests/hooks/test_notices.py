@@ -11,12 +11,15 @@ from msgspec.structs import replace
 from hooks.conftest import Hooks
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
 from memorist.engine.engine import Memorist
+from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.events import MemoryChanged, MemoryNeedsReview
 from memorist.hooks.event import Client, HookEvent
 from memorist.hooks.notices import MAX_NOTICE_CHARS, render_notice
 from memorist.hooks.response import render_output
 from memorist.hooks.session import HookSessionPool
 from memorist.settings import HooksSettings, Settings
+from memorist.store.layout import Layout
+from rollouts.conftest import claude
 
 AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]
 
@@ -113,3 +116,22 @@ def test_a_session_without_memory_and_broken_settings_say_so_once(
     assert silent == b""
     assert "MEMORIST_OFF" in off["systemMessage"]
     assert hooks.raw("Stop", given).stdout == b""
+
+
+async def test_nothing_is_learned_later_of_a_session_without_memory(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its client records it all the same; past sessions leave that recording out, by the id that
+    the start of the session told. Anything but an id is not noted.
+    """
+    monkeypatch.setenv("MEMORIST_OFF", "1")
+    for id in ("c1", "../../etc/passwd", "x" * 300, ""):
+        given = json.dumps({"session_id": id, "cwd": "/home/dev/shop"}).encode()
+        assert hooks.raw("SessionStart", given).returncode == 0
+    claude(tmp_path / "sessions" / "c1.jsonl", ["Always run the linter before you commit."])
+    claude(tmp_path / "sessions" / "c2.jsonl", ["Always count the till at closing."], session="c2")
+    async with open_rollout_pipeline(Settings(home=str(hooks.home))) as past:
+        found = past.find_sessions([tmp_path / "sessions"])
+
+    assert Layout(hooks.home).off_sessions.read_text() == "c1\n"
+    assert [thread.id for thread in found.threads] == ["c2"]

@@ -192,10 +192,20 @@ class RolloutPipeline(RolloutStore):
         ] or default_source_folders(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find_rollouts(places, [*list_rollouts(self.state), *load_skipped_files(passed)])
+        off = self._read_off_sessions()
+        found = replace(found, threads=tuple(each for each in found.threads if each.id not in off))
         save_rollouts(self.state, found.threads)
         if not folders:
             save_skipped_files(self._files, passed, found.skipped)
         return found
+
+    def _read_off_sessions(self) -> frozenset[str]:
+        """Ids of sessions that ran without memory. Raises StoreError."""
+        try:
+            lines = self._files.read(self.layout.off_sessions)
+        except FileNotFoundError:
+            return frozenset()
+        return frozenset(lines.decode("ascii", "ignore").split())
 
     def _restore_from_files(self) -> None:
         """Restore a lost database from the files.

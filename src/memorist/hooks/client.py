@@ -35,6 +35,10 @@ OFF_NOTICE = (
 """Told to the user at the start of a session without memory."""
 
 
+MAX_ID_BYTES = 200
+"""Longest id of a session; clients use 36 characters."""
+
+
 class HookUnanswered(Exception):
     """There is no response; the message says why."""
 
@@ -81,7 +85,9 @@ def run_hook(arguments: list[str]) -> None:
         if os.environ.get("MEMORIST_OFF", "") not in ("", "0"):
             if arguments[:1] == ["SessionStart"]:
                 _write_output(OFF_NOTICE)
-            return  # one session without memory: nothing is read, shown or written
+                asked = HookCall(arguments)
+                note_off_session(asked, _read_event(asked))
+            return  # one session without memory: nothing of it is read, shown or written
         asked = HookCall(arguments)
         _thread.start_new_thread(_enforce_deadline, (asked,))
         _write_output(ask_daemon(asked, _read_event(asked)))
@@ -135,6 +141,21 @@ def _read_event(asked: HookCall) -> bytes:
 def _write_output(data: bytes) -> None:
     while data:
         data = data[os.write(1, data) :]
+
+
+def note_off_session(call: HookCall, event: bytes) -> None:
+    """Note the id of a session without memory, so that its recording is not learned from later."""
+    parts = event.partition(b'"session_id"')[2].split(b'"', 2)
+    id = parts[1] if len(parts) > 2 and parts[0].strip() == b":" else b""
+    if not id or len(id) > MAX_ID_BYTES or not id.replace(b"-", b"").replace(b"_", b"").isalnum():
+        return
+    enter_hooks_folder(call.home, call.folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE | NO_LINKS
+    descriptor = os.open(protocol.OFF_SESSIONS, flags, 0o600)
+    try:
+        os.write(descriptor, id + b"\n")
+    finally:
+        os.close(descriptor)
 
 
 def ask_daemon(call: HookCall, data: bytes) -> bytes:

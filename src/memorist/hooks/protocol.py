@@ -9,6 +9,9 @@ response   one line `word TAB length`, then `length` bytes, to be printed unchan
 
 from __future__ import annotations
 
+OFF_SESSIONS = "off-sessions"
+"""Ids of sessions without memory, one a line; past sessions leave them out."""
+
 FOLDER = "hooks"
 """Folder in the home that holds the files of the hooks."""
 SOCKET, LOCK, STARTING, FAILURES, LIMITS, OUTPUT = (

@@ -115,6 +115,13 @@ class Layout:
         return self.home / "session-index.sqlite"
 
     @property
+    def off_sessions(self) -> Path:
+        """Ids of sessions that ran without memory, one a line: nothing is learned from their
+        recordings.
+        """
+        return self.home / "hooks" / "off-sessions"
+
+    @property
     def known_conversations(self) -> Path:
         """What the proxy recognizes its conversations by after a restart; without it they count as
         new.
