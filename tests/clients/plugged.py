@@ -75,7 +75,7 @@ def a_home(folder: Path) -> Iterator[Path]:
 
 def accept_what_waits(home: Path, project: Path) -> Path:
     """The memory that a prompt in print mode came to: nobody is known to have typed it, so it waits
-    until the user accepts it.
+    until the user accepts it. What else waits is left there.
     """
 
     def find(pattern: str) -> list[Path]:
@@ -85,6 +85,8 @@ def accept_what_waits(home: Path, project: Path) -> Path:
         lambda: find("memory-state/inbox/*.json") or find("memory/*ledger*.md"), "what was told"
     )
     for path in find("memory-state/inbox/*.json"):
+        if "ledger" not in path.read_text("utf-8"):
+            continue
         words = ["memory", "inbox", "accept", path.stem]
         command(words, {"MEMORIST_HOME": str(home)}, project)
     (found,) = find("memory/*ledger*.md")

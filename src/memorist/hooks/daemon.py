@@ -162,8 +162,9 @@ class DaemonSocket:
             return False
 
     def stop_listening(self) -> None:
-        """Accept no more requests. May be called twice."""
-        self.listener.close()
+        """Take the socket's file away, so that the next hook starts another process. The listener
+        itself is the server's to close. May be called twice.
+        """
         if self.is_ours:
             with contextlib.suppress(OSError):
                 Path(protocol.SOCKET).unlink()
@@ -178,6 +179,7 @@ class DaemonSocket:
         trace: TracebackType | None,
     ) -> None:
         self.stop_listening()
+        self.listener.close()
         with contextlib.suppress(OSError):
             os.close(self._lock)
 
