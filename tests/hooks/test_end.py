@@ -12,6 +12,13 @@ from hooks.conftest import Hooks
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile
 from memorist.cli.daemon import end_daemon
 
+EVENTS: dict[str, dict[str, str]] = {
+    "SessionStart": {"source": "startup"},
+    "UserPromptSubmit": {"prompt": "Where is it?"},
+    "Stop": {},
+    "SessionEnd": {"reason": "other"},
+}
+
 
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize(("client", "kind"), [("claude-code", ClaudeFile), ("codex", CodexFile)])
@@ -22,19 +29,14 @@ def test_a_session_that_ended_just_before_is_kept_whole(
     ids = ["s1", "s2"] if again else ["s1"]
     for id in ids:
         file, path = kind(id), tmp_path / f"{id}.jsonl"
-
-        def tell(event: str, **more: Any) -> None:
-            about = {"session_id": id, "transcript_path": str(path), "cwd": FOLDER}
+        about = {"session_id": id, "transcript_path": str(path), "cwd": FOLDER}
+        for event, more in EVENTS.items():
+            if event == "Stop":
+                file.user("Where is it?")
+                file.says("There.")
+                path.write_bytes(b"".join(file.lines))
             data = json.dumps({**about, "hook_event_name": event, **more}).encode()
             assert hooks.raw(event, data, "--client", client).returncode == 0
-
-        tell("SessionStart", source="startup")
-        tell("UserPromptSubmit", prompt="Where is it?")
-        file.user("Where is it?")
-        file.says("There.")
-        path.write_bytes(b"".join(file.lines))
-        tell("Stop")
-        tell("SessionEnd", reason="other")
     end_daemon(hooks.home)
 
     assert hooks.failures() == ""
