@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -309,7 +310,9 @@ def test_a_clock_that_differs_from_the_servers_is_told(
     now = time.time()
     with served(tmp_path) as (port, _, _):
         run("team", "init", f"http://127.0.0.1:{port}", "--space", "shop")
-        monkeypatch.setattr("memorist.cli.doctor.command.time.time", lambda: now - 3 * 3_600)
+        # the doctor's clock alone: the server of this process has its own
+        late = SimpleNamespace(time=lambda: now - 3 * 3_600)
+        monkeypatch.setattr("memorist.cli.doctor.command.time", late)
         _, found = examine("--reach")
 
     assert any("is 3.0 hours ahead of this machine's" in text for text in of(found, "note")), found
