@@ -91,26 +91,30 @@ class TeamWatcher:
                 seen, moved = marks, now
             resting = closing or now - moved >= self._settings.pause_seconds
             if now >= due or (seen != alike and resting):
-                stopped = self._sync_once(sync, last=closing)
-                alike = seen = self._file_marks(sync)
+                stopped, wrote = self._sync_once(sync, last=closing)
+                seen = self._file_marks(sync)
+                # What somebody wrote while it ran is not sent yet; only its own writing is.
+                alike = seen if wrote else marks
                 due = now + self._settings.every_seconds
             if closing:
                 return
 
-    def _sync_once(self, sync: TeamSync, *, last: bool) -> bool:
-        """Synchronise once. Return whether retrying in this session is pointless."""
+    def _sync_once(self, sync: TeamSync, *, last: bool) -> tuple[bool, bool]:
+        """Synchronise once. Return whether retrying in this session is pointless, and whether
+        anything was written into the folder.
+        """
         began = time.monotonic()
         try:
             report = sync.push(wait_seconds=_LOCK_SECONDS)
         except (RemoteRefused, UsageError) as error:
             self._emit(TeamFailed(str(error), stopped=True))
-            return True
+            return True, True
         except MemoristError as error:
             self._emit(TeamFailed(str(error), stopped=last))
-            return False
+            return False, True
         if report.changed or report.waiting or report.refused:
             self._emit(_build_event(sync, report, time.monotonic() - began))
-        return False
+        return False, bool(report.changed)
 
     def _file_marks(self, sync: TeamSync) -> FileMarks:
         try:
