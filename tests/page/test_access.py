@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
+from memorist.page import web_server
 from memorist.page.access import PageAccess, to_local_address
 from memorist.page.rendering import VIEW_NAMES, load_texts
 from memorist.page.view import show_untrusted
@@ -269,6 +273,39 @@ def test_bad_queries_get_a_clear_answer(browser: TestClient) -> None:
     assert browser.get("/sessions?page=x").status_code == 404
     assert "cannot be shown" in browser.get("/session?id=none").text
     assert "cannot be shown" in browser.get(f"/session?id={LONG}&turn=99").text
+
+
+def test_a_forgotten_page_ends_by_itself(
+    access: PageAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that nobody looks at ends, though a browser still follows its live view."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    base = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    lines: list[str] = []
+
+    def follow() -> None:
+        with httpx.Client(base_url=base, follow_redirects=True, timeout=60) as client:
+            client.get(access.start_address.removeprefix(f"http://127.0.0.1:{PORT}"))
+            with client.stream("GET", "/now/stream") as stream:
+                for line in stream.iter_lines():
+                    lines.append(line)
+                    monkeypatch.setattr(web_server, "IDLE_SECONDS", -1.0)
+
+    browser = threading.Thread(target=follow)
+    browser.start()
+    web_server.serve_page(PageServer(access), listening)
+    browser.join()
+
+    assert lines[0] == "event: now"
+
+
+def test_what_was_done_is_said_to_who_did_it(browser: TestClient, access: PageAccess) -> None:
+    """A live view that renews itself meanwhile does not swallow the word on a change."""
+    post(browser, "forget", path="deploys.md", project="", csrf=access.csrf)
+
+    assert "Forgotten" not in browser.get("/now.json").text
+    assert "Forgotten" in browser.get("/memories").text
+    assert "Forgotten" not in browser.get("/memories").text
 
 
 def test_the_scripts_are_those_of_their_packages() -> None:

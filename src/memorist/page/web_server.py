@@ -166,16 +166,18 @@ class PageServer:
             if saving
             else {}
         )
-        text = render_page(view, self._frame(name, query, saved=saving))
+        frame = self._frame(name, query, saved=saving)
+        if not saving:
+            frame = msgspec.structs.replace(frame, said=self._said)
+            self._said = ""
+        text = render_page(view, frame)
         return Response(text, headers={"content-type": "text/html; charset=utf-8", **headers})
 
     def _frame(self, name: str, query: Query, *, saved: bool = False) -> PageFrame:
         asked = f"?{urlencode(query)}" if query else ""
-        said, self._said = ("", self._said) if saved else (self._said, "")
         return PageFrame(
             csrf=self.access.csrf,
             here=f"/{name}{asked}",
-            said=said,
             json_address=f"/{name}.json{asked}",
             save_address=f"/{name}?{urlencode({**query, 'save': '1'})}",
             saved=saved,

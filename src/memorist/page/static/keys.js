@@ -28,6 +28,15 @@
     } else return;
     event.preventDefault();
   });
+  // A renewal of the live view leaves the focus where it was.
+  let held = "";
+  document.addEventListener("htmx:sseBeforeMessage", (event) => {
+    held = event.target.contains(document.activeElement) ? document.activeElement.outerHTML : "";
+  });
+  document.addEventListener("htmx:sseMessage", (event) => {
+    const all = [...event.target.querySelectorAll("a, button, summary, [tabindex]")];
+    if (held) all.find((each) => each.outerHTML === held)?.focus({ preventScroll: true });
+  });
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
   });
