@@ -42,6 +42,8 @@ from memorist.settings import Settings
         ("answer in German", "answer in English from now on"),
         ("the API runs on port 4000", "the API runs on port 5000 now"),
         ("Max line length is 88", "Max line length is 100"),
+        ("desk 1 is on floor 3", "desk 1 is on floor 4"),
+        ("the timeout is 30 seconds", "the timeout is 60 seconds"),
         ("never push to main", "you may push to main"),
         ("don't mock the database in tests", "mock the database in tests"),
         ("write short answers", "write detailed answers"),
@@ -78,6 +80,10 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
         ("the staging database is slow", "the staging database is in Frankfurt"),
         ("answer in German", "write commit messages in English"),
         ("deploys go out on Thursdays", "the login bug is fixed"),
+        ("desk 0 is on floor 3", "desk 1 is on floor 3"),
+        ("room 5 has 3 seats", "room 6 has 3 seats"),
+        ("server 2 listens on 8080", "server 3 listens on 8080"),
+        ("step 3 of the release takes 5 minutes", "step 4 of the release takes 5 minutes"),
     ],
 )
 def test_an_unrelated_memory_is_left_alone(known: str, said: str) -> None:

@@ -185,8 +185,10 @@ class Stance(Struct, frozen=True):
     order: tuple[str, ...]
     """The same words in their order, each as often as it occurs."""
     positive: bool
-    sets_value: bool = False
-    """Whether it gives something a value with a digit."""
+    value_length: int = 0
+    """How many of the last words say the value that the clause gives something; 0 where it gives
+    none, or one without a digit.
+    """
     start: int = 0
     end: int = 0
     """Where the clause stands in the text; 0 and 0 where it stands nowhere as it is."""
@@ -218,12 +220,7 @@ def _rewrite_switches(text: str) -> str:
 
 def _read_clause(clause: str, start: int) -> list[Stance]:
     negative = len(_NEGATION.findall(clause)) % 2 == 1
-    words = [
-        _stem(word)
-        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", clause)))
-        if word.casefold() not in _FRAME_WORDS
-    ]
-    order = tuple(words)
+    order = _content_words(clause)
     if not order:
         return []
     place = (start, start + len(clause)) if start >= 0 else (0, 0)
@@ -232,11 +229,20 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
     if group and len(listed) > 1 and all(_find_group(word) is group for word in listed):
         rest = [word for word in order if word not in listed]
         return [
-            Stance(frozenset([*rest, each]), (*rest, each), not negative, False, *place)
+            Stance(frozenset([*rest, each]), (*rest, each), not negative, 0, *place)
             for each in listed
         ]
-    sets_value = _VALUE.search(clause) is not None
-    return [Stance(frozenset(order), order, not negative, sets_value, *place)]
+    value = _VALUE.search(clause)
+    value_length = 0 if value is None else len(_content_words(value[0]))
+    return [Stance(frozenset(order), order, not negative, value_length, *place)]
+
+
+def _content_words(text: str) -> tuple[str, ...]:
+    return tuple(
+        _stem(word)
+        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", text)))
+        if word.casefold() not in _FRAME_WORDS
+    )
 
 
 def _stem(word: str) -> str:
@@ -344,15 +350,19 @@ def _count_choices(stances: Sequence[Stance], group: frozenset[str]) -> int:
 
 
 def _is_other_value(one: Stance, other: Stance) -> bool:
-    """Whether two clauses give different values, each with a digit, to the same thing."""
-    if not (one.sets_value and other.sets_value) or len(one.order) != len(other.order):
+    """Whether two clauses give different values, each with a digit, to the same thing.
+
+    A number before the value names the thing: `desk 1 is on floor 0` says nothing of desk 2.
+    """
+    length = min(one.value_length, other.value_length)
+    if not length or len(one.order) != len(other.order):
         return False
     differing = [
         at for at, pair in enumerate(zip(one.order, other.order, strict=True)) if pair[0] != pair[1]
     ]
     return (
         len(differing) == 1
-        and len(one.order) > 1
+        and differing[0] >= max(1, len(one.order) - length)
         and all(re.search(r"\d", stance.order[differing[0]]) for stance in (one, other))
     )
 
