@@ -16,7 +16,8 @@ from memorist.auto_memory.topic import (
     create_topic,
     encode_topic_text,
 )
-from memorist.dream.dream import Dream, PastSession
+from memorist.dream.dream import Dream
+from memorist.dream.evidence import PastSession
 from memorist.events import Event
 from memorist.forks.spec import ForkLimits, Receipt
 from memorist.ports import FileSystem, HostInfo, Model

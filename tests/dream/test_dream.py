@@ -19,11 +19,12 @@ import pytest
 from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.topic import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.dream.dream import PastSession, journal_path
+from memorist.dream.evidence import PastSession
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs
 from memorist.dream.lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.model_pass import review_model_changes
+from memorist.dream.workspace import journal_path
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
 from memorist.forks.spec import ForkLimits, ForkOutcome
@@ -482,7 +483,7 @@ def mortal(text):
     counted(lambda: None)()
     return two_changes(text)
 from dream.test_dream import model
-asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "model" else None).dream("asked for", ()))
+asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "model" else None).run("asked for", ()))
 """
 
 

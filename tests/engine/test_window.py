@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory
-from memorist.engine.request_view import ViewWindow
+from memorist.engine.view_window import ViewWindow
 from memorist.formats.registry import find_codec
 
 CODEC = find_codec("anthropic")

@@ -14,19 +14,16 @@ from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
 from memorist.errors import SettingsError
-from memorist.flags.flags import (
+from memorist.flags.flags import FileFlagSource, Flags, InMemoryFlagSource, open_flags_file
+from memorist.flags.open_feature import OpenFeatureFlagSource
+from memorist.flags.overrides import (
     MAX_FLAG_NUMBER,
     SECTIONS,
-    FileFlagSource,
-    Flags,
-    InMemoryFlagSource,
     find_flag_problems,
     flag_defaults,
     list_active_flags,
-    open_flags_file,
     override_settings,
 )
-from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
 from memorist.session_memory.trigger import NotesProgress, are_notes_allowed, check_due
 from memorist.settings import (

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder import (
-    FolderBaseline,
     FolderSwap,
     begin_swap,
     finish_swap,
@@ -18,6 +17,7 @@ from memorist.rollouts.folder import (
     read_memory_folder,
     write_note,
 )
+from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.store.files import DiskFiles
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from memorist.settings import SkillsSettings
 from memorist.skills.discovery import DiscoveredSkills, discover_skills
 from memorist.skills.invocation import find_mentions
-from memorist.skills.roots import (
+from memorist.skills.plugin_files import (
     MAX_PLUGIN_NAME_CHARS,
-    SkillLocations,
     parse_codex_plugins,
     parse_enabled_plugins,
     parse_installed_plugins,
     parse_plugin_manifest,
     select_active_version,
 )
+from memorist.skills.roots import SkillLocations
 from memorist.skills.skill import SkillProblem, parse_skill
 
 pytestmark = pytest.mark.covers("SK-1")

@@ -221,3 +221,16 @@ def blame_lines(versions: Sequence[tuple[str, str]]) -> tuple[BlamedLine, ...]:
             )
         lines = merged
     return tuple(lines)
+
+
+class RecordedChange(Struct, frozen=True, kw_only=True):
+    """One change in the history."""
+
+    id: str
+    at: float
+    """Seconds since the epoch, UTC."""
+    why: ChangeReason
+    undoes: str
+    """Id of the change that it undid; empty for none."""
+    paths: tuple[str, ...]
+    """The changed files, sorted."""

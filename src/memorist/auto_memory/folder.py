@@ -21,7 +21,8 @@ from memorist.auto_memory.changes import (
     describe_external_changes,
     find_path_problem,
 )
-from memorist.auto_memory.history import FolderHistory, compute_blob_id
+from memorist.auto_memory.history import FolderHistory
+from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.index import (
     HEAD_BYTES,

@@ -8,25 +8,29 @@ change it. `git --git-dir=…/history log` can read it.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import os
-import re
 import shutil
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from msgspec import Struct
-
 from memorist.auto_memory.changes import (
     ChangeReason,
+    RecordedChange,
     parse_changed_paths,
     parse_commit_message,
     render_commit_message,
+)
+from memorist.auto_memory.history_objects import (
+    add_blobs,
+    build_commit,
+    object_name,
+    read_tree,
+    write_tree,
 )
 from memorist.core.lazy import lazy_module
 from memorist.errors import InputError, StoreError
@@ -38,8 +42,9 @@ from memorist.store.files import finish_replacement, make_folders, staging_folde
 
 if TYPE_CHECKING:
     from dulwich import errors, file, object_store, objects, pack, patch, repo
-    from dulwich.objects import ObjectID
+    from dulwich.objects import Blob, Commit, ObjectID
     from dulwich.refs import Ref
+    from dulwich.repo import Repo
 else:
     errors, file, object_store, objects, pack, patch, repo = (
         lazy_module(f"dulwich.{name}")
@@ -48,10 +53,8 @@ else:
 
 __all__ = [
     "BRANCH",
-    "KINDS",
     "errors",
     "file",
-    "object_name",
     "object_store",
     "objects",
     "pack",
@@ -59,126 +62,8 @@ __all__ = [
     "repo",
 ]
 
-KINDS = {"commit": 1, "tree": 2, "blob": 3}
-"""Git's numbers of its object types: a change, a list of files, a file."""
 BRANCH = cast("Ref", b"refs/heads/main")
 
-
-def object_name(text: bytes) -> ObjectID:
-    """Cast an object's id to the library's own type."""
-    return cast("ObjectID", text)
-
-
-# Read and write Git tree and commit objects directly.
-
-
-if TYPE_CHECKING:
-    from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
-    from dulwich.objects import Blob, Commit, ObjectID
-
-PACK_THRESHOLD = 100
-"""Files per change from which they are written as one pack: single object files take several times
-as long.
-"""
-TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
-"""Mode, name and id of consecutive entries."""
-FOLDER_MODE = b"40000"
-"""The mode of a folder; all else are files."""
-_FILE_MODE = b"100644"
-_AUTHOR = b"memorist <memorist@localhost>"
-
-
-_KIND_NAMES = {number: name.encode() for name, number in KINDS.items()}
-
-
-def compute_object_id(kind: int, data: bytes) -> ObjectID:
-    """Compute the id that Git gives to an object of this type and content."""
-    return object_name(
-        hashlib.sha1(b"%s %d\0" % (_KIND_NAMES[kind], len(data)) + data, usedforsecurity=False)
-        .hexdigest()
-        .encode()
-    )
-
-
-def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
-    """Return path to blob id of every file below a tree. Raises KeyError where a part is
-    missing.
-    """
-    return {
-        path.decode("utf-8", "surrogateescape"): sha.hex()
-        for path, sha in _iter_tree(store, tree, b"")
-    }
-
-
-def _iter_tree(
-    store: BaseObjectStore, tree: ObjectID, above: bytes
-) -> Iterator[tuple[bytes, bytes]]:
-    for mode, name, sha in TREE_ENTRY.findall(store[tree].as_raw_string()):
-        if mode == FOLDER_MODE:
-            yield from _iter_tree(store, object_name(sha.hex().encode()), above + name + b"/")
-        else:
-            yield above + name, sha
-
-
-def add_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
-    """Add the files of one change."""
-    if len(blobs) >= PACK_THRESHOLD:
-        store.add_objects([(blob, None) for blob in blobs])
-        return
-    for blob in blobs:
-        store.add_object(blob)
-
-
-def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:
-    """Write a tree from path to blob id, the reverse of `read_tree`; returns its id."""
-    return _write_folder(
-        store,
-        {
-            path.encode("utf-8", "surrogateescape"): bytes.fromhex(sha)
-            for path, sha in files.items()
-        },
-    )
-
-
-def _write_folder(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
-    rows: list[tuple[bytes, bytes]] = []
-    below: dict[bytes, dict[bytes, bytes]] = {}
-    for path, sha in files.items():
-        name, inside, rest = path.partition(b"/")
-        if inside:
-            below.setdefault(name, {})[rest] = sha
-        else:
-            rows.append((name, b"%s %s\0%s" % (_FILE_MODE, name, sha)))
-    for name, inner in below.items():
-        # Git sorts a folder as if its name ended in a slash.
-        rows.append(
-            (
-                name + b"/",
-                b"%s %s\0%s"
-                % (FOLDER_MODE, name, bytes.fromhex(_write_folder(store, inner).decode())),
-            )
-        )
-    made = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
-    store.add_object(made)
-    return made.id
-
-
-def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: float) -> Commit:
-    """Build a commit; `timestamp` is in seconds since the epoch, UTC."""
-    commit = objects.Commit()
-    commit.tree = tree
-    commit.parents = [parent] if parent else []
-    commit.author = commit.committer = _AUTHOR
-    commit.commit_time = commit.author_time = max(0, int(timestamp))
-    commit.commit_timezone = commit.author_timezone = 0
-    commit.encoding = b"UTF-8"
-    commit.message = text.encode()
-    return commit
-
-
-if TYPE_CHECKING:
-    from dulwich.objects import Blob, Commit, ObjectID
-    from dulwich.repo import Repo
 
 _LOCK_ATTEMPTS = 10
 """Stale Git locks that one change removes; a killed writer leaves one."""
@@ -188,24 +73,6 @@ def _damage_errors() -> tuple[type[Exception], ...]:
     """Return the errors that the Git library raises for truncated, empty or missing files."""
     theirs = (errors.ChecksumMismatch, errors.FileFormatException, errors.NotTreeError)
     return (AssertionError, KeyError, ValueError, zlib.error, *theirs)
-
-
-class RecordedChange(Struct, frozen=True, kw_only=True):
-    """One change in the history."""
-
-    id: str
-    at: float
-    """Seconds since the epoch, UTC."""
-    why: ChangeReason
-    undoes: str
-    """Id of the change that it undid; empty for none."""
-    paths: tuple[str, ...]
-    """The changed files, sorted."""
-
-
-def compute_blob_id(data: bytes) -> str:
-    """Compute the id under which the history stores these bytes."""
-    return compute_object_id(KINDS["blob"], data).decode()
 
 
 class FolderHistory:

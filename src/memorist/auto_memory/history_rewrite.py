@@ -9,17 +9,14 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from memorist.auto_memory.changes import ChangeReason, render_commit_message
-from memorist.auto_memory.history import (
-    BRANCH,
+from memorist.auto_memory.history import BRANCH, FolderHistory, pack, repo
+from memorist.auto_memory.history_objects import (
     FOLDER_MODE,
     KINDS,
     TREE_ENTRY,
-    FolderHistory,
     build_commit,
     compute_object_id,
     object_name,
-    pack,
-    repo,
 )
 from memorist.store.files import make_folders, replace_folder, staging_folder, store_error
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.history import compute_blob_id
+from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.topic import Trust, parse_topic
 from memorist.errors import InputError
 from memorist.ports import FileSystem

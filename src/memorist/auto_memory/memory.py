@@ -8,10 +8,15 @@ from typing import Self
 
 import msgspec
 
-from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.changes import (
+    Actor,
+    ChangeReason,
+    MemoryChange,
+    RecordedChange,
+    render_headline,
+)
 from memorist.auto_memory.contradiction import find_same, reconcile
 from memorist.auto_memory.folder import MemoryFolder, UsageSource
-from memorist.auto_memory.history import RecordedChange
 from memorist.auto_memory.inbox import (
     Inbox,
     Proposal,

@@ -12,7 +12,8 @@ from memorist.cli import output
 from memorist.cli.surroundings import read_environment
 from memorist.config import load_settings
 from memorist.errors import UsageError
-from memorist.flags.flags import Flags, apply_all_flags, open_flags_file
+from memorist.flags.flags import Flags, open_flags_file
+from memorist.flags.overrides import apply_all_flags
 from memorist.settings import Settings, flatten_settings
 from memorist.store.state import redact_password
 

@@ -19,16 +19,15 @@ from memorist.errors import InputError, NothingToDo
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.spec import Receipt
 from memorist.formats import transcript as transcript_format
-from memorist.magic_docs.header import ConversationReader, find_header
-from memorist.magic_docs.magic_docs import (
-    NO_MODEL_REASON,
+from memorist.magic_docs.documents import (
     DocumentRegistry,
     DocumentScope,
-    MagicDocs,
     find_documents,
     find_missing_paths,
     inspect_document,
 )
+from memorist.magic_docs.header import ConversationReader, find_header
+from memorist.magic_docs.magic_docs import NO_MODEL_REASON, MagicDocs
 from memorist.magic_docs.write_check import find_document_problems, read_document
 from memorist.models.registry import open_model
 from memorist.ports import Model

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.changes import RecordedChange
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.location import read_project_record
 from memorist.auto_memory.memory import AutoMemory
@@ -20,10 +20,11 @@ from memorist.cli import output
 from memorist.cli.install import find_launch_command
 from memorist.cli.memory.topics import confirm
 from memorist.cli.surroundings import load_project_settings
-from memorist.dream.dream import Dream, journal_path
+from memorist.dream.dream import Dream
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs, DreamReport, render_report_lines
 from memorist.dream.project import open_dream
+from memorist.dream.workspace import journal_path
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.registry import open_model

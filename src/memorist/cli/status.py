@@ -27,7 +27,7 @@ from memorist.cli import output
 from memorist.cli.doctor.hooks import format_hook_failures
 from memorist.cli.memory_status import read_memory_status, render_memory_status
 from memorist.cli.surroundings import load_project_settings
-from memorist.dream.dream import PastSession, list_session_activity
+from memorist.dream.evidence import PastSession, list_session_activity
 from memorist.dream.gates import (
     GateFacts,
     GateOpen,

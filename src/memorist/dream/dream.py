@@ -9,51 +9,36 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.changes import (
-    Actor,
-    ChangeReason,
-    MemoryChange,
-    blame_lines,
     render_headline,
 )
-from memorist.auto_memory.history import RecordedChange
-from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, MemoryUsage, parse_pointer_target
-from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
+from memorist.auto_memory.index import MemoryUsage
+from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
-    collect_write_evidence,
-    extract_user_text,
 )
-from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
-from memorist.auto_memory.write_result import WriteResult
-from memorist.context.instructions import read_agents_files, read_claude_files
 from memorist.core.markdown import load_prompt
-from memorist.core.messages import Message, Origin
+from memorist.dream.evidence import (
+    PastSession,
+    list_session_activity,
+)
 from memorist.dream.gates import (
     GateClosed,
     GateFacts,
     GateOpen,
     HostConditions,
     NeedsScan,
-    SessionActivity,
     judge_gates,
     select_new_sessions,
 )
 from memorist.dream.journal import (
-    JOURNAL_HEADING,
     DailyLogs,
     DreamReport,
-    render_diff,
-    render_journal_entry,
     summarize_acts,
 )
 from memorist.dream.lock import DreamLock, DreamLockBusy
@@ -61,22 +46,20 @@ from memorist.dream.model_pass import (
     DreamMaterial,
     FittedMaterial,
     ModelChanges,
-    UserUtterance,
     build_dream_task,
     fit_material,
     match_utterances,
     max_retired,
     review_model_changes,
 )
-from memorist.dream.rules import (
-    DreamPlan,
-    InstructionSource,
-    MemorySnapshot,
-    paths_needing_times,
-    plan_dream,
-    prove_line_times,
+from memorist.dream.workspace import (
+    DreamWorkspace,
+    PreparedDream,
+    append_journal,
+    apply_dream,
+    prepare_dream,
 )
-from memorist.errors import InputError, MemoristError, StoreError, WriteConflict
+from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
 from memorist.forks.fork import run_on_copy_with_budget
@@ -89,503 +72,12 @@ from memorist.forks.spec import (
     Receipt,
     discarded_receipt,
 )
-from memorist.ports import Clock, FileSystem, Model
+from memorist.ports import Model
 from memorist.runtime import SessionContext
-from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
-from memorist.store.files import hold_lock as locked
-from memorist.store.files import read_if_exists
-from memorist.store.layout import MemoryLayout, SessionLayout
+from memorist.settings import DreamSettings
+from memorist.store.layout import MemoryLayout
 from memorist.store.overlay import OverlayFiles
-from memorist.store.transcript import read_transcript
 from memorist.telemetry.tracing import trace_work
-from memorist.transcript.typed_replies import with_typed_replies
-
-# Read a dream's inputs from disk: the folder with its history, past sessions, and instruction
-# files. Runs in a thread of its own.
-
-
-MAX_PAST_SESSIONS = 20
-"""Newest past sessions that one dream reads."""
-MAX_OUTSIDE_CHARACTERS = 500_000
-"""Characters of tool results and the like that a model's changes are compared with, as in an
-extraction.
-"""
-INSTRUCTION_BYTES = 100_000
-"""Bytes read of one instruction file."""
-_NON_AUTHORS: frozenset[Actor] = frozenset({"dream", "memorist", "undo"})
-"""Actors whose change does not make a memory newer."""
-
-
-class PastSession(Struct, frozen=True):
-    """A session of the project, and where its files are."""
-
-    id: str
-    folder: Path
-
-
-class PastEvidence(Struct, frozen=True, kw_only=True):
-    """What past sessions hold: the user's utterances, and the evidence behind a model's changes."""
-
-    utterances: tuple[UserUtterance, ...] = ()
-    evidence: WriteEvidence = WriteEvidence()
-
-
-def list_session_activity(past: Iterable[PastSession], files: FileSystem) -> list[SessionActivity]:
-    """Return when each session was last written to; those without a transcript are left out.
-
-    Costs one stat each.
-    """
-    found = []
-    for each in past:
-        facts = files.facts(SessionLayout(each.folder).transcript)
-        if facts is not None and facts.is_file:
-            found.append(SessionActivity(id=each.id, changed=facts.modified_ns / 1e9))
-    return found
-
-
-def snapshot_memory(
-    memory: AutoMemory,
-    files: FileSystem,
-    *,
-    instructions: Sequence[InstructionSource] = (),
-    asked: Collection[str] = (),
-) -> MemorySnapshot:
-    """Return the folder as it is now. Raises StoreError."""
-    heads = {head.path: head for head in memory.headers() if head.size <= MAX_FILE_BYTES}
-    data = {
-        path: read
-        for path in heads
-        if (read := read_if_exists(files, memory.layout.folder / path)) is not None
-    }
-    topics = tuple(parse_topic(path, read) for path, read in data.items())
-    log = memory.folder.history.log()
-    newest: dict[str, float] = {}
-    for each in log:
-        for path in each.paths if each.why.actor not in _NON_AUTHORS else ():
-            newest.setdefault(path, each.at)
-    foreign = frozenset(path for path in data if memory.folder.is_foreign(path))
-    return MemorySnapshot(
-        topics=topics,
-        data=data,
-        changed={path: newest.get(path, heads[path].modified) for path in data},
-        foreign=foreign,
-        kept=_undone_paths(memory, data, log),
-        ever=frozenset(path for each in log for path in each.paths if path != INDEX_NAME),
-        times={path: _line_times(memory, path, log) for path in paths_needing_times(topics)},
-        instructions=tuple(instructions),
-        asked=asked,
-        waiting=frozenset(
-            each.path for each in memory.inbox.list_proposals() if each.after is None
-        ),
-    )
-
-
-def _undone_paths(
-    memory: AutoMemory, data: Mapping[str, bytes], log: Sequence[RecordedChange]
-) -> frozenset[str]:
-    """Return memories that are as an undo of a dream left them.
-
-    What the user undid is not done again.
-    """
-    undone = {each.undoes: each.id for each in log if each.undoes}
-    pairs = [
-        (path, undone[each.id])
-        for each in log
-        if each.why.actor == "dream" and each.id in undone
-        for path in each.paths
-    ]
-    return frozenset(
-        path
-        for path, undo in pairs
-        if path in data and memory.folder.history.read_file(path, undo) == data[path]
-    )
-
-
-def _line_times(memory: AutoMemory, path: str, log: Sequence[RecordedChange]) -> dict[str, float]:
-    """Return when each line of a memory was written, as far as its history proves it."""
-    history = memory.folder.history
-    changes = [each for each in reversed(log) if path in each.paths]
-    versions = [
-        (each.id, (history.read_file(path, each.id) or b"").decode("utf-8", "surrogateescape"))
-        for each in changes
-    ]
-    made = {each.id: (each.why.actor, each.at) for each in changes}
-    return prove_line_times([(line.text, line.change) for line in blame_lines(versions)], made)
-
-
-def read_instruction_sources(
-    project: str, files: FileSystem, settings: ContextSettings
-) -> tuple[InstructionSource, ...]:
-    """Read the instruction files of both families that a session of the project would be given,
-    each once.
-    """
-    if not project or not Path(project).is_dir():
-        return ()
-    folder = Path(project)
-    loaded = [
-        *read_claude_files(folder, files, settings).loaded,
-        *read_agents_files(folder, files, settings).loaded,
-    ]
-    found = []
-    for path in dict.fromkeys(Path(each.path) for each in loaded):
-        with contextlib.suppress(FileNotFoundError, StoreError):
-            facts = files.facts(files.resolve(path))
-            text = files.read(path, limit=INSTRUCTION_BYTES).decode("utf-8", "replace")
-            shown = path.relative_to(folder) if path.is_relative_to(folder) else path
-            found.append(
-                InstructionSource(
-                    path=str(shown), text=text, at=0.0 if facts is None else facts.modified_ns / 1e9
-                )
-            )
-    return tuple(found)
-
-
-def read_past_evidence(
-    past: Sequence[PastSession], chosen: Collection[str], files: FileSystem
-) -> PastEvidence:
-    """Read what the user said in the newest of these sessions, and what came from elsewhere.
-
-    Unreadable transcripts are skipped.
-    """
-    seen = {
-        each.id: each.changed
-        for each in list_session_activity((each for each in past if each.id in chosen), files)
-    }
-    newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[
-        :MAX_PAST_SESSIONS
-    ]
-    heard = PastEvidence()
-    for each in newest:
-        with contextlib.suppress(MemoristError, OSError):
-            heard = _add_session_evidence(
-                heard, each.id, seen[each.id], SessionLayout(each.folder).transcript
-            )
-    return heard
-
-
-def _add_session_evidence(
-    heard: PastEvidence, session: str, at: float, transcript: Path
-) -> PastEvidence:
-    entries = (entry for entry in read_transcript(transcript) if isinstance(entry, Message))
-    messages = list(with_typed_replies(entries))
-    behind = collect_write_evidence(session, messages)
-    own = dict(behind.user_messages)
-    sayings = [
-        UserUtterance(
-            session=session, message=message.id, text=own[message.id], at=message.timestamp or at
-        )
-        for message in messages
-        if message.origin is Origin.USER and message.id in own and extract_user_text(message)
-    ]
-    outside = list(heard.evidence.outside_texts)
-    room = MAX_OUTSIDE_CHARACTERS - sum(map(len, outside))
-    for text in reversed(behind.outside_texts):
-        if len(text) <= room:
-            outside.append(text)
-            room -= len(text)
-    return PastEvidence(
-        utterances=(*heard.utterances, *sayings),
-        evidence=replace(
-            heard.evidence,
-            user_messages=(*heard.evidence.user_messages, *behind.user_messages),
-            outside_texts=tuple(outside),
-        ),
-    )
-
-
-# The part of a dream that works on the folder: prepared and written in a thread, with a memory
-# instance of its own, as another process would (DR-4).
-
-
-MAX_WRITE_TRIES = 3
-"""How often a dream starts over because a file changed meanwhile."""
-MAX_ASKED_MARKS = 5_000
-"""Newest marks of asked questions that are remembered."""
-
-
-class DreamWorkspace(Struct, frozen=True, kw_only=True):
-    """The folder and the dependencies for working on it."""
-
-    layout: MemoryLayout
-    project: str
-    """Root folder of the project; empty if unknown."""
-    files: FileSystem
-    clock: Clock
-    memory: AutoMemorySettings
-    dream: DreamSettings
-    context: ContextSettings
-    uses: Mapping[str, MemoryUsage] = {}
-
-
-class PreparedDream(Struct, frozen=True, kw_only=True):
-    """A folder prepared for a dream."""
-
-    snapshot: MemorySnapshot
-    plan: DreamPlan
-    """What rules prove."""
-    shown: tuple[Topic, ...] = ()
-    """The memories that a model may be shown, as rules leave them: doubtful ones first, then the
-    newest.
-    """
-    index: str = ""
-    logs: tuple[tuple[str, str], ...] = ()
-    heard: PastEvidence = PastEvidence()
-    instructions: tuple[InstructionSource, ...] = ()
-
-    def files_after_rules(self) -> dict[str, bytes]:
-        """Return every memory as rules leave it."""
-        now = dict(self.snapshot.data)
-        for change in self.plan.changes:
-            now.pop(change.path, None)
-            if change.after is not None:
-                now[change.path] = change.after
-        return now
-
-
-@contextlib.contextmanager
-def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
-    """Open the memory for the calling thread."""
-    memory = AutoMemory(
-        workspace.layout,
-        files=workspace.files,
-        clock=workspace.clock,
-        settings=workspace.memory,
-        usage_source=lambda: workspace.uses,
-    )
-    try:
-        yield memory
-    finally:
-        memory.close()
-
-
-def prepare_dream(
-    workspace: DreamWorkspace, past: Sequence[PastSession] = (), chosen: Sequence[str] = ()
-) -> PreparedDream:
-    """Read the folder and work out what rules prove; for a model, also what it may learn from the
-    `chosen` sessions. Raises StoreError.
-    """
-    instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
-    with open_dream_memory(workspace) as memory:
-        found = snapshot_memory(
-            memory, workspace.files, instructions=instructions, asked=_load_asked_marks(workspace)
-        )
-        proven = plan_dream(found, max_questions=workspace.dream.questions)
-        result = PreparedDream(snapshot=found, plan=proven, instructions=instructions)
-        fit = {head.path: head.modified for head in memory.visible_headers()}
-        index = memory.visible_index().text
-    now = result.files_after_rules()
-    doubted = {path for each in proven.questions for path in (each.path, each.other_path)}
-    kept = (topic for topic in found.topics if topic.path in fit and topic.path in now)
-    shown = sorted(
-        kept, key=lambda topic: (topic.path not in doubted, -fit[topic.path], topic.path)
-    )
-    topics = tuple(parse_topic(topic.path, now[topic.path]) for topic in shown)
-    index = "".join(
-        line for line in index.splitlines(keepends=True) if parse_pointer_target(line) in ("", *now)
-    )
-    logs = DailyLogs(workspace.layout, workspace.files).newest()
-    return replace(
-        result,
-        shown=topics,
-        index=index,
-        logs=logs,
-        heard=read_past_evidence(past, chosen, workspace.files),
-    )
-
-
-def apply_dream(
-    workspace: DreamWorkspace,
-    model: ModelChanges,
-    evidence: WriteEvidence,
-    *,
-    dry_run: bool = False,
-) -> tuple[DreamReport, list[Event]]:
-    """Write what rules prove of the current folder, and what a model made of it, as one change;
-    return the report and the events.
-
-    If another writer interfered, the rules run again, and the model's change of that file is
-    dropped. Raises StoreError, InputError.
-    """
-    instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
-    for left in reversed(range(MAX_WRITE_TRIES)):
-        events: list[Event] = []
-        try:
-            with open_dream_memory(workspace) as memory:
-                return _DreamWriter(workspace, memory, model, evidence, events).write(
-                    instructions, dry_run=dry_run
-                ), events
-        except WriteConflict:
-            if not left:
-                raise
-    raise InputError("a dream is tried at least once")
-
-
-class _DreamWriter:
-    def __init__(
-        self,
-        place: DreamWorkspace,
-        memory: AutoMemory,
-        model: ModelChanges,
-        behind: WriteEvidence,
-        events: list[Event],
-    ) -> None:
-        self._place = place
-        self._memory = memory
-        self._model = model
-        self._behind = behind
-        self._events = events
-
-    def write(self, instructions: Sequence[InstructionSource], *, dry_run: bool) -> DreamReport:
-        found = snapshot_memory(
-            self._memory,
-            self._place.files,
-            instructions=instructions,
-            asked=_load_asked_marks(self._place),
-        )
-        rules = plan_dream(found, max_questions=self._place.dream.questions)
-        mine = [change for change in self._model.changes if change.path not in found.kept]
-        fresh = [change for change in mine if found.data.get(change.path) == change.before]
-        taken = {change.path for change in fresh}
-        stale = [
-            (
-                change.path,
-                "it changed meanwhile"
-                if change.path not in found.kept
-                else "the person took back what a dream did to it",
-            )
-            for change in self._model.changes
-            if change.path not in taken
-        ]
-        proven = [change for change in rules.changes if change.path not in taken]
-        changes = sorted((*proven, *fresh), key=lambda change: change.after is None)
-        acts = tuple(
-            act
-            for act in (*rules.acts, *self._model.acts)
-            if (act in self._model.acts) == (act.path in taken)
-        )
-        said = replace(self._behind, proven_paths=tuple(change.path for change in proven))
-        dreamt = DreamReport(acts=acts, remarks=rules.remarks, refused=tuple(stale))
-        if dry_run:
-            return self._preview(dreamt, changes, said, rules)
-        why = ChangeReason(actor="dream", what=render_headline("dream", summarize_acts(acts)))
-        written = (
-            self._memory.write(changes, why, said, tell=self._events.append)
-            if changes
-            else WriteResult()
-        )
-        waiting = [*written.proposals, *self._propose_questions(rules)]
-        return replace(
-            dreamt,
-            change=written.change_id,
-            acts=tuple(act for act in acts if act.path in written.paths),
-            waiting=tuple((each.id, each.path, "; ".join(each.reasons)) for each in waiting),
-            refused=(
-                *dreamt.refused,
-                *((each.path, "; ".join(each.reasons)) for each in written.refused),
-            ),
-        )
-
-    def _propose_questions(self, rules: DreamPlan) -> list[Proposal]:
-        """Put the questions of rules and model into the inbox."""
-        asked: list[Proposal] = []
-        wanted = [(each.path, each.why) for each in rules.questions]
-        wanted += [(change.path, why) for change, why in self._model.questions]
-        for path, why in wanted:
-            data = read_if_exists(self._place.files, self._place.layout.folder / path)
-            if data is not None:
-                reason = ChangeReason(
-                    actor="dream", what=render_headline("dream asks", f"forget {path}?")
-                )
-                asked += self._memory.propose(
-                    [MemoryChange(path=path, before=data, after=None)],
-                    reason,
-                    why,
-                    tell=self._events.append,
-                ).proposals
-        _save_asked_marks(self._place, [each.mark for each in rules.questions])
-        return asked
-
-    def _preview(
-        self,
-        dreamt: DreamReport,
-        changes: Sequence[MemoryChange],
-        said: WriteEvidence,
-        rules: DreamPlan,
-    ) -> DreamReport:
-        """Return what would be written, and what would wait."""
-        case = self._memory.gate_context("dream", said, {change.path for change in changes})
-        verdicts = [judge_change(change, case) for change in changes]
-        review = self._place.memory.policy == "review"
-        accepted = [
-            each.change for each in verdicts if isinstance(each, AcceptedChange) and not review
-        ]
-        held_up = [
-            (each.change.path, "; ".join(each.reasons))
-            for each in verdicts
-            if isinstance(each, NeedsReview)
-        ]
-        held_up += [
-            (each.change.path, "the policy is review")
-            for each in verdicts
-            if review and isinstance(each, AcceptedChange)
-        ]
-        held_up += [(each.path, each.why) for each in rules.questions]
-        held_up += [(change.path, why) for change, why in self._model.questions]
-        refused = [
-            (each.path, merge_reasons([each]))
-            for each in verdicts
-            if not isinstance(each, AcceptedChange | NeedsReview)
-        ]
-        paths = {change.path for change in accepted}
-        return replace(
-            dreamt,
-            acts=tuple(act for act in dreamt.acts if act.path in paths),
-            waiting=tuple(("", path, why) for path, why in held_up),
-            refused=(*dreamt.refused, *((path, "; ".join(reasons)) for path, reasons in refused)),
-            diff=render_diff(accepted),
-        )
-
-
-def _asked_marks_path(place: DreamWorkspace) -> Path:
-    return place.layout.dream / "asked.json"
-
-
-def _load_asked_marks(place: DreamWorkspace) -> tuple[str, ...]:
-    try:
-        return msgspec.json.decode(place.files.read(_asked_marks_path(place)), type=tuple[str, ...])
-    except (FileNotFoundError, msgspec.DecodeError):
-        return ()
-
-
-def _save_asked_marks(place: DreamWorkspace, marks: Sequence[str]) -> None:
-    if marks:
-        known = dict.fromkeys((*_load_asked_marks(place), *marks))
-        place.files.write(
-            _asked_marks_path(place), msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
-        )
-
-
-def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
-    """Append a dream to the journal.
-
-    If the disk refuses, only the entry is lost: the history has the change.
-    """
-    path = journal_path(workspace.layout)
-    with contextlib.suppress(StoreError), locked(workspace.layout.lock):
-        new = workspace.files.facts(path) is None
-        workspace.files.append(
-            path,
-            (
-                (JOURNAL_HEADING if new else "")
-                + render_journal_entry(report, workspace.clock.now())
-            ).encode("utf-8", "replace"),
-        )
-
-
-def journal_path(where: MemoryLayout) -> Path:
-    """Return the path of the journal of dreams."""
-    return where.dream / "journal.md"
-
 
 DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from memorist.auto_memory.index import MemoryUsage
 from memorist.auto_memory.location import locate_memory
 from memorist.auto_memory.memory import AutoMemory
-from memorist.dream.dream import Dream, PastSession
+from memorist.dream.dream import Dream
+from memorist.dream.evidence import PastSession
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.sessions import list_sessions, total_uses

@@ -27,9 +27,10 @@ from memorist.engine.model_limits import (
     thresholds_for,
 )
 from memorist.engine.provider_edits import CacheWatcher, ProviderEdits
-from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView, ViewWindow
+from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_recall import search_session_history
+from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
     CacheBroke,

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.extraction import select_newest_texts
 from memorist.auto_memory.write_evidence import collect_write_evidence
-from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
-from memorist.errors import SettingsError, StoreError, WriteConflict
+from memorist.errors import StoreError, WriteConflict
 from memorist.events import (
     MagicDocForgotten,
     MagicDocFound,
@@ -30,7 +27,6 @@ from memorist.events import (
 from memorist.extensions import SessionExtension
 from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_request import shares_prefix
-from memorist.forks.permissions import path_problem
 from memorist.forks.queue import BackgroundQueue
 from memorist.forks.spec import (
     ForkOutcome,
@@ -40,11 +36,18 @@ from memorist.forks.spec import (
     discarded_receipt,
     skipped_receipt,
 )
+from memorist.magic_docs.documents import (
+    DocumentRegistry,
+    DocumentScope,
+    find_missing_paths,
+    inspect_document,
+    load_magic_doc_prompts,
+    open_document_scope,
+    resolve_document,
+)
 from memorist.magic_docs.header import (
     ConversationReader,
-    MagicDocPrompts,
     build_update_prompt,
-    find_header,
     is_markdown,
 )
 from memorist.magic_docs.write_check import (
@@ -52,208 +55,15 @@ from memorist.magic_docs.write_check import (
     MagicDocument,
     RejectedUpdate,
     UnchangedUpdate,
-    find_new_paths,
     judge_update,
     read_document,
 )
-from memorist.ports import FileSystem, Model
+from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
 from memorist.session_memory.trigger import ConversationTracker
-from memorist.store.files import read_if_exists, remove_leftovers
-from memorist.store.layout import Layout
 from memorist.store.overlay import OverlayFiles
-
-# Magic Docs on disk: resolving and finding them, checking the paths they name, and loading the
-# user's own prompt.
-
-
-MAX_FILES_LISTED = 50_000
-"""Files of a project that are searched for Magic Docs by name. Our choice."""
-
-_VERSION_CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn"})
-_THIRD_PARTY_FOLDERS = frozenset({"node_modules", "site-packages", "vendor"})
-"""Folders of third-party code."""
-
-
-class FoundDocument(Struct, frozen=True, kw_only=True):
-    """A Magic Doc that was found. `why` says why it is not updated; empty for one that is."""
-
-    path: Path
-    title: str = ""
-    why: str = ""
-
-
-class DocumentScope(Struct, frozen=True, kw_only=True):
-    """Where documents may be: inside the project, and not among memorist's own files in `home`."""
-
-    files: FileSystem
-    project: Path
-    home: Path
-    max_bytes: int
-
-
-def open_document_scope(context: SessionContext) -> DocumentScope | None:
-    """Where the documents of a session may be; None for one without a project, which has none."""
-    runtime = context.runtime
-    return (
-        DocumentScope(
-            files=runtime.files,
-            project=Path(context.project),
-            home=runtime.layout.home,
-            max_bytes=runtime.settings.magic_docs.max_bytes,
-        )
-        if context.project
-        else None
-    )
-
-
-def resolve_document(scope: DocumentScope, path: str) -> Path | str:
-    """Resolve a document, or return why it is not updated: it must be a plain file inside the
-    project, and no link may lead out. Raises StoreError.
-    """
-    problem = path_problem(path)
-    if problem:
-        return problem
-    files = scope.files
-    root = files.resolve(scope.project)
-    real = files.resolve(root / path)
-    facts = files.facts(real)
-    checks = (
-        (not real.is_relative_to(root), "it is not inside the project"),
-        (real.is_relative_to(files.resolve(scope.home)), "it is one of memorist's own files"),
-        (
-            real.is_relative_to(root)
-            and bool(_VERSION_CONTROL_FOLDERS & set(real.relative_to(root).parts)),
-            "it belongs to the version control",
-        ),
-        (facts is None or not facts.is_file, "it is no file"),
-        (facts is not None and facts.links > 1, "it has a second name elsewhere (a hard link)"),
-    )
-    return next((why for found, why in checks if found), real)
-
-
-def inspect_document(scope: DocumentScope, path: str) -> FoundDocument | None:
-    """Return the Magic Doc at a path that was read; None for any other or unreadable file."""
-    if path_problem(path):
-        return None
-    named = scope.project / path
-    try:
-        data = read_if_exists(scope.files, named, limit=scope.max_bytes + 1)
-        header = None if data is None else find_header(data.decode("utf-8", "replace"))
-        if header is None:
-            return None
-        place = resolve_document(scope, path)
-    except StoreError:
-        return None
-    return (
-        FoundDocument(path=named, why=place)
-        if isinstance(place, str)
-        else FoundDocument(path=place, title=header.title)
-    )
-
-
-def find_documents(scope: DocumentScope) -> list[FoundDocument]:
-    """Return every Magic Doc of a project, by path, skipping hidden folders and third-party code.
-
-    Raises StoreError and FileNotFoundError.
-    """
-    root = scope.files.resolve(scope.project)
-    names = [
-        name
-        for name, _ in scope.files.scan(root, limit=MAX_FILES_LISTED)
-        if is_markdown(name) and not _THIRD_PARTY_FOLDERS & set(name.split("/"))
-    ]
-    return [place for name in names if (place := inspect_document(scope, name)) is not None]
-
-
-def find_missing_paths(
-    scope: DocumentScope, path: Path, before: str, after: str
-) -> tuple[str, ...]:
-    """Return paths that only the new text names, that begin in a folder of the project or next to
-    the document, and that do not exist.
-    """
-    files = scope.files
-    roots = (path.parent, files.resolve(scope.project))
-    lost = []
-    for name in find_new_paths(before, after):
-        begins = [
-            root
-            for root in roots
-            if (facts := files.facts(root / name.split("/")[0])) is not None and facts.is_folder
-        ]
-        if begins and all(files.facts(root / name) is None for root in begins):
-            lost.append(name)
-    return tuple(lost)
-
-
-def load_magic_doc_prompts(files: FileSystem, layout: Layout) -> MagicDocPrompts:
-    """Load our prompt, or the user's own from the home folder.
-
-    Raises SettingsError for one that is not UTF-8.
-    """
-    found = read_if_exists(files, layout.user_docs_prompt)
-    try:
-        own = None if found is None else found.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SettingsError(
-            f"your own text {layout.user_docs_prompt} is not UTF-8; save it as UTF-8"
-        ) from error
-    return MagicDocPrompts(
-        prompt=own or load_prompt("magic_docs/update"),
-        own_instruction=load_prompt("magic_docs/own_instruction"),
-        refused=load_prompt("magic_docs/refused"),
-        is_user_prompt=own is not None,
-    )
-
-
-# Saves which files a session keeps as Magic Docs for a later process, above all those that only
-# the host reported.
-
-
-STALE_TEMPORARY_SECONDS = 3_600.0
-"""Age from which a temporary file belongs to no running write. Our choice, as in `memorist
-doctor`.
-"""
-
-
-class DocumentRegistry:
-    """The list of one session; without a path nothing is saved.
-
-    If the disk refuses, the list is lost, but no turn fails.
-    """
-
-    def __init__(self, files: FileSystem, path: Path | None) -> None:
-        self._files = files
-        self._path = path
-
-    def load(self) -> tuple[str, ...]:
-        """Return the paths as they were read; empty if there is no list or it is unreadable."""
-        return () if self._path is None else read_registered_paths(self._files, self._path)
-
-    def save(self, paths: Iterable[str]) -> None:
-        """Save the list if it changed."""
-        now = tuple(paths)
-        if self._path is not None and now != self.load():
-            with contextlib.suppress(StoreError):
-                self._files.write(self._path, msgspec.json.encode(now))
-
-    def remove_leftovers(self, document: Path, now: float) -> None:
-        """Delete temporary files that a killed writer left next to a document at least an
-        hour ago.
-        """
-        with contextlib.suppress(StoreError):
-            remove_leftovers(document.parent, before=now - STALE_TEMPORARY_SECONDS)
-
-
-def read_registered_paths(files: FileSystem, path: Path) -> tuple[str, ...]:
-    """Read the paths of a list."""
-    try:
-        return msgspec.json.decode(read_if_exists(files, path) or b"[]", type=tuple[str, ...])
-    except (StoreError, msgspec.DecodeError):
-        return ()
-
 
 MAGIC_DOCS_LABEL = "magic_docs"
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.extraction_policy import plan_removal
-from memorist.auto_memory.history import compute_blob_id
+from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.statements.parser import Statement

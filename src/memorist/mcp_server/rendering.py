@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.changes import RecordedChange
 from memorist.auto_memory.topic import Topic, format_utc_timestamp
 from memorist.auto_memory.write_result import WriteResult
 from memorist.mcp_server.tools import make_encodable

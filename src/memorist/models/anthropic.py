@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 
 from memorist.core.messages import JsonObject
-from memorist.models.errors import CallFailure
+from memorist.models.errors import CallFailure, failure_from_status
 from memorist.models.pricing import ModelSettings
 from memorist.models.reply_assembly import assemble_anthropic
-from memorist.models.streaming import ModelAccess, StreamingModel, failure_from_status, read_stream
+from memorist.models.streaming import ModelAccess, StreamingModel, read_stream
 from memorist.ports import Clock
 
 

@@ -5,6 +5,7 @@ becomes. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -193,3 +194,48 @@ def build_model_error(fault: CallFailure, model: str, attempts: int) -> ModelErr
             return ModelUnavailable(
                 f"{model} sent an answer that is not valid after {tries} ({said}); try later."
             )
+
+
+def failure_from_status(
+    status: int, message: str, body: object, headers: Mapping[str, str]
+) -> CallFailure:
+    """The failure behind an SDK exception: HTTP status, its message, the decoded body, the
+    response's headers.
+
+    A status below 400 means that the error came inside a stream: its type then determines the
+    status.
+    """
+    outer: Mapping[str, object] = body if isinstance(body, Mapping) else {}
+    inner = outer.get("error")
+    error: Mapping[str, object] = inner if isinstance(inner, Mapping) else outer
+    code = next((name for key in ("code", "type") if isinstance(name := error.get(key), str)), None)
+    said = str(error.get("message") or message)
+    size = read_refused_size(said, error)
+    if 300 <= status < 400:
+        place = headers.get("location") or "another address"
+        said = f"the server redirects to {place}; name that address itself, no redirect is followed"
+        return CallFailure(kind="status", message=said, code=code, status=status, retry=False)
+    if status < 400:
+        return CallFailure(
+            kind="status", message=said, code=code, status=status_for_code(code), size=size
+        )
+    retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")
+    return CallFailure(
+        kind="status",
+        message=said,
+        code=code,
+        status=status,
+        retry_after=_retry_after_seconds(headers),
+        retry=retry,
+        size=size,
+    )
+
+
+def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Seconds of `retry-after-ms` or `retry-after`; None for a date or nonsense."""
+    for key, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            return float(headers.get(key) or "") * unit
+        except ValueError:
+            continue
+    return None

@@ -15,16 +15,10 @@ from memorist.models.context_window import (
     read_ollama_loaded,
     read_ollama_model,
 )
-from memorist.models.errors import CallFailure, failure_from_error
+from memorist.models.errors import CallFailure, failure_from_error, failure_from_status
 from memorist.models.pricing import ModelSettings
 from memorist.models.reply_assembly import assemble_chat, assemble_responses
-from memorist.models.streaming import (
-    ModelAccess,
-    ReplyAssembler,
-    StreamingModel,
-    failure_from_status,
-    read_stream,
-)
+from memorist.models.streaming import ModelAccess, ReplyAssembler, StreamingModel, read_stream
 from memorist.ports import Clock
 
 

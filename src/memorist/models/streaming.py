@@ -14,12 +14,10 @@ from memorist.core.messages import JsonObject
 from memorist.errors import FormatError, ModelRefused, ModelUnavailable
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec
-from memorist.models.context_window import read_refused_size
 from memorist.models.errors import (
     CallFailure,
     failure_from_error,
     is_too_long,
-    status_for_code,
 )
 from memorist.models.pricing import (
     ModelPrice,
@@ -104,51 +102,6 @@ def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
         return CallFailure(kind="invalid", message="the reply is not a JSON object")
     problem = body.get("error")
     return failure_from_error(problem) if isinstance(problem, dict) else body
-
-
-def failure_from_status(
-    status: int, message: str, body: object, headers: Mapping[str, str]
-) -> CallFailure:
-    """The failure behind an SDK exception: HTTP status, its message, the decoded body, the
-    response's headers.
-
-    A status below 400 means that the error came inside a stream: its type then determines the
-    status.
-    """
-    outer: Mapping[str, object] = body if isinstance(body, Mapping) else {}
-    inner = outer.get("error")
-    error: Mapping[str, object] = inner if isinstance(inner, Mapping) else outer
-    code = next((name for key in ("code", "type") if isinstance(name := error.get(key), str)), None)
-    said = str(error.get("message") or message)
-    size = read_refused_size(said, error)
-    if 300 <= status < 400:
-        place = headers.get("location") or "another address"
-        said = f"the server redirects to {place}; name that address itself, no redirect is followed"
-        return CallFailure(kind="status", message=said, code=code, status=status, retry=False)
-    if status < 400:
-        return CallFailure(
-            kind="status", message=said, code=code, status=status_for_code(code), size=size
-        )
-    retry = {"true": True, "false": False}.get(headers.get("x-should-retry") or "")
-    return CallFailure(
-        kind="status",
-        message=said,
-        code=code,
-        status=status,
-        retry_after=_retry_after_seconds(headers),
-        retry=retry,
-        size=size,
-    )
-
-
-def _retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Seconds of `retry-after-ms` or `retry-after`; None for a date or nonsense."""
-    for key, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return float(headers.get(key) or "") * unit
-        except ValueError:
-            continue
-    return None
 
 
 # The base of models over a provider's SDK: one streamed attempt, the retries around it, usage

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from memorist.auto_memory.changes import ChangeReason, render_headline
-from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.changes import ChangeReason, RecordedChange, render_headline
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import INDEX_NAME, MemoryHeader, sort_newest_first
 from memorist.auto_memory.memory import AutoMemory
@@ -17,7 +16,7 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.dream import find_last_dream
 from memorist.cli.memory.history import blame_memory
 from memorist.cli.memory.topics import forget_for_good, judge_recall
-from memorist.dream.dream import journal_path
+from memorist.dream.workspace import journal_path
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from memorist.core.messages import JsonObject
 from memorist.errors import FormatError
-from memorist.models.errors import CallFailure, failure_from_error, is_too_long
+from memorist.models.errors import CallFailure, failure_from_error, failure_from_status, is_too_long
 from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
-from memorist.models.streaming import failure_from_status, parse_plain_reply
+from memorist.models.streaming import parse_plain_reply
 
 UNSTABLE_ENTRIES = 8
 """How many of the newest entries may differ from the earlier request (a host moves its cache marks,

@@ -8,27 +8,19 @@ another writer changed meanwhile stays as they left it.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.changes import ChangeReason
-from memorist.auto_memory.history import FolderHistory
 from memorist.errors import StoreError, WriteConflict
 from memorist.ports import FileSystem
 from memorist.rollouts.memory_files import build_note
 from memorist.store.files import (
-    finish_replacement,
-    make_folders,
     read_if_exists,
     remove_if_exists,
     replace_content,
-    replace_folder,
-    staging_folder,
-    store_error,
 )
 
 MAX_FOLDER_FILES = 20_000
@@ -167,77 +159,3 @@ def _apply_change(files: FileSystem, path: Path, before: bytes | None, after: by
 def forget_swap(files: FileSystem, journal: Path) -> None:
     """Remove the record once the change is accepted. Raises StoreError."""
     remove_if_exists(files, journal)
-
-
-# The last accepted state of the memory folder: it decides whether there is work, and what the
-# user changed (RO-5).
-
-
-class FolderBaseline:
-    """The state kept at one path.
-
-    Callers hold the lock of the folder. Every method raises StoreError if the disk refuses.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.damaged = ""
-        """Why the existing state could not be used; empty if it could."""
-
-    def read_files(self) -> dict[str, bytes]:
-        """Return the accepted files by path; empty if nothing was accepted.
-
-        A damaged state is deleted: it holds nothing that the folder does not, and may contain text
-        that the user had removed.
-        """
-        finish_replacement(self.path)
-        history = FolderHistory(self.path)
-        try:
-            newest = history.log(limit=1)
-            names = history.list_files() if newest else {}
-            found = {name: history.read_file(name, newest[0].id) for name in names}
-        except StoreError as error:
-            if isinstance(error.__cause__, OSError):
-                raise
-            return self._report_damage(history, str(error))
-        finally:
-            history.close()
-        if any(data is None for data in found.values()) or (not newest and self.path.exists()):
-            return self._report_damage(history, "a part of it is missing")
-        return {name: data for name, data in found.items() if data is not None}
-
-    def _report_damage(self, history: FolderHistory, why: str) -> dict[str, bytes]:
-        history.close()
-        self.clear()
-        told = why.partition(";")[0]
-        self.damaged = (
-            f"the last accepted state was damaged and is made anew ({told}); changes by "
-            f"hand since then could not be told apart"
-        )
-        return {}
-
-    def accept(self, files: Mapping[str, bytes], at: float) -> None:
-        """Make this the accepted state; `at` in seconds since the epoch.
-
-        Atomic: a kill leaves the old state or the new one.
-        """
-        if not files:
-            self.clear()
-            return
-        finish_replacement(self.path)
-        make_folders(self.path.parent)
-        fresh = FolderHistory(staging_folder(self.path))
-        try:
-            fresh.record(files, ChangeReason(actor="memorist", what="accepted"), at)
-        finally:
-            fresh.close()
-        replace_folder(self.path)
-
-    def clear(self) -> None:
-        """Remove the state."""
-        finish_replacement(self.path)
-        try:
-            if self.path.exists():
-                shutil.rmtree(self.path)
-        except OSError as error:
-            raise store_error("delete", self.path, error) from error

@@ -50,7 +50,6 @@ from memorist.rollouts.draft_review import (
 )
 from memorist.rollouts.eligibility import select_rollouts
 from memorist.rollouts.folder import (
-    FolderBaseline,
     FolderSwap,
     MemoryFolderTree,
     begin_swap,
@@ -59,6 +58,7 @@ from memorist.rollouts.folder import (
     is_real_folder,
     read_memory_folder,
 )
+from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import HandbookFiles as Values
 from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE

@@ -19,8 +19,8 @@ from memorist.auto_memory.location import locate_project_root
 from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem
 from memorist.settings import SkillsSettings
+from memorist.skills.plugin_files import MANIFEST_PATHS
 from memorist.skills.roots import (
-    MANIFEST_PATHS,
     FolderListings,
     PluginManifests,
     SkillFileFacts,

@@ -14,13 +14,13 @@ from memorist.models.pricing import call_cost, shipped_prices
 from memorist.models.rate_limits import RateLimitListener, RateLimitReport, report_of_failure
 from memorist.ports import Clock, Reply, Request
 from memorist.system import SystemClock
-from memorist.testing.request_checks import (
-    WIRES,
+from memorist.testing.call_ledger import (
     CountedRequest,
-    RequestProblem,
     ScriptedCallLedger,
+    ScriptPlayer,
     build_reply_facts,
 )
+from memorist.testing.request_checks import WIRES, RequestProblem
 from memorist.testing.steps import (
     CutReply,
     DelayReply,
@@ -29,7 +29,6 @@ from memorist.testing.steps import (
     Hang,
     HttpError,
     Script,
-    ScriptPlayer,
     Step,
 )
 from memorist.testing.wire_formats import build_reply_body

@@ -33,13 +33,14 @@ from msgspec import Struct, field
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused
 from memorist.ports import Request
-from memorist.testing.request_checks import (
-    WIRES,
+from memorist.testing.call_ledger import (
     CountedRequest,
     ScriptedCallLedger,
+    ScriptPlayer,
     build_reply_facts,
     failure_status,
 )
+from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import (
     AnswerStep,
     CutReply,
@@ -50,7 +51,6 @@ from memorist.testing.steps import (
     HttpError,
     RawReply,
     Script,
-    ScriptPlayer,
     Step,
 )
 from memorist.testing.wire_formats import ScriptedWire, build_reply_body

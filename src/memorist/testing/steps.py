@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Literal
 
 from msgspec import Struct, field
 
 from memorist.core.messages import JsonObject, Usage
-from memorist.errors import ModelError, ModelRefused
+from memorist.errors import ModelError
 from memorist.ports import Request
 
 
@@ -130,29 +129,6 @@ Step = AnswerStep | Fail | HttpError | Hang | DelayReply | CutReply | Garbage
 
 Script = Sequence[Step] | Callable[[Request], Step]
 """A list is used up in order; a function decides from the request."""
-
-
-class ScriptPlayer:
-    """A script and how far it has been played. Thread-safe."""
-
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self._next = 0
-        self._lock = Lock()
-
-    def next_step(self, request: Request) -> Step:
-        """Return the step for this request. Raises `ModelRefused` when the list is used up."""
-        if callable(self._script):
-            return self._script(request)
-        with self._lock:
-            number = self._next
-            self._next += 1
-        if number >= len(self._script):
-            raise ModelRefused(
-                f"The script has {len(self._script)} steps and this is call {number + 1}; add "
-                f"a step to the script."
-            )
-        return self._script[number]
 
 
 def step_parts(step: Say | Think | CallTool | ReplyParts) -> tuple[Say | Think | CallTool, ...]:

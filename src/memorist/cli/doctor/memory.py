@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memorist.auto_memory.folder import MemoryFolder
-from memorist.auto_memory.history import compute_blob_id
+from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
 from memorist.auto_memory.location import parse_directory_setting, read_project_record
 from memorist.auto_memory.topic import parse_topic

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from memorist.auto_memory.changes import BlamedLine, blame_lines
-from memorist.auto_memory.history import RecordedChange
+from memorist.auto_memory.changes import BlamedLine, RecordedChange, blame_lines
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import format_utc_timestamp

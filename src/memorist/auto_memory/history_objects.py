@@ -1,0 +1,140 @@
+"""Git objects of the history, read and written directly: trees, blobs and commits. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from memorist.core.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from dulwich import object_store, objects, pack
+    from dulwich.object_store import BaseObjectStore, PackCapableObjectStore
+    from dulwich.objects import Blob, Commit, ObjectID
+else:
+    object_store, objects, pack = (
+        lazy_module(f"dulwich.{name}") for name in ("object_store", "objects", "pack")
+    )
+
+KINDS = {"commit": 1, "tree": 2, "blob": 3}
+"""Git's numbers of its object types: a change, a list of files, a file."""
+
+
+def object_name(text: bytes) -> ObjectID:
+    """Cast an object's id to the library's own type."""
+    return cast("ObjectID", text)
+
+
+PACK_THRESHOLD = 100
+"""Files per change from which they are written as one pack: single object files take several times
+as long.
+"""
+
+
+TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
+"""Mode, name and id of consecutive entries."""
+
+
+FOLDER_MODE = b"40000"
+"""The mode of a folder; all else are files."""
+
+
+_FILE_MODE = b"100644"
+
+
+_AUTHOR = b"memorist <memorist@localhost>"
+
+
+_KIND_NAMES = {number: name.encode() for name, number in KINDS.items()}
+
+
+def compute_object_id(kind: int, data: bytes) -> ObjectID:
+    """Compute the id that Git gives to an object of this type and content."""
+    return object_name(
+        hashlib.sha1(b"%s %d\0" % (_KIND_NAMES[kind], len(data)) + data, usedforsecurity=False)
+        .hexdigest()
+        .encode()
+    )
+
+
+def read_tree(store: BaseObjectStore, tree: ObjectID) -> dict[str, str]:
+    """Return path to blob id of every file below a tree. Raises KeyError where a part is
+    missing.
+    """
+    return {
+        path.decode("utf-8", "surrogateescape"): sha.hex()
+        for path, sha in _iter_tree(store, tree, b"")
+    }
+
+
+def _iter_tree(
+    store: BaseObjectStore, tree: ObjectID, above: bytes
+) -> Iterator[tuple[bytes, bytes]]:
+    for mode, name, sha in TREE_ENTRY.findall(store[tree].as_raw_string()):
+        if mode == FOLDER_MODE:
+            yield from _iter_tree(store, object_name(sha.hex().encode()), above + name + b"/")
+        else:
+            yield above + name, sha
+
+
+def add_blobs(store: PackCapableObjectStore, blobs: Sequence[Blob]) -> None:
+    """Add the files of one change."""
+    if len(blobs) >= PACK_THRESHOLD:
+        store.add_objects([(blob, None) for blob in blobs])
+        return
+    for blob in blobs:
+        store.add_object(blob)
+
+
+def write_tree(store: BaseObjectStore, files: Mapping[str, str]) -> ObjectID:
+    """Write a tree from path to blob id, the reverse of `read_tree`; returns its id."""
+    return _write_folder(
+        store,
+        {
+            path.encode("utf-8", "surrogateescape"): bytes.fromhex(sha)
+            for path, sha in files.items()
+        },
+    )
+
+
+def _write_folder(store: BaseObjectStore, files: Mapping[bytes, bytes]) -> ObjectID:
+    rows: list[tuple[bytes, bytes]] = []
+    below: dict[bytes, dict[bytes, bytes]] = {}
+    for path, sha in files.items():
+        name, inside, rest = path.partition(b"/")
+        if inside:
+            below.setdefault(name, {})[rest] = sha
+        else:
+            rows.append((name, b"%s %s\0%s" % (_FILE_MODE, name, sha)))
+    for name, inner in below.items():
+        # Git sorts a folder as if its name ended in a slash.
+        rows.append(
+            (
+                name + b"/",
+                b"%s %s\0%s"
+                % (FOLDER_MODE, name, bytes.fromhex(_write_folder(store, inner).decode())),
+            )
+        )
+    made = objects.ShaFile.from_raw_string(KINDS["tree"], b"".join(row for _, row in sorted(rows)))
+    store.add_object(made)
+    return made.id
+
+
+def build_commit(tree: ObjectID, parent: ObjectID | None, text: str, timestamp: float) -> Commit:
+    """Build a commit; `timestamp` is in seconds since the epoch, UTC."""
+    commit = objects.Commit()
+    commit.tree = tree
+    commit.parents = [parent] if parent else []
+    commit.author = commit.committer = _AUTHOR
+    commit.commit_time = commit.author_time = max(0, int(timestamp))
+    commit.commit_timezone = commit.author_timezone = 0
+    commit.encoding = b"UTF-8"
+    commit.message = text.encode()
+    return commit
+
+
+def compute_blob_id(data: bytes) -> str:
+    """Compute the id under which the history stores these bytes."""
+    return compute_object_id(KINDS["blob"], data).decode()

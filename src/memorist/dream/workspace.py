@@ -1,0 +1,350 @@
+"""The part of a dream that works on the folder: prepared and written in a thread, with a
+memory instance of its own, as another process would (DR-4).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.changes import (
+    ChangeReason,
+    MemoryChange,
+    render_headline,
+)
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.index import MemoryUsage, parse_pointer_target
+from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.topic import Topic, parse_topic
+from memorist.auto_memory.write_evidence import (
+    WriteEvidence,
+)
+from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
+from memorist.auto_memory.write_result import WriteResult
+from memorist.dream.evidence import (
+    PastEvidence,
+    PastSession,
+    read_instruction_sources,
+    read_past_evidence,
+    snapshot_memory,
+)
+from memorist.dream.journal import (
+    JOURNAL_HEADING,
+    DailyLogs,
+    DreamReport,
+    render_diff,
+    render_journal_entry,
+    summarize_acts,
+)
+from memorist.dream.model_pass import (
+    ModelChanges,
+)
+from memorist.dream.rules import (
+    DreamPlan,
+    InstructionSource,
+    MemorySnapshot,
+    plan_dream,
+)
+from memorist.errors import InputError, StoreError, WriteConflict
+from memorist.events import Event
+from memorist.ports import Clock, FileSystem
+from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
+from memorist.store.files import hold_lock as locked
+from memorist.store.files import read_if_exists
+from memorist.store.layout import MemoryLayout
+
+MAX_WRITE_TRIES = 3
+"""How often a dream starts over because a file changed meanwhile."""
+
+
+MAX_ASKED_MARKS = 5_000
+"""Newest marks of asked questions that are remembered."""
+
+
+class DreamWorkspace(Struct, frozen=True, kw_only=True):
+    """The folder and the dependencies for working on it."""
+
+    layout: MemoryLayout
+    project: str
+    """Root folder of the project; empty if unknown."""
+    files: FileSystem
+    clock: Clock
+    memory: AutoMemorySettings
+    dream: DreamSettings
+    context: ContextSettings
+    uses: Mapping[str, MemoryUsage] = {}
+
+
+class PreparedDream(Struct, frozen=True, kw_only=True):
+    """A folder prepared for a dream."""
+
+    snapshot: MemorySnapshot
+    plan: DreamPlan
+    """What rules prove."""
+    shown: tuple[Topic, ...] = ()
+    """The memories that a model may be shown, as rules leave them: doubtful ones first, then the
+    newest.
+    """
+    index: str = ""
+    logs: tuple[tuple[str, str], ...] = ()
+    heard: PastEvidence = PastEvidence()
+    instructions: tuple[InstructionSource, ...] = ()
+
+    def files_after_rules(self) -> dict[str, bytes]:
+        """Return every memory as rules leave it."""
+        now = dict(self.snapshot.data)
+        for change in self.plan.changes:
+            now.pop(change.path, None)
+            if change.after is not None:
+                now[change.path] = change.after
+        return now
+
+
+@contextlib.contextmanager
+def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
+    """Open the memory for the calling thread."""
+    memory = AutoMemory(
+        workspace.layout,
+        files=workspace.files,
+        clock=workspace.clock,
+        settings=workspace.memory,
+        usage_source=lambda: workspace.uses,
+    )
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def prepare_dream(
+    workspace: DreamWorkspace, past: Sequence[PastSession] = (), chosen: Sequence[str] = ()
+) -> PreparedDream:
+    """Read the folder and work out what rules prove; for a model, also what it may learn from the
+    `chosen` sessions. Raises StoreError.
+    """
+    instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
+    with open_dream_memory(workspace) as memory:
+        found = snapshot_memory(
+            memory, workspace.files, instructions=instructions, asked=_load_asked_marks(workspace)
+        )
+        proven = plan_dream(found, max_questions=workspace.dream.questions)
+        result = PreparedDream(snapshot=found, plan=proven, instructions=instructions)
+        fit = {head.path: head.modified for head in memory.visible_headers()}
+        index = memory.visible_index().text
+    now = result.files_after_rules()
+    doubted = {path for each in proven.questions for path in (each.path, each.other_path)}
+    kept = (topic for topic in found.topics if topic.path in fit and topic.path in now)
+    shown = sorted(
+        kept, key=lambda topic: (topic.path not in doubted, -fit[topic.path], topic.path)
+    )
+    topics = tuple(parse_topic(topic.path, now[topic.path]) for topic in shown)
+    index = "".join(
+        line for line in index.splitlines(keepends=True) if parse_pointer_target(line) in ("", *now)
+    )
+    logs = DailyLogs(workspace.layout, workspace.files).newest()
+    return replace(
+        result,
+        shown=topics,
+        index=index,
+        logs=logs,
+        heard=read_past_evidence(past, chosen, workspace.files),
+    )
+
+
+def apply_dream(
+    workspace: DreamWorkspace,
+    model: ModelChanges,
+    evidence: WriteEvidence,
+    *,
+    dry_run: bool = False,
+) -> tuple[DreamReport, list[Event]]:
+    """Write what rules prove of the current folder, and what a model made of it, as one change;
+    return the report and the events.
+
+    If another writer interfered, the rules run again, and the model's change of that file is
+    dropped. Raises StoreError, InputError.
+    """
+    instructions = read_instruction_sources(workspace.project, workspace.files, workspace.context)
+    for left in reversed(range(MAX_WRITE_TRIES)):
+        events: list[Event] = []
+        try:
+            with open_dream_memory(workspace) as memory:
+                return _DreamWriter(workspace, memory, model, evidence, events).write(
+                    instructions, dry_run=dry_run
+                ), events
+        except WriteConflict:
+            if not left:
+                raise
+    raise InputError("a dream is tried at least once")
+
+
+class _DreamWriter:
+    def __init__(
+        self,
+        place: DreamWorkspace,
+        memory: AutoMemory,
+        model: ModelChanges,
+        behind: WriteEvidence,
+        events: list[Event],
+    ) -> None:
+        self._place = place
+        self._memory = memory
+        self._model = model
+        self._behind = behind
+        self._events = events
+
+    def write(self, instructions: Sequence[InstructionSource], *, dry_run: bool) -> DreamReport:
+        found = snapshot_memory(
+            self._memory,
+            self._place.files,
+            instructions=instructions,
+            asked=_load_asked_marks(self._place),
+        )
+        rules = plan_dream(found, max_questions=self._place.dream.questions)
+        mine = [change for change in self._model.changes if change.path not in found.kept]
+        fresh = [change for change in mine if found.data.get(change.path) == change.before]
+        taken = {change.path for change in fresh}
+        stale = [
+            (
+                change.path,
+                "it changed meanwhile"
+                if change.path not in found.kept
+                else "the person took back what a dream did to it",
+            )
+            for change in self._model.changes
+            if change.path not in taken
+        ]
+        proven = [change for change in rules.changes if change.path not in taken]
+        changes = sorted((*proven, *fresh), key=lambda change: change.after is None)
+        acts = tuple(
+            act
+            for act in (*rules.acts, *self._model.acts)
+            if (act in self._model.acts) == (act.path in taken)
+        )
+        said = replace(self._behind, proven_paths=tuple(change.path for change in proven))
+        dreamt = DreamReport(acts=acts, remarks=rules.remarks, refused=tuple(stale))
+        if dry_run:
+            return self._preview(dreamt, changes, said, rules)
+        why = ChangeReason(actor="dream", what=render_headline("dream", summarize_acts(acts)))
+        written = (
+            self._memory.write(changes, why, said, tell=self._events.append)
+            if changes
+            else WriteResult()
+        )
+        waiting = [*written.proposals, *self._propose_questions(rules)]
+        return replace(
+            dreamt,
+            change=written.change_id,
+            acts=tuple(act for act in acts if act.path in written.paths),
+            waiting=tuple((each.id, each.path, "; ".join(each.reasons)) for each in waiting),
+            refused=(
+                *dreamt.refused,
+                *((each.path, "; ".join(each.reasons)) for each in written.refused),
+            ),
+        )
+
+    def _propose_questions(self, rules: DreamPlan) -> list[Proposal]:
+        """Put the questions of rules and model into the inbox."""
+        asked: list[Proposal] = []
+        wanted = [(each.path, each.why) for each in rules.questions]
+        wanted += [(change.path, why) for change, why in self._model.questions]
+        for path, why in wanted:
+            data = read_if_exists(self._place.files, self._place.layout.folder / path)
+            if data is not None:
+                reason = ChangeReason(
+                    actor="dream", what=render_headline("dream asks", f"forget {path}?")
+                )
+                asked += self._memory.propose(
+                    [MemoryChange(path=path, before=data, after=None)],
+                    reason,
+                    why,
+                    tell=self._events.append,
+                ).proposals
+        _save_asked_marks(self._place, [each.mark for each in rules.questions])
+        return asked
+
+    def _preview(
+        self,
+        dreamt: DreamReport,
+        changes: Sequence[MemoryChange],
+        said: WriteEvidence,
+        rules: DreamPlan,
+    ) -> DreamReport:
+        """Return what would be written, and what would wait."""
+        case = self._memory.gate_context("dream", said, {change.path for change in changes})
+        verdicts = [judge_change(change, case) for change in changes]
+        review = self._place.memory.policy == "review"
+        accepted = [
+            each.change for each in verdicts if isinstance(each, AcceptedChange) and not review
+        ]
+        held_up = [
+            (each.change.path, "; ".join(each.reasons))
+            for each in verdicts
+            if isinstance(each, NeedsReview)
+        ]
+        held_up += [
+            (each.change.path, "the policy is review")
+            for each in verdicts
+            if review and isinstance(each, AcceptedChange)
+        ]
+        held_up += [(each.path, each.why) for each in rules.questions]
+        held_up += [(change.path, why) for change, why in self._model.questions]
+        refused = [
+            (each.path, merge_reasons([each]))
+            for each in verdicts
+            if not isinstance(each, AcceptedChange | NeedsReview)
+        ]
+        paths = {change.path for change in accepted}
+        return replace(
+            dreamt,
+            acts=tuple(act for act in dreamt.acts if act.path in paths),
+            waiting=tuple(("", path, why) for path, why in held_up),
+            refused=(*dreamt.refused, *((path, "; ".join(reasons)) for path, reasons in refused)),
+            diff=render_diff(accepted),
+        )
+
+
+def _asked_marks_path(place: DreamWorkspace) -> Path:
+    return place.layout.dream / "asked.json"
+
+
+def _load_asked_marks(place: DreamWorkspace) -> tuple[str, ...]:
+    try:
+        return msgspec.json.decode(place.files.read(_asked_marks_path(place)), type=tuple[str, ...])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return ()
+
+
+def _save_asked_marks(place: DreamWorkspace, marks: Sequence[str]) -> None:
+    if marks:
+        known = dict.fromkeys((*_load_asked_marks(place), *marks))
+        place.files.write(
+            _asked_marks_path(place), msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
+        )
+
+
+def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
+    """Append a dream to the journal.
+
+    If the disk refuses, only the entry is lost: the history has the change.
+    """
+    path = journal_path(workspace.layout)
+    with contextlib.suppress(StoreError), locked(workspace.layout.lock):
+        new = workspace.files.facts(path) is None
+        workspace.files.append(
+            path,
+            (
+                (JOURNAL_HEADING if new else "")
+                + render_journal_entry(report, workspace.clock.now())
+            ).encode("utf-8", "replace"),
+        )
+
+
+def journal_path(where: MemoryLayout) -> Path:
+    """Return the path of the journal of dreams."""
+    return where.dream / "journal.md"

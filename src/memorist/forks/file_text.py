@@ -1,0 +1,191 @@
+"""Edits of a file's text, how a file is shown to the model, and which names a glob matches.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from fnmatch import translate
+
+from memorist.core.apply_patch import (
+    AddFilePatch,
+    FilePatch,
+    PatchRejected,
+    UpdateFilePatch,
+    apply_hunks,
+)
+from memorist.forks.tool_calls import (
+    EditFileCall,
+    InsertTextCall,
+    TextReplacement,
+    WriteFileCall,
+)
+
+TextTransform = Callable[[str | None], str | PatchRejected]
+"""From a file's text (None when there is no file) to its new text."""
+
+DEFAULT_LINE_COUNT = 2_000
+"""Lines shown of a file when the call names no number, as in the hosts' own read tools."""
+
+
+MAX_LINE_CHARACTERS = 2_000
+"""Longer lines are cut when shown; an edit sees them whole."""
+
+
+def replace_text(text: str, replacements: Iterable[TextReplacement]) -> str | PatchRejected:
+    """Apply all replacements in order, or return why one of them does not apply.
+
+    In a file with CRLF line ends, plain LF in the old and new text stands for CRLF.
+    """
+    windows = "\r\n" in text
+    for change in replacements:
+        old, new = change.old, change.new
+        if windows and "\r" not in old:
+            old, new = old.replace("\n", "\r\n"), new.replace("\r\n", "\n").replace("\n", "\r\n")
+        if not old:
+            return PatchRejected("The file exists: name the text that is to be replaced.")
+        if old == new:
+            return PatchRejected("The old and the new text are the same.")
+        count = text.count(old)
+        if count == 0:
+            return PatchRejected(
+                f"The text does not stand in the file exactly so: {_first_line(old)}"
+            )
+        if count > 1 and not change.replace_all:
+            return PatchRejected(
+                f"The text stands in the file {count} times (lines "
+                f"{_line_numbers(text, old)}): give more of what is around it."
+            )
+        text = text.replace(old, new)
+    return text
+
+
+def insert_text(text: str, change: InsertTextCall) -> str | PatchRejected:
+    """Insert a piece after a line; the piece becomes whole lines."""
+    lines = text.splitlines(keepends=True)
+    if not 0 <= change.line <= len(lines):
+        return PatchRejected(
+            f"The file has {len(lines)} lines: insert_line is between 0 and {len(lines)}."
+        )
+    if change.line and not lines[change.line - 1].endswith(("\n", "\r")):
+        lines[change.line - 1] += "\n"
+    piece = (
+        change.text
+        if change.text.endswith("\n") or change.line == len(lines)
+        else change.text + "\n"
+    )
+    return "".join([*lines[: change.line], piece, *lines[change.line :]])
+
+
+def _first_line(text: str) -> str:
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    return line[:120]
+
+
+def _line_numbers(text: str, piece: str) -> str:
+    numbers: list[str] = []
+    at = text.find(piece)
+    while at >= 0 and len(numbers) < 10:
+        numbers.append(str(text.count("\n", 0, at) + 1))
+        at = text.find(piece, at + len(piece))
+    return ", ".join(numbers)
+
+
+def render_file_lines(text: str, *, first: int, lines: int | None, numbered: bool) -> str:
+    """Render the requested lines, with line numbers (width 6, then a tab) if `numbered`, and a
+    remark when the file continues.
+    """
+    every = text.split("\n")
+    if every and not every[-1]:
+        every.pop()
+    if not every:
+        return "(The file is empty.)"
+    last = min(len(every), first - 1 + (DEFAULT_LINE_COUNT if lines is None else lines))
+    shown = [
+        line if len(line) <= MAX_LINE_CHARACTERS else line[:MAX_LINE_CHARACTERS] + " … (line cut)"
+        for line in every[first - 1 : last]
+    ]
+    if numbered:
+        shown = [f"{number:>6}\t{line}" for number, line in enumerate(shown, start=first)]
+    if last < len(every) or not shown:
+        shown.append(f"(The file has {len(every)} lines.)")
+    return "\n".join(shown)
+
+
+def matches_glob(pattern: str, relative: str) -> bool:
+    """Whether a path relative to the searched folder matches a glob: `*` and `?` within a name,
+    `**` for any folders, `{a,b}` for alternatives.
+
+    A pattern without a slash matches names in any folder, as in the hosts' own tools.
+    """
+    names = relative.split("/")
+    for plain in _expand_braces(pattern):
+        parts = plain.lstrip("/").split("/")
+        if _matches_parts(parts if len(parts) > 1 else ["**", *parts], names):
+            return True
+    return False
+
+
+def _expand_braces(pattern: str) -> list[str]:
+    """Expand the first pair of braces; one pair is enough for the file extensions that models ask
+    for.
+    """
+    found = re.fullmatch(r"([^{}]*)\{([^{}]*)\}([^{}]*)", pattern)
+    if found is None:
+        return [pattern]
+    return [found[1] + choice + found[3] for choice in found[2].split(",")]
+
+
+def _matches_parts(parts: list[str], names: list[str]) -> bool:
+    """Whether the pattern's parts match the names: tracks, part by part, the set of name counts
+    that may have been consumed.
+    """
+    used = {0}
+    for part in parts:
+        if part == "**":
+            used = set(range(min(used, default=len(names) + 1), len(names) + 1))
+        else:
+            fits = re.compile(translate(part)).match
+            used = {count + 1 for count in used if count < len(names) and fits(names[count])}
+    return len(names) in used
+
+
+def edit_transform(call: EditFileCall | InsertTextCall | WriteFileCall) -> TextTransform:
+    """The change of a file's text that a call asks for."""
+
+    def make(text: str | None) -> str | PatchRejected:
+        match call:
+            case WriteFileCall():
+                return call.text
+            case EditFileCall() if text is None:
+                only = call.replacements[0]
+                return (
+                    only.new
+                    if not only.old and len(call.replacements) == 1
+                    else PatchRejected("There is no such file.")
+                )
+            case InsertTextCall() if text is None:
+                return PatchRejected("There is no such file.")
+            case EditFileCall():
+                return replace_text(text or "", call.replacements)
+            case InsertTextCall():
+                return insert_text(text or "", call)
+
+    return make
+
+
+def patch_transform(file: FilePatch) -> TextTransform:
+    """The change of one file that a patch asks for."""
+
+    def make(text: str | None) -> str | PatchRejected:
+        match file:
+            case AddFilePatch():
+                return file.text
+            case UpdateFilePatch() if text is not None:
+                return apply_hunks(text, file.hunks)
+            case _:
+                return PatchRejected("There is no such file.")
+
+    return make

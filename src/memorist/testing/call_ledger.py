@@ -1,0 +1,130 @@
+"""State of a scripted model between calls: how far its script was played, the number of calls, the
+cache, and the checks that a provider makes.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import NamedTuple
+
+from memorist.core.messages import JsonObject, Usage
+from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelTimeout, ModelUnavailable
+from memorist.ports import Request
+from memorist.testing.prompt_cache import (
+    InputTokenCounts,
+    PromptCacheState,
+    account_request,
+)
+from memorist.testing.request_checks import (
+    RequestProblem,
+    build_too_long_problem,
+    find_problem,
+)
+from memorist.testing.steps import AnswerStep, Fail, HttpError, RawReply, Script, Step
+from memorist.testing.wire_formats import (
+    ReplyFacts,
+    estimate_output_tokens,
+)
+
+
+class CountedRequest(NamedTuple):
+    """A counted request: its number from 1, its input tokens, and why it is refused, if it is."""
+
+    number: int
+    counts: InputTokenCounts
+    problem: RequestProblem | None
+
+
+class ScriptedCallLedger:
+    """Calls, cache and checks of one scripted model or server. Thread-safe."""
+
+    def __init__(self, *, window: int, strict: bool, cache_minimum: int) -> None:
+        self.window = window
+        self._strict = strict
+        self._minimum = cache_minimum
+        self._cache = PromptCacheState()
+        self._calls = 0
+        self._lock = Lock()
+
+    def count_request(self, wire_format: str, body: JsonObject) -> CountedRequest:
+        """Count a request and check it. A refused request leaves the cache unchanged."""
+        with self._lock:
+            self._calls += 1
+            after, counts = account_request(self._cache, wire_format, body, minimum=self._minimum)
+            problem = (
+                find_problem(wire_format, body, window=self.window, tokens=counts.total)
+                if self._strict
+                else None
+            )
+            if problem is None:
+                self._cache = after
+            return CountedRequest(self._calls, counts, problem)
+
+    def count_tokens(self, wire_format: str, body: JsonObject) -> int:
+        """Input tokens of a request, without counting it as a call."""
+        return account_request(PromptCacheState(), wire_format, body)[1].total
+
+    def forget_cache(self) -> None:
+        """Empty the cache, as when its lifetime has passed."""
+        with self._lock:
+            self._cache = PromptCacheState()
+
+
+def build_reply_facts(counted: CountedRequest, step: AnswerStep, body: JsonObject) -> ReplyFacts:
+    """Build the facts of a reply. A step's own usage takes precedence over the counted one."""
+    given = None if isinstance(step, RawReply) else step.usage
+    usage = (
+        Usage()
+        if isinstance(step, RawReply)
+        else given or counted.counts.usage(estimate_output_tokens(step))
+    )
+    long_write = 0 if given is not None else counted.counts.cache_write_long
+    return ReplyFacts(
+        number=counted.number,
+        model=str(body.get("model", "scripted")),
+        usage=usage,
+        cache_write_long=long_write,
+        request=body,
+    )
+
+
+def failure_status(failure: Fail, wire_format: str, window: int) -> HttpError | None:
+    """The HTTP response from which a client raises this error; None for a time-out, which is a
+    response that never comes.
+    """
+    error: ModelError = failure.error
+    match error:
+        case ContextTooLong():
+            problem = build_too_long_problem(wire_format, window=window, tokens=window + 1)
+            return HttpError(code=problem.status, message=problem.message, kind=problem.code)
+        case ModelTimeout():
+            return None
+        case ModelUnavailable():
+            return HttpError(code=529 if wire_format == "anthropic" else 503, message=str(error))
+        case ModelRefused():
+            return HttpError(code=400, message=str(error))
+        case _:
+            return HttpError(code=500, message=str(error))
+
+
+class ScriptPlayer:
+    """A script and how far it has been played. Thread-safe."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._next = 0
+        self._lock = Lock()
+
+    def next_step(self, request: Request) -> Step:
+        """Return the step for this request. Raises `ModelRefused` when the list is used up."""
+        if callable(self._script):
+            return self._script(request)
+        with self._lock:
+            number = self._next
+            self._next += 1
+        if number >= len(self._script):
+            raise ModelRefused(
+                f"The script has {len(self._script)} steps and this is call {number + 1}; add "
+                f"a step to the script."
+            )
+        return self._script[number]
