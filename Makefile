@@ -74,6 +74,10 @@ $(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json
 test-clients: .venv/dev $(CLIENTS)/made  ## run the tests with the real Codex and Claude Code (installs them with npm)
 	sh tests/clients/alone.sh $(BIN)/pytest -m real_client
 
+test-agents: .venv/dev  ## run opencode and pi and read what they record (installs them with npm, about 700 MB)
+	@mkdir -p $(CLIENTS) && cd $(CLIENTS) && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@1.18.33 @mariozechner/pi-coding-agent@0.73.1
+	sh tests/clients/alone.sh $(BIN)/pytest -m real_client tests/clients/test_other_agents.py
+
 # An environment for each host, as one host's packages may keep another's from its newest release.
 build/plugs/%/made: requirements/plugs/%.txt requirements/core.txt pyproject.toml
 	@echo "installing $* into build/plugs/$* …"

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.session import find_session
-from memorist.cli.sessions import AGENT_TITLES
 from memorist.cli.surroundings import find_home
 from memorist.compaction.handoff import HandoffSource, render_handoff
 from memorist.compaction.recorded_window import read_recorded_window
@@ -21,6 +20,7 @@ from memorist.core.markdown import load_prompt
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError
 from memorist.formats.detect import read_session
+from memorist.formats.transcript import FORMAT_TITLES
 from memorist.session_memory.template import written_bodies
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles, read_if_exists
@@ -152,7 +152,7 @@ def _render_session(found: SessionFile, budget: int) -> str:
     return render_handoff(
         HandoffSource(
             recorded=recorded,
-            agent=f"a session of {AGENT_TITLES.get(kind, kind)}",
+            agent=f"a session of {FORMAT_TITLES.get(kind, kind)}",
             transcript=str(found.path),
             notes=_read_written_notes(found.layout),
         ),

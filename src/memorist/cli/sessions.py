@@ -15,6 +15,7 @@ from memorist.cli.surroundings import find_home
 from memorist.core.markdown import load_prompt
 from memorist.core.text import shorten
 from memorist.errors import NothingToDo
+from memorist.formats.transcript import FORMAT_TITLES
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.session_memory.template import (
     STRUCTURAL_MARK,
@@ -29,7 +30,6 @@ from memorist.store.sessions import list_newest_sessions
 from memorist.store.state import SqliteState
 from memorist.system import SystemClock
 
-AGENT_TITLES = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "memorist"}
 TITLE_CHARACTERS = 90
 """Characters of a title on one line of a terminal. Our choice."""
 
@@ -120,7 +120,7 @@ def _from_row(
         id=id,
         updated=max(updated, 0.0 if file is None else file.updated),
         project=project,
-        agent="memorist" if file is None else AGENT_TITLES[file.format],
+        agent="memorist" if file is None else FORMAT_TITLES[file.format],
         title=_title_of(notes.decode("utf-8", "replace"))
         or ("" if file is None else file.first_words),
         notes=bool(notes.strip()),
@@ -134,7 +134,7 @@ def _from_rollout(file: Rollout) -> SessionEntry:
         id=file.id,
         updated=file.updated,
         project=file.repository or file.cwd,
-        agent=AGENT_TITLES[file.format],
+        agent=FORMAT_TITLES[file.format],
         title=file.first_words,
         notes=False,
         file=file.path,

@@ -22,11 +22,18 @@ from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, Model
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.artifacts import parse_artifacts
+from memorist.rollouts.copied_sessions import (
+    copy_cursor_chats,
+    copy_opencode_sessions,
+    find_database_folder,
+)
 from memorist.rollouts.folder import read_memory_folder
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
 from memorist.rollouts.sources import (
+    SkippedFile,
     SourceFolder,
     SourceScan,
+    agent_folders,
     default_source_folders,
     find_rollouts,
     load_skipped_files,
@@ -146,6 +153,7 @@ class RolloutPipeline(RolloutStore):
         self._last_consolidation: ConsolidationResult | None = None
         self._recovery_remarks: tuple[str, ...] = ()
         self._files = files or DiskFiles()
+        self._uncopied: list[SkippedFile] = []
         self._environment = os.environ if environment is None else environment
         self._fixed_model = model
         self._models: dict[str, Model | None] = {}
@@ -187,16 +195,43 @@ class RolloutPipeline(RolloutStore):
         Raises StoreError.
         """
         self._restore_from_files()
+        usual = default_source_folders(self.layout, self._environment)
+        by_path = {each.folder: each for each in usual}
         places = [
-            SourceFolder(folder, is_named=True) for folder in folders
-        ] or default_source_folders(self.layout, self._environment)
+            by_path.get(folder) or SourceFolder(folder, is_named=True) for folder in folders
+        ] or usual
+        if not folders:
+            self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find_rollouts(places, [*list_rollouts(self.state), *load_skipped_files(passed)])
         off = self._read_off_sessions()
-        found = replace(found, threads=tuple(each for each in found.threads if each.id not in off))
+        found = replace(
+            found,
+            threads=tuple(each for each in found.threads if each.id not in off),
+            skipped=(*found.skipped, *self._uncopied),
+        )
         save_rollouts(self.state, found.threads)
         if not folders:
             save_skipped_files(self._files, passed, found.skipped)
+        return found
+
+    def list_agent_folders(self, agent: str) -> list[Path]:
+        """Where one of `sources.AGENTS` keeps its sessions; those that it keeps in a database are
+        copied first.
+
+        Raises StoreError, and NothingToDo where there is no such folder.
+        """
+        if agent == "opencode":
+            self._uncopied = copy_opencode_sessions(self.layout, self._environment)
+        elif agent == "cursor":
+            self._uncopied = copy_cursor_chats(self.layout, self._environment)
+        places = agent_folders(agent, self.layout, self._environment)
+        found = [each.folder for each in places if each.folder.exists()]
+        if not found:
+            raise NothingToDo(
+                f"there are no sessions of {agent} here: none in "
+                f"{find_database_folder(agent, self._environment) or places[0].folder}"
+            )
         return found
 
     def _read_off_sessions(self) -> frozenset[str]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 from msgspec import Struct
 
 from memorist.errors import UnreadableSession
-from memorist.formats import claude_code, codex_rollout, transcript
+from memorist.formats import (
+    claude_code,
+    codex_rollout,
+    copilot_cli,
+    gemini_cli,
+    opencode,
+    pi,
+    transcript,
+)
+from memorist.formats.json_records import read_document
 from memorist.formats.transcript import (
     FAILURES,
     RecordedLine,
@@ -47,11 +56,20 @@ _CLAUDE_SIDE_RECORDS = frozenset(
     }
 )
 
+_COPILOT_RECORDS = (
+    "session.", "user.message", "assistant.", "tool.execution", "hook.", "system.", "permission.",
+)  # fmt: skip
+
 
 class _FormatProbe(
     Struct,
     gc=False,
-    rename={"kind": "type", "parent_uuid": "parentUuid", "session_id": "sessionId"},
+    rename={
+        "kind": "type",
+        "parent_uuid": "parentUuid",
+        "session_id": "sessionId",
+        "project_hash": "projectHash",
+    },
 ):
     kind: msgspec.Raw = msgspec.Raw()
     memorist: msgspec.Raw = msgspec.Raw()
@@ -59,47 +77,70 @@ class _FormatProbe(
     uuid: msgspec.Raw = msgspec.Raw()
     parent_uuid: msgspec.Raw = msgspec.Raw()
     session_id: msgspec.Raw = msgspec.Raw()
+    project_hash: msgspec.Raw = msgspec.Raw()
+    message: msgspec.Raw = msgspec.Raw()
+    data: msgspec.Raw = msgspec.Raw()
+    cwd: msgspec.Raw = msgspec.Raw()
+    info: msgspec.Raw = msgspec.Raw()
 
 
 _decode_probe = msgspec.json.Decoder(_FormatProbe).decode
 
 
+Reader = Callable[[RecordedLines], Iterator[TranscriptEntry]]
+SESSION_READERS: dict[str, Reader] = {
+    "claude_code": claude_code.read_session,
+    "codex": codex_rollout.read_session,
+    "copilot_cli": copilot_cli.read_session,
+    "gemini_cli": gemini_cli.read_session,
+    "memorist": transcript.read_session,
+    "opencode": opencode.read_session,
+    "pi": pi.read_session,
+}
+"""The reader of each format that a file may have."""
+
+
 def detect_format(lines: RecordedLines) -> str:
-    """Detect the format: `claude_code`, `codex` or `memorist`.
+    """Detect the format: a key of `SESSION_READERS`.
 
     Raises UnreadableSession, which says what the file seems to be instead: empty, binary, another
     kind of text, or JSON of another shape.
     """
-    usable = 0
+    usable: list[RecordedLine] = []
     binary = records = False
-    first = b""
     for line in islice(lines, _MAX_LINES):
         if line.problem or not line.data.strip():
             continue
         binary = binary or b"\0" in line.data
-        first = first or line.data
-        usable += 1
+        usable.append(line)
         probe = _probe_line(line)
         if probe is not None:
             records = True
             if found := _format_of(probe):
                 return found
-        if usable >= MAX_PROBED_LINES:
+        if len(usable) >= MAX_PROBED_LINES:
             break
+    if found := _detect_document(usable):
+        return found
+    first = usable[0].data if usable else b""
     raise UnreadableSession(_describe_file(first, binary=binary, records=records))
+
+
+def _detect_document(lines: Sequence[RecordedLine]) -> str:
+    """The format of a document that is spread over lines, by what stands before its messages."""
+    document = read_document(lines) if lines and lines[0].data.lstrip()[:1] == b"{" else None
+    if document is None:
+        return ""
+    if gemini_cli.is_session_record(document.fields):
+        return "gemini_cli"
+    return "opencode" if opencode.is_session_info(document.fields.get("info")) else ""
 
 
 def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
     """Detect the format of the file and read it with that format's reader. Raises
     UnreadableSession.
     """
-    match detect_format(lines):
-        case "claude_code":
-            return claude_code.read_session(lines)
-        case "codex":
-            return codex_rollout.read_session(lines)
-        case _:
-            return transcript.read_session(lines)
+    return SESSION_READERS[detect_format(lines)](lines)
 
 
 def _probe_line(line: RecordedLine) -> _FormatProbe | None:
@@ -115,6 +156,11 @@ def _format_of(probe: _FormatProbe) -> str:
     if bytes(probe.memorist) == b'"transcript"':
         return "memorist"
     kind = bytes(probe.kind).decode("utf-8", "replace").strip('"')
+    return _format_of_client(probe, kind) or _format_of_other(probe, kind)
+
+
+def _format_of_client(probe: _FormatProbe, kind: str) -> str:
+    """Whether Claude Code or Codex wrote the record."""
     if kind in _CODEX_RECORDS and bytes(probe.payload):
         return "codex"
     if (
@@ -125,14 +171,30 @@ def _format_of(probe: _FormatProbe) -> str:
         return "claude_code"
     if kind in _CLAUDE_SIDE_RECORDS and not bytes(probe.payload):
         return "claude_code"
-    if kind in _CODEX_ITEMS and not bytes(probe.uuid):
+    if kind in _CODEX_ITEMS and not bytes(probe.uuid) and not bytes(probe.message):
         return "codex"
+    return ""
+
+
+def _format_of_other(probe: _FormatProbe, kind: str) -> str:
+    """Which other agent wrote the record."""
+    if bytes(probe.session_id) and bytes(probe.project_hash) and not kind:
+        return "gemini_cli"
+    if kind.startswith(_COPILOT_RECORDS) and bytes(probe.data):
+        return "copilot_cli"
+    if (kind == "session" and bytes(probe.cwd)) or (kind == "message" and bytes(probe.message)):
+        return "pi"
+    if bytes(probe.info) and opencode.is_session_info(msgspec.json.decode(probe.info)):
+        return "opencode"
     return ""
 
 
 def _describe_file(first: bytes, *, binary: bool, records: bool) -> str:
     """One sentence on what the file is instead of a session."""
-    expected = "give a session recorded by Claude Code or Codex, or a transcript of memorist"
+    expected = (
+        "give a session recorded by Claude Code, Codex, Copilot CLI, Gemini CLI or pi, one that "
+        "opencode exported, or a transcript of memorist"
+    )
     start = first.lstrip()[:200].lower()
     if binary:
         what = "is binary, not text"

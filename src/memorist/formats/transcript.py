@@ -114,12 +114,25 @@ RecordedLines = Iterable[RecordedLine]
 """Lines of one file; every `iter()` starts at its beginning."""
 
 
+FORMAT_TITLES = {
+    "claude_code": "Claude Code",
+    "codex": "Codex",
+    "copilot_cli": "Copilot CLI",
+    "cursor": "Cursor",
+    "gemini_cli": "Gemini CLI",
+    "memorist": "memorist",
+    "opencode": "opencode",
+    "pi": "pi",
+}
+"""The name of the program that recorded a session, by `SessionHead.format`."""
+
+
 class SessionHead(Struct, frozen=True, kw_only=True):
     """The session's metadata. Empty text when the file does not record it."""
 
     session: str
     format: str
-    """`claude_code`, `codex` or `memorist`."""
+    """A key of `FORMAT_TITLES`."""
     cwd: str = ""
     model: str = ""
     version: str = ""

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
-from memorist.formats import claude_code, codex_rollout, transcript
-from memorist.formats.detect import detect_format
+from memorist.formats.detect import SESSION_READERS, detect_format
 from memorist.formats.transcript import (
     CompactionBoundary,
     RecordedLine,
@@ -87,11 +86,6 @@ rewind is missed. Our choice.
 HEAD_LINES = 200
 """Lines that are searched for the session's header."""
 NO_RECORDS = NewRecords(head=None, entries=(), message_ids=(), skipped=0, from_start=False)
-SESSION_READERS = {
-    "claude_code": claude_code.read_session,
-    "codex": codex_rollout.read_session,
-    "memorist": transcript.read_session,
-}
 _ROLLBACK_MARK = b'"thread_rolled_back"'
 """A rollback of turns concerns lines that were read before."""
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from memorist.core.markdown import parse_outline
 from memorist.core.tokens import estimate_text_tokens
-from memorist.formats.transcript import RepairedLine, SkippedLine
+from memorist.formats.transcript import FORMAT_TITLES, RepairedLine, SkippedLine
 from memorist.replay.formatting import (
     base_name,
     format_compact,
@@ -24,8 +24,6 @@ from memorist.session_memory.template import STRUCTURAL_MARK
 
 MAX_CELL = 400
 """Most characters of one cell."""
-
-FORMAT_NAMES = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "memorist"}
 
 
 class TableColumn(Struct, frozen=True):
@@ -82,7 +80,7 @@ def session_facts(session: SessionRecord) -> tuple[NamedValue, ...]:
         NamedValue(
             "Format",
             " ".join(
-                part for part in (FORMAT_NAMES.get(head.format, head.format), head.version) if part
+                part for part in (FORMAT_TITLES.get(head.format, head.format), head.version) if part
             ),
         ),
         NamedValue("Model", head.model),
@@ -100,7 +98,7 @@ def file_and_format(session: SessionRecord) -> str:
     """The file's name and the client that wrote it."""
     return (
         f"{shorten_text(base_name(session.source), 160)} · "
-        f"{FORMAT_NAMES.get(session.head.format, session.head.format)}"
+        f"{FORMAT_TITLES.get(session.head.format, session.head.format)}"
     )
 
 

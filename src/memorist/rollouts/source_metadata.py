@@ -15,6 +15,7 @@ from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import Message
 from memorist.core.text import shorten
 from memorist.errors import UnreadableSession
+from memorist.formats import gemini_cli
 from memorist.formats.detect import detect_format, read_session
 from memorist.formats.transcript import RecordedLine, SessionHead, timestamp_seconds
 from memorist.rollouts.message_acts import MessageAct, classify_message
@@ -30,14 +31,17 @@ MAX_FIRST_WORDS_CHARACTERS = 160
 
 _TIME = re.compile(rb'"timestamp"\s*:\s*"([^"]{10,40})"')
 _MODE = re.compile(rb'"memory_mode"\s*:\s*"(\w{1,20})"')
+WORK_OF_SUBAGENT = "it is the work of a sub-agent, which its parent's session tells of"
 _SUBAGENT_SOURCES = ("subagent", "sub_agent", "internal", "memory_consolidation")
 
 
-def take_head_lines(lines: Iterable[RecordedLine]) -> list[RecordedLine]:
-    """Return the first lines, up to the limits."""
+def take_head_lines(
+    lines: Iterable[RecordedLine], limit: int = MAX_HEAD_LINES
+) -> list[RecordedLine]:
+    """Return the first lines, up to `limit` and to `MAX_HEAD_BYTES`."""
     found: list[RecordedLine] = []
     size = 0
-    for line in islice(iter(lines), MAX_HEAD_LINES):
+    for line in islice(iter(lines), limit):
         found.append(line)
         size += len(line.data)
         if size > MAX_HEAD_BYTES:
@@ -90,7 +94,8 @@ _decode_meta = msgspec.json.Decoder(_SessionMeta).decode
 def read_source_metadata(lines: Iterable[RecordedLine]) -> SourceMetadata:
     """Read a session's metadata from its beginning. Raises UnreadableSession for any other file."""
     first = take_head_lines(lines)
-    detect_format(first)
+    if detect_format(first) in ("gemini_cli", "opencode"):  # may be one document of many lines
+        first = take_head_lines(lines, MAX_HEAD_BYTES)
     head: SessionHead | None = None
     words = ""
     for entry in read_session(first):
@@ -113,7 +118,13 @@ def _read_origin(lines: Iterable[RecordedLine], form: str) -> tuple[str, str, Me
     """Return who ran it, why it is not a session of its own, and whether it may become memory."""
     if form == "memorist":
         return "memorist", "", "enabled"
-    return _codex_origin(lines) if form == "codex" else _claude_origin(lines)
+    if form == "codex":
+        return _codex_origin(lines)
+    if form == "claude_code":
+        return _claude_origin(lines)
+    if form == "gemini_cli" and gemini_cli.is_subagent(lines):
+        return "", WORK_OF_SUBAGENT, "enabled"
+    return "", "", "enabled"
 
 
 def _codex_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]:
@@ -132,9 +143,7 @@ def _codex_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]:
         by_agent = source.startswith(_SUBAGENT_SOURCES) or bool(meta.parent_thread_id)
         return (
             source,
-            "it is the work of a sub-agent, which its parent's session tells of"
-            if by_agent
-            else "",
+            WORK_OF_SUBAGENT if by_agent else "",
             parse_memory_mode(meta.memory_mode),
         )
     return "", "", "enabled"
@@ -162,11 +171,7 @@ def _claude_origin(lines: Iterable[RecordedLine]) -> tuple[str, str, MemoryMode]
         side, main = side or bool(first.side), main or not first.side
         if main and entrypoint:
             break
-    why_not = (
-        "it is the work of a sub-agent, which its parent's session tells of"
-        if side and not main
-        else ""
-    )
+    why_not = WORK_OF_SUBAGENT if side and not main else ""
     return entrypoint[:60].lower(), why_not, "enabled"
 
 

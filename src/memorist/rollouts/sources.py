@@ -1,5 +1,5 @@
-"""Find session files where Claude Code, Codex and memorist keep them, or below folders that the
-caller names. Read in place, never changed.
+"""Find session files where the agents keep them, or below folders that the caller names. Read in
+place, never changed.
 
 A file unchanged since its last inspection is not opened. What cannot become memory is reported with
 its reason, never silently skipped.
@@ -11,9 +11,10 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +22,7 @@ from msgspec import Struct
 from memorist.auto_memory.location import locate_project_root
 from memorist.errors import UnreadableSession
 from memorist.formats.detect import detect_format
-from memorist.formats.transcript import RecordedLine
+from memorist.formats.transcript import FORMAT_TITLES, RecordedLine
 from memorist.ports import FileSystem
 from memorist.rollouts.source_metadata import (
     SourceMetadata,
@@ -30,7 +31,7 @@ from memorist.rollouts.source_metadata import (
     read_source_metadata,
 )
 from memorist.store.layout import Layout
-from memorist.store.rollouts import Rollout
+from memorist.store.rollouts import Rollout, SessionFormat
 from memorist.store.transcript import LineFile
 
 MAX_SOURCE_BYTES = 4_000_000_000
@@ -44,11 +45,6 @@ MAX_DEPTH = 12
 _PROBE_BYTES = 4096
 _MAX_HEAD_LINE_BYTES = 8 * 1024 * 1024
 """Longest line read at a file's beginning, in bytes."""
-_FORMATS: dict[str, Literal["claude_code", "codex", "memorist"]] = {
-    "claude_code": "claude_code",
-    "codex": "codex",
-    "memorist": "memorist",
-}
 _SKIPPED_FOLDERS = frozenset({"tool-results", ".git", "node_modules"})
 """Folders that hold no sessions and may be large."""
 _COMPRESSED = (b"\x28\xb5\x2f\xfd",)
@@ -64,6 +60,8 @@ class SourceFolder(Struct, frozen=True):
 
     folder: Path
     is_named: bool = False
+    pattern: str = ""
+    """The names of the files, with `*`; empty for every JSONL file that is no log of events."""
 
 
 class SkippedFile(Struct, frozen=True, kw_only=True):
@@ -89,16 +87,40 @@ class SourceScan(Struct, frozen=True, kw_only=True):
 
 
 def default_source_folders(layout: Layout, environment: Mapping[str, str]) -> list[SourceFolder]:
-    """Return where Claude Code, Codex and memorist keep their sessions for this user."""
+    """Return where the agents and memorist keep their sessions for this user."""
+    found = [each for name in AGENTS for each in agent_folders(name, layout, environment)]
+    return [*found, SourceFolder(layout.projects)]
+
+
+AGENTS = ("claude-code", "codex", "copilot", "cursor", "gemini", "opencode", "pi")
+"""The agents whose sessions can be found, by the names that users give."""
+
+
+def agent_folders(
+    agent: str, layout: Layout, environment: Mapping[str, str]
+) -> tuple[SourceFolder, ...]:
+    """Where one of `AGENTS` keeps its sessions for this user; for one that keeps them in a
+    database, where their copies are.
+    """
     home = Path(environment.get("HOME") or "~").expanduser()
-    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(environment.get("CODEX_HOME") or home / ".codex")
-    return [
-        SourceFolder(claude / "projects"),
-        SourceFolder(codex / "sessions"),
-        SourceFolder(codex / "archived_sessions"),
-        SourceFolder(layout.projects),
-    ]
+    match agent:
+        case "claude-code":
+            claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+            return (SourceFolder(claude / "projects"),)
+        case "codex":
+            codex = Path(environment.get("CODEX_HOME") or home / ".codex")
+            return SourceFolder(codex / "sessions"), SourceFolder(codex / "archived_sessions")
+        case "copilot":
+            copilot = Path(environment.get("COPILOT_HOME") or home / ".copilot")
+            return (SourceFolder(copilot / "session-state", pattern="*.jsonl"),)
+        case "gemini":
+            gemini = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini"
+            return (SourceFolder(gemini / "tmp", pattern="session-*.json*"),)
+        case "pi":
+            pi = Path(environment.get("PI_CODING_AGENT_DIR") or home / ".pi" / "agent")
+            return (SourceFolder(pi / "sessions"),)
+        case _:
+            return (SourceFolder(layout.copied_sessions / agent),)
 
 
 def find_rollouts(
@@ -233,6 +255,8 @@ def _list_folder(folder: str) -> tuple[list[os.DirEntry[str]], str]:
 def _is_candidate(name: str, place: SourceFolder) -> bool:
     if place.is_named:
         return not name.startswith(".")
+    if place.pattern:
+        return fnmatchcase(name, place.pattern)
     return name.endswith((".jsonl", ".jsonl.zst")) and name not in (
         "events.jsonl",
         "inserts.jsonl",
@@ -304,21 +328,55 @@ def _may_be_text(path: str) -> bool:
 def _build_thread(path: str, found: os.stat_result, told: SourceMetadata) -> Rollout:
     head = told.head
     tail = _read_tail(path, found.st_size)
+    cwd = head.cwd or (find_gemini_project(Path(path)) if head.format == "gemini_cli" else "")
     newest = find_newest_time(tail)
     return Rollout(
         id=head.session or hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:32],
         path=path,
-        format=_FORMATS[head.format],
+        format=cast("SessionFormat", head.format if head.format in FORMAT_TITLES else "memorist"),
         size=found.st_size,
         modified_ns=found.st_mtime_ns,
         updated=int(newest if newest is not None else found.st_mtime),
-        cwd=head.cwd,
-        repository=find_repository_root(head.cwd) if head.cwd else "",
+        cwd=cwd,
+        repository=find_repository_root(cwd) if cwd else "",
         branch=head.branch,
         source=told.source,
         first_words=told.first_words,
         mode=find_last_mode(tail) or told.mode,
     )
+
+
+def find_gemini_project(chat: Path) -> str:
+    """The folder of the project that a chat of Gemini CLI belongs to; empty where it is not known.
+
+    It stands in a file beside the chats; before there was one, the folder was named by the digest
+    of the project's path, and `projects.json` lists the paths.
+    """
+    for folder in chat.parents[1:4]:
+        try:
+            return (folder / ".project_root").read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            if folder.parent.name == "tmp":
+                return _find_listed_project(folder)
+    return ""
+
+
+def _find_listed_project(folder: Path) -> str:
+    try:
+        listed = msgspec.json.decode(
+            (folder.parent.parent / "projects.json").read_bytes(), type=_GeminiProjects
+        )
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    for path, name in listed.projects.items():
+        digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+        if folder.name in (name, digest):
+            return path
+    return ""
+
+
+class _GeminiProjects(Struct):
+    projects: dict[str, str] = {}
 
 
 @lru_cache(maxsize=4096)

@@ -115,6 +115,11 @@ class Layout:
         return self.home / "session-index.sqlite"
 
     @property
+    def copied_sessions(self) -> Path:
+        """Sessions of agents that keep them in a database, as transcripts; one folder an agent."""
+        return self.home / "copied-sessions"
+
+    @property
     def off_sessions(self) -> Path:
         """Ids of sessions that ran without memory, one a line: nothing is learned from their
         recordings.

@@ -22,13 +22,19 @@ MemoryMode = Literal["enabled", "disabled", "polluted"]
 """
 
 
+SessionFormat = Literal[
+    "claude_code", "codex", "copilot_cli", "cursor", "gemini_cli", "memorist", "opencode", "pi"
+]
+"""Which program recorded a session: the keys of `memorist.formats.transcript.FORMAT_TITLES`."""
+
+
 class Rollout(Struct, frozen=True, kw_only=True):
     """One recorded session (rollout), read in place."""
 
     id: str
     """The session's own id; where the file contains none, one derived from its path."""
     path: str
-    format: Literal["claude_code", "codex", "memorist"]
+    format: SessionFormat
     size: int
     """Bytes of the file when last read."""
     modified_ns: int

@@ -143,6 +143,9 @@ _SHELL_TOOLS = frozenset(
         "local_shell_call",
         "container.exec",
         "powershell",
+        "run_shell_command",
+        "run_terminal_cmd",
+        "run_terminal_command_v2",
     }
 )
 _READ_TOOLS = frozenset(
@@ -154,11 +157,29 @@ _READ_TOOLS = frozenset(
         "view",
         "ls",
         "list_dir",
+        "list_directory",
         "read_mcp_resource",
     }
 )
 _SEARCH_TOOLS = frozenset(
-    {"grep", "glob", "grep_files", "search", "websearch", "web_search", "webfetch", "toolsearch"}
+    {
+        "grep",
+        "glob",
+        "find",
+        "rg",
+        "multi_grep",
+        "grep_files",
+        "grep_search",
+        "file_search",
+        "codebase_search",
+        "search",
+        "websearch",
+        "web_search",
+        "google_web_search",
+        "webfetch",
+        "web_fetch",
+        "toolsearch",
+    }
 )
 _AGENT_TOOLS = frozenset({"task", "agent", "skill", "spawn_agent"})
 _IGNORED_TOOLS = frozenset(
@@ -173,6 +194,9 @@ _IGNORED_TOOLS = frozenset(
         "killshell",
         "killbash",
         "taskstop",
+        "read_bash",
+        "stop_bash",
+        "report_intent",
     }
 )
 _PATH_KEY = re.compile(
@@ -209,7 +233,10 @@ def _parse_action(call: ToolUse) -> ToolAction:
         return _parse_script(call.arguments[:INPUT_VALUE_LIMIT])
     if lower == "apply_patch":
         patch = (
-            cut_text(given.get("input")) or cut_text(given.get("patch")) or cut_text(call.arguments)
+            cut_text(given.get("input"))
+            or cut_text(given.get("patch"))
+            or cut_text(given.get("patchText"))
+            or cut_text(call.arguments)
         )
         return ChangeAction(parse_patch(patch))
     if lower in _IGNORED_TOOLS:
@@ -283,10 +310,10 @@ def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
             cut_text(inputs.get("status")),
             cut_text(inputs.get("taskId")),
         )
-    if name in ("askuserquestion", "request_user_input"):
+    if name in ("askuserquestion", "request_user_input", "question"):
         return AskUserAction(_parse_questions(inputs.get("questions")))
-    if name == "exitplanmode":
-        return ProposePlanAction(cut_text(inputs.get("plan")))
+    if name in ("exitplanmode", "exit_plan_mode"):
+        return ProposePlanAction(cut_text(inputs.get("plan")) or cut_text(inputs.get("summary")))
     if name in _AGENT_TOOLS:
         first, second = (
             cut_text(inputs.get("description")) or cut_text(inputs.get("skill")),

@@ -23,8 +23,10 @@ from memorist.engine.rollout_pipeline import (
     RolloutSyncPlan,
     open_rollout_pipeline,
 )
+from memorist.formats.transcript import FORMAT_TITLES
 from memorist.models.pricing import MILLION, lookup_price, merge_prices, shipped_prices
 from memorist.rollouts.evidence import evidence_budget
+from memorist.rollouts.sources import AGENTS
 from memorist.rollouts.worker import JobEvent, JobFinished, RolloutSyncReport
 from memorist.store.rollouts import Rollout
 
@@ -39,7 +41,7 @@ sessions_option = click.option(
     type=click.Path(path_type=Path, exists=True),
     metavar="DIR",
     help="Search this folder for sessions, by content and of any age. Repeatable. [default: "
-    "where Claude Code, Codex and memorist keep theirs]",
+    "where the agents keep theirs]",
 )
 
 
@@ -188,11 +190,16 @@ DEFAULT_WINDOW = 200_000
 ANSWER_TOKENS = 2_000
 """Approximate tokens of one answer of stage one: a summary and a raw memory of some tasks."""
 
-FORMAT_NAMES = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "memorist"}
-
 
 @click.command("import")
 @sessions_option
+@click.option(
+    "--from",
+    "agents",
+    multiple=True,
+    type=click.Choice(AGENTS),
+    help="Take the sessions of this agent alone. Repeatable. [default: all but cursor]",
+)
 @click.option(
     "--max-age-days",
     type=click.IntRange(0),
@@ -210,23 +217,33 @@ FORMAT_NAMES = {"claude_code": "Claude Code", "codex": "Codex", "memorist": "mem
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text; needs --yes."
 )
 def import_sessions_command(
-    named: Sequence[Path], max_age_days: int | None, model: str | None, yes: bool, as_json: bool
+    named: Sequence[Path],
+    agents: Sequence[str],
+    max_age_days: int | None,
+    model: str | None,
+    yes: bool,
+    as_json: bool,
 ) -> None:
-    """Find your own Claude Code and Codex sessions and remember them.
+    """Find your own sessions of other agents and remember them.
 
-    Shows what was found and what it would cost with the model, and asks. Sessions are read in place
-    and never changed.
+    Of Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and pi, and of Cursor when named. Shows
+    what was found and what it would cost with the model, and asks. Sessions are never changed; they
+    are read in place, and those in a database are copied.
 
-    Example: memorist import --yes
+    Example: memorist import --from opencode --from gemini --yes
     """
     if as_json and not yes:
         raise click.UsageError("--json needs --yes: a script cannot be asked")
 
     async def work(past: RolloutPipeline) -> RolloutSyncReport | None:
-        plan = past.plan_sync(named, ANY_AGE_DAYS if max_age_days is None else max_age_days)
+        chosen = [*named, *(each for name in agents for each in past.list_agent_folders(name))]
+        plan = past.plan_sync(chosen, ANY_AGE_DAYS if max_age_days is None else max_age_days)
         if not as_json:
             click.echo("\n".join(describe_import(plan, past)))
         if not plan.eligible and not as_json:
+            left_out = [f"{each.path}: {each.why}" for each in plan.found.skipped if chosen]
+            for line in _format_some("left out", left_out):
+                click.echo(line)
             return None
         if not yes:
             click.confirm("Remember them?", abort=True)
@@ -241,7 +258,7 @@ def import_sessions_command(
 
 def describe_import(plan: RolloutSyncPlan, past: RolloutPipeline) -> list[str]:
     """Describe what was found and what it would cost."""
-    of = Counter(FORMAT_NAMES[thread.format] for thread in plan.eligible)
+    of = Counter(FORMAT_TITLES[thread.format] for thread in plan.eligible)
     sizes = sum(thread.size for thread in plan.eligible)
     listed = ", ".join(f"{count:,} of {name}" for name, count in sorted(of.items()))
     found = [f"{plan.sessions:,} sessions known, {len(plan.found.skipped):,} files left out"]

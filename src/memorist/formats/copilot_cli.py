@@ -1,0 +1,183 @@
+"""Reading the event logs of GitHub Copilot CLI (`~/.copilot/session-state/<id>/events.jsonl`), as
+written by versions 1.0.40 to 1.0.64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memorist.core.messages import (
+    Block,
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolUse,
+    Usage,
+)
+from memorist.formats.json_records import (
+    JsonRecord,
+    get_count,
+    get_moment,
+    get_object,
+    get_objects,
+    get_text,
+    has_content,
+    make_result,
+    make_results,
+    make_side_record,
+    read_records,
+)
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLines,
+    SessionHead,
+    TranscriptEntry,
+)
+
+_WRAPPED_STARTS = ("<skill-context", "<system_", "<system-")
+"""How texts begin that the client puts into the place of a user's message."""
+
+
+def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Read a session: the `SessionHead`, then its messages; a sub-agent's and all bookkeeping as
+    side records. The beginning is read twice.
+    """
+    yield _read_head(lines)
+    for found in read_records(lines):
+        if isinstance(found, JsonRecord):
+            if get_text(found.data, "type") != "session.start":
+                yield from _read_event(found)
+        else:
+            yield found
+
+
+def _read_head(lines: RecordedLines) -> SessionHead:
+    start: JsonObject = {}
+    model = ""
+    for found in read_records(lines):
+        if not isinstance(found, JsonRecord):
+            continue
+        kind, data = get_text(found.data, "type"), get_object(found.data, "data")
+        if kind == "session.start":
+            start = start or data
+        elif kind == "session.model_change":
+            model = get_text(data, "newModel")
+        elif kind == "assistant.message":
+            model = model or get_text(data, "model")
+            break
+    context = get_object(start, "context")
+    return SessionHead(
+        session=get_text(start, "sessionId"),
+        format="copilot_cli",
+        cwd=get_text(context, "cwd"),
+        branch=get_text(context, "branch"),
+        model=model or get_text(start, "selectedModel"),
+        version=get_text(start, "copilotVersion"),
+        started=get_moment(start, "startTime"),
+    )
+
+
+def _read_event(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
+    line, event = record
+    kind, data = get_text(event, "type"), get_object(event, "data")
+    id = get_text(event, "id") or f"line-{line}"
+    moment = get_moment(event, "timestamp")
+    found: tuple[TranscriptEntry, ...] = ()
+    if get_text(data, "parentToolCallId"):
+        kind = "sidechain"
+    elif kind == "user.message":
+        found = _read_user(data, id, line, moment)
+    elif kind == "assistant.message":
+        found = _read_assistant(data, id, line, moment)
+    elif kind == "tool.execution_complete":
+        result = get_object(data, "result")
+        text = get_text(result, "content") or get_text(get_object(data, "error"), "message")
+        call = make_result(
+            get_text(data, "toolCallId"), text, is_error=data.get("success") is False
+        )
+        found = make_results(id, (call,), line=line, timestamp=moment)
+    elif kind == "session.compaction_complete" and data.get("success") is not False:
+        found = _read_compaction(data, id, line, moment)
+    return found or (make_side_record(kind or "unknown", line, event),)
+
+
+def _read_user(
+    data: JsonObject, id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    text = get_text(data, "content")
+    if not text.strip():
+        return ()
+    wrapped = text.lstrip().startswith(_WRAPPED_STARTS) or get_text(data, "source") not in (
+        "",
+        "user",
+    )
+    return (
+        Message(
+            id=id,
+            role="user",
+            blocks=(TextBlock(text),),
+            origin=Origin.INJECTED if wrapped else Origin.USER,
+            timestamp=moment,
+            line=line,
+        ),
+    )
+
+
+def _read_assistant(
+    data: JsonObject, id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    blocks: list[Block] = []
+    if get_text(data, "reasoningText"):
+        blocks.append(ThinkingBlock(get_text(data, "reasoningText")))
+    if get_text(data, "content"):
+        blocks.append(TextBlock(get_text(data, "content")))
+    for call in get_objects(data, "toolRequests"):
+        text = get_text(call, "arguments")
+        blocks.append(
+            ToolUse(
+                get_text(call, "toolCallId"),
+                get_text(call, "name"),
+                get_object(call, "arguments"),
+                text or None,
+            )
+        )
+    if not has_content(tuple(blocks)):
+        return ()
+    return (
+        Message(
+            id=id,
+            role="assistant",
+            blocks=tuple(blocks),
+            origin=Origin.MODEL,
+            timestamp=moment,
+            line=line,
+            model=get_text(data, "model") or None,
+            usage=Usage(output=get_count(data, "outputTokens"))
+            if get_count(data, "outputTokens")
+            else None,
+        ),
+    )
+
+
+def _read_compaction(
+    data: JsonObject, id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    boundary = CompactionBoundary(
+        id=id,
+        line=line,
+        tokens_before=get_count(data, "preCompactionTokens") or None,
+        timestamp=moment,
+    )
+    summary = get_text(data, "summaryContent")
+    if not summary:
+        return (boundary,)
+    return boundary, Message(
+        id=f"{id}-summary",
+        role="user",
+        blocks=(TextBlock(summary),),
+        origin=Origin.SUMMARY,
+        timestamp=moment,
+        line=line,
+    )

@@ -1,0 +1,123 @@
+"""Reading chats of Cursor, put together from the rows of its database (`state.vscdb`): the record
+of the chat (`composerData:<id>`) and its messages (`bubbleId:<chat>:<message>`). Cursor documents
+neither; what is not understood becomes a side record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from memorist.core.messages import (
+    Block,
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+)
+from memorist.formats.json_records import (
+    JsonDocument,
+    JsonRecord,
+    get_moment,
+    get_object,
+    get_text,
+    make_result,
+    make_results,
+    make_side_record,
+)
+from memorist.formats.transcript import (
+    FAILURES,
+    SessionHead,
+    TranscriptEntry,
+)
+
+_USER, _AGENT = 1, 2
+"""The `type` of a message."""
+
+
+def read_chat(document: JsonDocument, cwd: str) -> Iterator[TranscriptEntry]:
+    """The `SessionHead`, then the messages of a chat of the project in the folder `cwd`."""
+    chat = document.fields
+    yield SessionHead(
+        session=get_text(chat, "composerId"),
+        format="cursor",
+        cwd=cwd,
+        title=get_text(chat, "name"),
+        model=get_text(get_object(chat, "modelConfig"), "modelName"),
+        started=get_moment(chat, "createdAt"),
+    )
+    for each in document.messages:
+        yield from _read_bubble(each)
+    yield from document.remarks
+
+
+def _read_bubble(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
+    line, data = record
+    id = get_text(data, "bubbleId") or f"line-{line}"
+    moment = get_moment(data, "createdAt")
+    text = get_text(data, "text")
+    if data.get("type") == _USER and text.strip():
+        return (
+            Message(
+                id=id,
+                role="user",
+                blocks=(TextBlock(text),),
+                origin=Origin.USER,
+                timestamp=moment,
+                line=line,
+            ),
+        )
+    blocks, results = _read_reply(data, id, text)
+    if data.get("type") != _AGENT or not blocks:
+        return (make_side_record("bubble", line, data),)
+    reply = Message(
+        id=id,
+        role="assistant",
+        blocks=blocks,
+        origin=Origin.MODEL,
+        timestamp=moment,
+        line=line,
+    )
+    return reply, *make_results(f"{id}-results", results, line=line, timestamp=moment)
+
+
+def _read_reply(
+    data: JsonObject, id: str, text: str
+) -> tuple[tuple[Block, ...], tuple[ToolResult, ...]]:
+    blocks: list[Block] = []
+    thought = get_text(get_object(data, "thinking"), "text")
+    if thought:
+        blocks.append(ThinkingBlock(thought))
+    if text.strip():
+        blocks.append(TextBlock(text))
+    tool = get_object(data, "toolFormerData")
+    name = get_text(tool, "name")
+    if not name:
+        return tuple(blocks), ()
+    call = get_text(tool, "toolCallId") or id
+    arguments = get_text(tool, "rawArgs") or get_text(tool, "params")
+    blocks.append(ToolUse(call, name, _parse_object(arguments), arguments or None))
+    result = get_text(tool, "result")
+    failed = get_text(tool, "status") in ("error", "cancelled")
+    if not (result or failed):
+        return tuple(blocks), ()
+    printed = _parse_object(result)
+    return tuple(blocks), (
+        make_result(
+            call,
+            get_text(printed, "output") or get_text(printed, "contents") or result,
+            is_error=failed,
+        ),
+    )
+
+
+def _parse_object(text: str) -> JsonObject:
+    try:
+        found = msgspec.json.decode(text)
+    except FAILURES:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,211 @@
+"""Reading the chats of Gemini CLI (`~/.gemini/tmp/<project>/chats/session-….jsonl`): lines, where a
+message may be recorded again or taken back, and the one document of versions before them (`.json`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memorist.core.messages import (
+    Block,
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
+from memorist.formats.json_records import (
+    JsonRecord,
+    get_count,
+    get_moment,
+    get_object,
+    get_objects,
+    get_text,
+    make_result,
+    make_results,
+    make_side_record,
+    read_document,
+    read_records,
+)
+from memorist.formats.transcript import (
+    RecordedLines,
+    SessionHead,
+    TranscriptEntry,
+)
+
+_REFERENCED_FILES = "--- Content from referenced files ---"
+"""The line after which files that the user named with `@` are quoted."""
+_CONTEXT_STARTS = ("<session_context>", "This is the Gemini CLI.")
+"""How the messages begin by which the client tells the model of the project."""
+
+
+def is_session_record(record: JsonObject) -> bool:
+    """Whether an object is the beginning of a chat."""
+    return isinstance(record.get("sessionId"), str) and isinstance(record.get("projectHash"), str)
+
+
+def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Read a chat, held in memory: the `SessionHead`, then what stands of its messages; notices of
+    the client as side records.
+    """
+    metadata, messages, remarks = _read_chat(lines)
+    yield SessionHead(
+        session=get_text(metadata, "sessionId"),
+        format="gemini_cli",
+        model=next((name for each in messages if (name := get_text(each.data, "model"))), ""),
+        title=get_text(metadata, "summary"),
+        started=get_moment(metadata, "startTime"),
+    )
+    for each in messages:
+        yield from _read_message(each)
+    yield from remarks
+
+
+def is_subagent(lines: RecordedLines) -> bool:
+    """Whether a chat is the work of a sub-agent."""
+    return get_text(_read_chat(lines)[0], "kind") == "subagent"
+
+
+def _read_chat(
+    lines: RecordedLines,
+) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
+    """Metadata, messages, and remarks on what could not be read."""
+    document = read_document(lines)
+    if document is not None and is_session_record(document.fields) and document.messages:
+        return document.fields, list(document.messages), list(document.remarks)
+    return _replay_lines(lines)
+
+
+def _replay_lines(
+    lines: RecordedLines,
+) -> tuple[JsonObject, list[JsonRecord], list[TranscriptEntry]]:
+    """Metadata, messages and remarks after every line was applied."""
+    metadata: JsonObject = {}
+    standing: dict[str, JsonRecord] = {}
+    remarks: list[TranscriptEntry] = []
+    for found in read_records(lines):
+        if not isinstance(found, JsonRecord):
+            remarks.append(found)
+            continue
+        record = found.data
+        changed = get_object(record, "$set")
+        if "$rewindTo" in record:
+            _rewind(standing, get_text(record, "$rewindTo"))
+        elif isinstance(record.get("id"), str) and "type" in record:
+            standing[record["id"]] = JsonRecord(standing.get(record["id"], found).line, record)
+        else:
+            metadata |= changed or record
+            if isinstance(changed.get("messages"), list):
+                standing.clear()
+            for message in get_objects(changed or record, "messages"):
+                standing[get_text(message, "id")] = JsonRecord(found.line, message)
+    metadata.pop("messages", None)
+    return metadata, list(standing.values()), remarks
+
+
+def _rewind(standing: dict[str, JsonRecord], id: str) -> None:
+    """Take back a message and all after it; every one where it is not known."""
+    names = list(standing)
+    for name in names[names.index(id) if id in standing else 0 :]:
+        del standing[name]
+
+
+def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
+    line, data = record
+    id = get_text(data, "id") or f"line-{line}"
+    moment = get_moment(data, "timestamp")
+    kind = get_text(data, "type")
+    if kind == "user":
+        blocks = _read_user_parts(data)
+        if blocks:
+            return (
+                Message(
+                    id=id,
+                    role="user",
+                    blocks=blocks,
+                    origin=Origin.USER,
+                    timestamp=moment,
+                    line=line,
+                ),
+            )
+    elif kind == "gemini":
+        return _read_reply(data, id, line, moment)
+    return (make_side_record(kind or "unknown", line, data),)
+
+
+def _read_texts(data: JsonObject) -> list[str]:
+    content = data.get("content")
+    if isinstance(content, str):
+        return [content]
+    if isinstance(content, dict):
+        return [get_text(content, "text")]
+    return [
+        each if isinstance(each, str) else get_text(each, "text")
+        for each in (content if isinstance(content, list) else ())
+        if isinstance(each, str | dict)
+    ]
+
+
+def _read_user_parts(data: JsonObject) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    quoted = False
+    for text in _read_texts(data):
+        quoted = quoted or text.strip() == _REFERENCED_FILES
+        injected = quoted or text.lstrip().startswith(_CONTEXT_STARTS)
+        if text:
+            blocks.append(TextBlock(text, Origin.INJECTED if injected else None))
+    return tuple(blocks)
+
+
+def _read_reply(
+    data: JsonObject, id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    blocks: list[Block] = [
+        ThinkingBlock(f"{get_text(each, 'subject')}\n{get_text(each, 'description')}".strip())
+        for each in get_objects(data, "thoughts")
+    ]
+    blocks += [TextBlock(text) for text in _read_texts(data) if text]
+    results: list[ToolResult] = []
+    for call in get_objects(data, "toolCalls"):
+        name = get_text(call, "id")
+        blocks.append(ToolUse(name, get_text(call, "name"), get_object(call, "args")))
+        if (result := _read_result(call, name)) is not None:
+            results.append(result)
+    if not blocks:
+        return (make_side_record("gemini", line, data),)
+    tokens = get_object(data, "tokens")
+    cached = get_count(tokens, "cached")
+    reply = Message(
+        id=id,
+        role="assistant",
+        blocks=tuple(blocks),
+        origin=Origin.MODEL,
+        timestamp=moment,
+        line=line,
+        model=get_text(data, "model") or None,
+        usage=Usage(
+            input=max(0, get_count(tokens, "input") - cached),
+            cache_read=cached,
+            output=get_count(tokens, "output") + get_count(tokens, "thoughts"),
+        )
+        if tokens
+        else None,
+    )
+    return reply, *make_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
+
+
+def _read_result(call: JsonObject, name: str) -> ToolResult | None:
+    status = get_text(call, "status")
+    texts: list[str] = []
+    for part in get_objects(call, "result"):
+        response = get_object(get_object(part, "functionResponse"), "response")
+        texts.append(get_text(response, "output") or get_text(response, "error"))
+        texts.append(get_text(part, "text"))
+    shown = get_text(call, "resultDisplay")
+    text = "\n".join(filter(None, texts)) or shown
+    if not text and status not in ("success", "error", "cancelled"):
+        return None
+    return make_result(name, text, is_error=status in ("error", "cancelled"))

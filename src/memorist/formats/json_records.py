@@ -1,0 +1,241 @@
+"""Reading what other agents record as JSON: lines and whole documents, torn or hostile, in values
+that any field may have.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, ToolResult
+from memorist.formats.transcript import (
+    FAILURES,
+    REPLACED_CHARACTERS,
+    RecordedLines,
+    RepairedLine,
+    SideRecord,
+    SkippedLine,
+    explain_bad_line,
+    repair_line,
+    timestamp_seconds,
+)
+
+_LATEST_SECONDS = 253_402_300_799
+"""The end of the year 9999, the last that a date can hold."""
+_decode = msgspec.json.Decoder().decode
+_find_end = json.JSONDecoder(strict=False).raw_decode
+
+
+class JsonRecord(NamedTuple):
+    """One object of a file and the line it begins on."""
+
+    line: int
+    data: JsonObject
+
+
+def read_records(lines: RecordedLines) -> Iterator[JsonRecord | SkippedLine | RepairedLine]:
+    """The objects of a file of JSON lines, with what could not be used and what was repaired."""
+    for line in lines:
+        if line.problem:
+            yield SkippedLine(line.number, line.problem)
+        elif line.data.strip():
+            record, repaired = _decode_object(line.data)
+            if record is None:
+                whole = line.data.endswith(b"\n")
+                yield SkippedLine(line.number, explain_bad_line(line.data, last=not whole))
+                continue
+            if repaired:
+                yield RepairedLine(line.number, REPLACED_CHARACTERS)
+            yield JsonRecord(line.number, record)
+
+
+def _decode_object(data: bytes) -> tuple[JsonObject | None, bool]:
+    """The object of a text, and whether it had to be repaired; None for no object."""
+    try:
+        found = _decode(data)
+    except FAILURES:
+        repaired = repair_line(data)
+        return (None if repaired is None else _decode(repaired)), True
+    return (found if isinstance(found, dict) else None), False
+
+
+class JsonDocument(Struct, frozen=True):
+    """A document `{…, "messages": […]}` as far as it can be read."""
+
+    fields: JsonObject
+    """Every field but the messages."""
+    messages: tuple[JsonRecord, ...]
+    remarks: tuple[SkippedLine | RepairedLine, ...] = ()
+
+
+def read_document(lines: RecordedLines) -> JsonDocument | None:
+    """Read a document that may be torn: what stands before the tear is kept. None for a text that
+    is no object. It is held in memory.
+    """
+    parts: list[bytes] = []
+    remarks: list[SkippedLine | RepairedLine] = []
+    for line in lines:
+        parts.append(line.data or b"\n")
+        if line.problem:
+            remarks.append(SkippedLine(line.number, line.problem))
+    text = b"".join(parts).decode("utf-8", "replace").lstrip("\ufeff")
+    start = _skip_space(text, 0)
+    if text[start : start + 1] != "{":
+        return None
+    cursor = _DocumentCursor(text, start + 1)
+    fields, messages = cursor.read()
+    return JsonDocument(fields, tuple(messages), (*remarks, *cursor.remarks))
+
+
+class _DocumentCursor:
+    """Goes through the text of a document, value by value."""
+
+    def __init__(self, text: str, place: int) -> None:
+        self.text = text
+        self.place = place
+        self.remarks: list[SkippedLine | RepairedLine] = []
+        self._line = 1 + text.count("\n", 0, place)
+        self._counted = place
+
+    def read(self) -> tuple[JsonObject, list[JsonRecord]]:
+        """Fields and messages up to the end or the tear."""
+        fields: JsonObject = {}
+        messages: list[JsonRecord] = []
+        try:
+            while self._next_sign() not in ("}", ""):
+                key, self.place = _find_end(self.text, self.place)
+                self._next_sign()
+                if key == "messages" and self.text[self.place : self.place + 1] == "[":
+                    self.place += 1
+                    self._read_messages(messages)
+                elif isinstance(key, str):
+                    fields[key] = self._read_value()
+                else:
+                    break
+        except (ValueError, RecursionError):
+            self.remarks.append(SkippedLine(self._line_here(), "it is cut off, or no JSON"))
+        else:
+            if self.text[self.place : self.place + 1] != "}":
+                self.remarks.append(SkippedLine(self._line_here(), "it is cut off"))
+        return fields, messages
+
+    def _read_messages(self, messages: list[JsonRecord]) -> None:
+        while self._next_sign() not in ("]", ""):
+            line = self._line_here()
+            value = self._read_value()
+            if isinstance(value, dict):
+                messages.append(JsonRecord(line, value))
+        self.place += 1
+
+    def _read_value(self) -> object:
+        start = self.place
+        _, self.place = _find_end(self.text, start)
+        raw = self.text[start : self.place].encode("utf-8", "replace")
+        try:
+            return _decode(raw)
+        except FAILURES:
+            self.remarks.append(RepairedLine(self._line_here(), REPLACED_CHARACTERS))
+            repaired = repair_line(b'{"value":' + raw + b"}")
+            return None if repaired is None else _decode(repaired)["value"]
+
+    def _next_sign(self) -> str:
+        """Skip space, commas and colons; the sign there, empty at the end."""
+        while (place := _skip_space(self.text, self.place)) < len(self.text):
+            self.place = place
+            if self.text[place] not in ",:":
+                return self.text[place]
+            self.place += 1
+        self.place = len(self.text)
+        return ""
+
+    def _line_here(self) -> int:
+        self._line += self.text.count("\n", self._counted, self.place)
+        self._counted = self.place
+        return self._line
+
+
+def _skip_space(text: str, place: int) -> int:
+    while place < len(text) and text[place] in " \t\r\n\0":
+        place += 1
+    return place
+
+
+# Fields that may hold anything.
+
+
+def get_text(record: JsonObject, key: str) -> str:
+    """The text of a field; empty for anything else."""
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def get_object(record: JsonObject, key: str) -> JsonObject:
+    """The object of a field; an empty one for anything else."""
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def get_objects(record: JsonObject, key: str) -> list[JsonObject]:
+    """The objects in the list of a field."""
+    value = record.get(key)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def get_count(record: JsonObject, key: str) -> int:
+    """The whole number of a field, 0 or more; 0 for anything else."""
+    value = record.get(key)
+    if isinstance(value, float) and math.isfinite(value):
+        value = int(value)
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
+
+
+def get_moment(record: JsonObject, key: str) -> float | None:
+    """The time of a field, ISO text or milliseconds, in seconds since the epoch."""
+    value = record.get(key)
+    if isinstance(value, str):
+        return timestamp_seconds(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value / 1000 if 0 < value / 1000 < _LATEST_SECONDS else None
+    return None
+
+
+def make_results(
+    id: str, results: tuple[ToolResult, ...], *, line: int, timestamp: float | None
+) -> tuple[Message, ...]:
+    """The message that carries tool results; none without results."""
+    if not results:
+        return ()
+    return (
+        Message(
+            id=id,
+            role="user",
+            blocks=results,
+            origin=Origin.TOOL,
+            timestamp=timestamp,
+            line=line,
+        ),
+    )
+
+
+def make_result(call: str, text: str, *, is_error: bool = False) -> ToolResult:
+    """A tool result of one text."""
+    return ToolResult(call, (TextBlock(text),), is_error)
+
+
+def make_side_record(kind: str, line: int, data: JsonObject) -> SideRecord:
+    """A record outside the conversation."""
+    try:
+        raw = msgspec.json.encode(data)
+    except (UnicodeEncodeError, OverflowError):  # an integer of more than 64 bits
+        raw = json.dumps(data).encode()
+    return SideRecord(kind, line, raw)
+
+
+def has_content(blocks: tuple[Block, ...]) -> bool:
+    """Whether any block says something."""
+    return any(not isinstance(block, TextBlock) or block.text.strip() for block in blocks)

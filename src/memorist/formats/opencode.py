@@ -1,0 +1,166 @@
+"""Reading sessions of opencode: the document that `opencode export` prints, which is also how a
+session of its database, or of the files of versions before it, is put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memorist.core.messages import (
+    Block,
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
+from memorist.formats.json_records import (
+    JsonDocument,
+    JsonRecord,
+    get_count,
+    get_moment,
+    get_object,
+    get_objects,
+    get_text,
+    has_content,
+    make_result,
+    make_results,
+    make_side_record,
+    read_document,
+)
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLines,
+    SessionHead,
+    TranscriptEntry,
+)
+
+
+def is_session_info(info: object) -> bool:
+    """Whether a value is the head of an exported session."""
+    return (
+        isinstance(info, dict)
+        and isinstance(info.get("id"), str)
+        and isinstance(info.get("directory"), str)
+    )
+
+
+def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Read an exported session, held in memory."""
+    document = read_document(lines)
+    yield from read_export(document or JsonDocument({}, ()))
+
+
+def read_export(document: JsonDocument) -> Iterator[TranscriptEntry]:
+    """The `SessionHead`, then the messages; parts of bookkeeping are left out."""
+    info = get_object(document.fields, "info")
+    replies = (get_object(each.data, "info") for each in document.messages)
+    yield SessionHead(
+        session=get_text(info, "id"),
+        format="opencode",
+        cwd=get_text(info, "directory"),
+        version=get_text(info, "version"),
+        title="" if _is_unnamed(get_text(info, "title")) else get_text(info, "title"),
+        started=get_moment(get_object(info, "time"), "created"),
+        model=next((name for each in replies if (name := get_text(each, "modelID"))), ""),
+    )
+    reverted = get_text(get_object(info, "revert"), "messageID")
+    for each in document.messages:
+        id = get_text(get_object(each.data, "info"), "id")
+        if reverted and id >= reverted:  # ids ascend with time
+            yield make_side_record("reverted", each.line, each.data)
+        else:
+            yield from _read_message(each)
+    yield from document.remarks
+
+
+def _is_unnamed(title: str) -> bool:
+    return title.startswith(("New session - ", "Child session - "))
+
+
+def _read_message(record: JsonRecord) -> tuple[TranscriptEntry, ...]:
+    line, data = record
+    info = get_object(data, "info")
+    id = get_text(info, "id") or f"line-{line}"
+    moment = get_moment(get_object(info, "time"), "created")
+    parts = get_objects(data, "parts")
+    if get_text(info, "role") == "user":
+        found = _read_user(parts, id, line, moment)
+    elif get_text(info, "role") == "assistant":
+        found = _read_assistant(info, parts, id, line, moment)
+    else:
+        found = ()
+    return found or (make_side_record("message", line, data),)
+
+
+def _read_user(
+    parts: list[JsonObject], id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    if any(get_text(part, "type") == "compaction" for part in parts):
+        return (CompactionBoundary(id=id, line=line, timestamp=moment),)
+    blocks: tuple[Block, ...] = tuple(
+        TextBlock(text, Origin.INJECTED if part.get("synthetic") is True else None)
+        for part in parts
+        if get_text(part, "type") == "text" and (text := get_text(part, "text"))
+    )
+    if not blocks:
+        return ()
+    return (
+        Message(id=id, role="user", blocks=blocks, origin=Origin.USER, timestamp=moment, line=line),
+    )
+
+
+def _read_assistant(
+    info: JsonObject, parts: list[JsonObject], id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    blocks: list[Block] = []
+    results: list[ToolResult] = []
+    for part in parts:
+        kind = get_text(part, "type")
+        if kind == "text":
+            blocks.append(TextBlock(get_text(part, "text")))
+        elif kind == "reasoning":
+            blocks.append(ThinkingBlock(get_text(part, "text")))
+        elif kind == "tool":
+            state = get_object(part, "state")
+            call = get_text(part, "callID")
+            blocks.append(ToolUse(call, get_text(part, "tool"), get_object(state, "input")))
+            if (result := _read_result(state, call)) is not None:
+                results.append(result)
+    if not has_content(tuple(blocks)):
+        return ()
+    tokens = get_object(info, "tokens")
+    cache = get_object(tokens, "cache")
+    is_summary = info.get("summary") is True
+    reply = Message(
+        id=id,
+        role="user" if is_summary else "assistant",
+        blocks=tuple(blocks),
+        origin=Origin.SUMMARY if is_summary else Origin.MODEL,
+        timestamp=moment,
+        line=line,
+        model=get_text(info, "modelID") or None,
+        stop_reason=get_text(info, "finish") or None,
+        usage=Usage(
+            input=get_count(tokens, "input"),
+            cache_read=get_count(cache, "read"),
+            cache_write=get_count(cache, "write"),
+            output=get_count(tokens, "output") + get_count(tokens, "reasoning"),
+        )
+        if tokens
+        else None,
+    )
+    return reply, *make_results(f"{id}-results", tuple(results), line=line, timestamp=moment)
+
+
+def _read_result(state: JsonObject, call: str) -> ToolResult | None:
+    status = get_text(state, "status")
+    if status == "error":
+        return make_result(call, get_text(state, "error"), is_error=True)
+    if status != "completed":
+        return None
+    failed = get_count(get_object(state, "metadata"), "exit") > 0
+    return make_result(call, get_text(state, "output"), is_error=failed)

@@ -1,0 +1,214 @@
+"""Reading the session files of the pi coding agent (`~/.pi/agent/sessions/…/<time>_<id>.jsonl`,
+versions 1 to 3 of the format).
+
+The entries are a tree; the live conversation is the path from the newest entry to the root. Files
+of version 1 have no ids and are one line of entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from memorist.core.messages import (
+    Block,
+    JsonObject,
+    Message,
+    Origin,
+    TextBlock,
+    ThinkingBlock,
+    ToolUse,
+    Usage,
+)
+from memorist.formats.json_records import (
+    JsonRecord,
+    get_count,
+    get_moment,
+    get_object,
+    get_objects,
+    get_text,
+    has_content,
+    make_result,
+    make_results,
+    make_side_record,
+    read_records,
+)
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLines,
+    SessionHead,
+    TranscriptEntry,
+)
+
+
+class _PiOutline(Struct):
+    """What the first pass finds out."""
+
+    head: JsonObject = {}
+    model: str = ""
+    title: str = ""
+    parents: dict[str, str] = {}
+    newest: str = ""
+
+    def add(self, record: JsonObject) -> None:
+        kind, id = get_text(record, "type"), get_text(record, "id")
+        if kind == "session":
+            self.head = self.head or record
+        elif id:
+            self.parents[id] = get_text(record, "parentId")
+            self.newest = id
+        if kind == "model_change":
+            self.model = get_text(record, "modelId") or self.model
+        elif kind == "session_info":
+            self.title = get_text(record, "name") or self.title
+
+    def live_ids(self) -> set[str]:
+        """Ids from the newest entry to the root."""
+        found: set[str] = set()
+        here = self.newest
+        while here and here not in found:
+            found.add(here)
+            here = self.parents.get(here, "")
+        return found
+
+
+def read_session(lines: RecordedLines) -> Iterator[TranscriptEntry]:
+    """Read a session: the `SessionHead`, then the live conversation; other branches and
+    bookkeeping as side records. Reads the lines twice.
+    """
+    outline = _PiOutline()
+    for found in read_records(lines):
+        if isinstance(found, JsonRecord):
+            outline.add(found.data)
+    yield SessionHead(
+        session=get_text(outline.head, "id"),
+        format="pi",
+        cwd=get_text(outline.head, "cwd"),
+        model=outline.model or get_text(outline.head, "modelId"),
+        version=str(get_count(outline.head, "version") or 1),
+        title=outline.title,
+        started=get_moment(outline.head, "timestamp"),
+    )
+    live = outline.live_ids()
+    for record in read_records(lines):
+        if not isinstance(record, JsonRecord):
+            yield record
+        elif get_text(record.data, "type") != "session":
+            yield from _read_entry(record, live)
+
+
+def _read_entry(record: JsonRecord, live: set[str]) -> tuple[TranscriptEntry, ...]:
+    line, data = record
+    kind, id = get_text(data, "type"), get_text(data, "id")
+    if id and id not in live:
+        return (make_side_record("branch", line, data),)
+    moment = get_moment(data, "timestamp")
+    if kind == "message":
+        found = _read_message(get_object(data, "message"), id or f"line-{line}", line, moment)
+    elif kind in ("compaction", "branch_summary"):
+        found = _read_compaction(data, line, moment)
+    elif kind == "custom_message":
+        found = _make_user(data, id or f"line-{line}", Origin.INJECTED, line, moment)
+    else:
+        found = ()
+    return found or (make_side_record(kind or "unknown", line, data),)
+
+
+def _read_message(
+    message: JsonObject, id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    role = get_text(message, "role")
+    if role == "user":
+        return _make_user(message, id, Origin.USER, line, moment)
+    if role == "assistant":
+        return _read_assistant(message, id, line, moment)
+    if role == "toolResult":
+        text = "\n".join(get_text(each, "text") for each in get_objects(message, "content"))
+        result = make_result(
+            get_text(message, "toolCallId"), text, is_error=message.get("isError") is True
+        )
+        return make_results(id, (result,), line=line, timestamp=moment)
+    if role == "bashExecution":
+        said = f"$ {get_text(message, 'command')}\n{get_text(message, 'output')}"
+        return _make_user({"content": said}, id, Origin.INJECTED, line, moment)
+    return ()
+
+
+def _make_user(
+    message: JsonObject, id: str, origin: Origin, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    content = message.get("content")
+    texts = (
+        [content]
+        if isinstance(content, str)
+        else [get_text(each, "text") for each in get_objects(message, "content")]
+    )
+    blocks: tuple[Block, ...] = tuple(TextBlock(text) for text in texts if text)
+    return (
+        (Message(id=id, role="user", blocks=blocks, origin=origin, timestamp=moment, line=line),)
+        if blocks
+        else ()
+    )
+
+
+def _read_assistant(
+    message: JsonObject, id: str, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    blocks: list[Block] = []
+    for part in get_objects(message, "content"):
+        kind = get_text(part, "type")
+        if kind == "text":
+            blocks.append(TextBlock(get_text(part, "text")))
+        elif kind == "thinking":
+            blocks.append(ThinkingBlock(get_text(part, "thinking")))
+        elif kind == "toolCall":
+            blocks.append(
+                ToolUse(get_text(part, "id"), get_text(part, "name"), get_object(part, "arguments"))
+            )
+    if not has_content(tuple(blocks)):
+        return ()
+    usage = get_object(message, "usage")
+    return (
+        Message(
+            id=id,
+            role="assistant",
+            blocks=tuple(blocks),
+            origin=Origin.MODEL,
+            timestamp=moment,
+            line=line,
+            model=get_text(message, "model") or None,
+            stop_reason=get_text(message, "stopReason") or None,
+            usage=Usage(
+                input=get_count(usage, "input"),
+                cache_read=get_count(usage, "cacheRead"),
+                cache_write=get_count(usage, "cacheWrite"),
+                output=get_count(usage, "output"),
+            )
+            if usage
+            else None,
+        ),
+    )
+
+
+def _read_compaction(
+    data: JsonObject, line: int, moment: float | None
+) -> tuple[TranscriptEntry, ...]:
+    id = get_text(data, "id") or f"line-{line}"
+    summary = Message(
+        id=f"{id}-summary",
+        role="user",
+        blocks=(TextBlock(get_text(data, "summary")),),
+        origin=Origin.SUMMARY,
+        timestamp=moment,
+        line=line,
+    )
+    if get_text(data, "type") == "branch_summary":
+        return (summary,)
+    boundary = CompactionBoundary(
+        id=id,
+        line=line,
+        tokens_before=get_count(data, "tokensBefore") or None,
+        timestamp=moment,
+    )
+    return boundary, summary

@@ -1,0 +1,222 @@
+"""Sessions of agents that keep them in a database: each is copied into a transcript of memorist, by
+which everything else reads it. The database is opened for reading alone.
+
+A copy is made again only when its session was changed after it was made: the copy's modification
+time is the session's.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from memorist.core.messages import JsonObject, Message
+from memorist.formats.cursor import read_chat
+from memorist.formats.json_records import (
+    JsonDocument,
+    JsonRecord,
+    get_count,
+    get_objects,
+    get_text,
+)
+from memorist.formats.opencode import read_export
+from memorist.formats.transcript import FAILURES, SkippedLine, TranscriptEntry, encode_entry
+from memorist.rollouts.sources import SkippedFile
+from memorist.store.files import DiskFiles
+from memorist.store.layout import Layout, folder_name
+
+MAX_COPIED_BYTES = 400_000_000
+"""Largest session that is copied, in bytes of its rows: what the index of sessions reads."""
+BUSY_SECONDS = 2.0
+"""Longest wait for a database that its agent is writing to."""
+
+
+def find_database_folder(agent: str, environment: Mapping[str, str]) -> str:
+    """Where an agent keeps its database; empty for an agent that keeps files."""
+    home = Path(environment.get("HOME") or "~").expanduser()
+    if agent == "opencode":
+        data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return str(data / "opencode")
+    if agent != "cursor":
+        return ""
+    if sys.platform == "darwin":
+        return str(home / "Library" / "Application Support" / "Cursor" / "User")
+    roaming = environment.get("APPDATA", "") if sys.platform == "win32" else ""
+    settings = roaming or environment.get("XDG_CONFIG_HOME") or home / ".config"
+    return str(Path(settings) / "Cursor" / "User")
+
+
+def copy_opencode_sessions(layout: Layout, environment: Mapping[str, str]) -> list[SkippedFile]:
+    """Copy the sessions of opencode that are new or changed; what could not be read, with why.
+    Raises StoreError when a copy cannot be written.
+    """
+    folder = Path(find_database_folder("opencode", environment))
+    target = layout.copied_sessions / "opencode"
+    skipped: list[SkippedFile] = []
+    for path in sorted(folder.glob("opencode*.db")):
+        try:
+            with closing(_open_for_reading(path)) as database:
+                for session in _list_opencode_sessions(database):
+                    copy = target / f"{folder_name(get_text(session, 'id'))}.jsonl"
+                    changed = get_count(session, "time_updated") * 1_000_000
+                    if _is_due(copy, changed):
+                        document = _read_opencode_session(database, session)
+                        _write_copy(copy, read_export(document), changed)
+        except sqlite3.Error as error:
+            skipped.append(SkippedFile(path=str(path), why=f"it cannot be read ({error})"))
+    return skipped
+
+
+def _open_for_reading(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
+    connection.row_factory = sqlite3.Row
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
+
+
+def _list_opencode_sessions(database: sqlite3.Connection) -> Iterator[JsonObject]:
+    """The rows of sessions that are no sub-agent's work."""
+    for row in database.execute("select * from session").fetchall():
+        session = dict(row)
+        if get_text(session, "id") and not session.get("parent_id"):
+            yield session
+
+
+def _read_opencode_session(database: sqlite3.Connection, session: JsonObject) -> JsonDocument:
+    id = get_text(session, "id")
+    info = {
+        "id": id,
+        "directory": get_text(session, "directory"),
+        "title": get_text(session, "title"),
+        "version": get_text(session, "version"),
+        "time": {"created": session.get("time_created")},
+        "revert": _parse_row(session.get("revert")),
+    }
+    messages: dict[str, JsonObject] = {}
+    remarks: list[SkippedLine] = []
+    for row in database.execute(
+        "select id, data from message where session_id = ? order by time_created, id", (id,)
+    ):
+        messages[row["id"]] = {"info": _parse_row(row["data"]) | {"id": row["id"]}, "parts": []}
+    size = 0
+    for row in database.execute(
+        "select message_id, data from part where session_id = ? order by message_id, id", (id,)
+    ):
+        size += len(row["data"] or "")
+        if size > MAX_COPIED_BYTES:
+            remarks.append(SkippedLine(0, f"the session is longer than {MAX_COPIED_BYTES:,} bytes"))
+            break
+        if row["message_id"] in messages:
+            messages[row["message_id"]]["parts"].append(_parse_row(row["data"]))
+    records = [JsonRecord(number, each) for number, each in enumerate(messages.values(), 1)]
+    return JsonDocument({"info": info}, tuple(records), tuple(remarks))
+
+
+def _parse_row(text: object) -> JsonObject:
+    """The object of a row; an empty one for anything else."""
+    if not isinstance(text, str | bytes):
+        return {}
+    try:
+        found = msgspec.json.decode(text)
+    except FAILURES:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def copy_cursor_chats(layout: Layout, environment: Mapping[str, str]) -> list[SkippedFile]:
+    """Copy the chats of Cursor that are new or changed; what could not be read, with why. Raises
+    StoreError when a copy cannot be written.
+    """
+    user = Path(find_database_folder("cursor", environment))
+    path = user / "globalStorage" / "state.vscdb"
+    target = layout.copied_sessions / "cursor"
+    if not path.exists():
+        return []
+    folders = _find_chat_folders(user / "workspaceStorage")
+    try:
+        with closing(_open_for_reading(path)) as database:
+            for chat in _list_chats(database):
+                id = get_text(chat, "composerId")
+                copy = target / f"{folder_name(id)}.jsonl"
+                updated = get_count(chat, "lastUpdatedAt") or get_count(chat, "createdAt")
+                if _is_due(copy, updated * 1_000_000):
+                    messages = tuple(_read_bubbles(database, chat))
+                    entries = read_chat(JsonDocument(chat, messages), folders.get(id, ""))
+                    _write_copy(copy, entries, updated * 1_000_000)
+    except sqlite3.Error as error:
+        return [SkippedFile(path=str(path), why=f"it cannot be read ({error})")]
+    return []
+
+
+def _list_chats(database: sqlite3.Connection) -> Iterator[JsonObject]:
+    rows = database.execute(
+        "select value from cursorDiskKV where key >= 'composerData:' and key < 'composerData;'"
+    ).fetchall()
+    for row in rows:
+        chat = _parse_row(row["value"])
+        if get_text(chat, "composerId"):
+            yield chat
+
+
+def _read_bubbles(database: sqlite3.Connection, chat: JsonObject) -> Iterator[JsonRecord]:
+    """The messages of a chat: within its record, as once, or in rows of their own."""
+    held = get_objects(chat, "conversation")
+    number = 0
+    for number, bubble in enumerate(held, 1):
+        yield JsonRecord(number, bubble)
+    for header in () if held else get_objects(chat, "fullConversationHeadersOnly"):
+        id = get_text(header, "bubbleId")
+        row = database.execute(
+            "select value from cursorDiskKV where key = ?",
+            (f"bubbleId:{get_text(chat, 'composerId')}:{id}",),
+        ).fetchone()
+        bubble = _parse_row(row["value"]) if row is not None else {}
+        number += 1
+        yield JsonRecord(number, header | bubble)
+
+
+def _find_chat_folders(storage: Path) -> dict[str, str]:
+    """The project's folder of each chat, as the workspaces tell it."""
+    found: dict[str, str] = {}
+    for told in sorted(storage.glob("*/workspace.json")):
+        with suppress(OSError, sqlite3.Error):
+            place = urlsplit(get_text(_parse_row(told.read_bytes()), "folder"))
+            if place.scheme != "file":
+                continue
+            with closing(_open_for_reading(told.with_name("state.vscdb"))) as database:
+                row = database.execute(
+                    "select value from ItemTable where key = 'composer.composerData'"
+                ).fetchone()
+            chats = get_objects(_parse_row(row["value"] if row else None), "allComposers")
+            found |= dict.fromkeys(
+                (get_text(each, "composerId") for each in chats), unquote(place.path)
+            )
+    return found
+
+
+def _is_due(copy: Path, changed_ns: int) -> bool:
+    try:
+        return copy.stat().st_mtime_ns < changed_ns
+    except FileNotFoundError:
+        return True
+
+
+def _write_copy(path: Path, entries: Iterator[TranscriptEntry], changed_ns: int) -> None:
+    lines: list[bytes] = []
+    for entry in entries:
+        numbered = (
+            msgspec.structs.replace(entry, line=len(lines) + 1)
+            if isinstance(entry, Message)
+            else entry
+        )
+        if line := encode_entry(numbered, redacts=True):
+            lines.append(line)
+    DiskFiles().write(path, b"".join(lines))
+    os.utime(path, ns=(changed_ns, changed_ns))

@@ -1,0 +1,155 @@
+"""Sessions of Copilot CLI, Gemini CLI, opencode and pi are read for what they say."""
+
+from __future__ import annotations
+
+import json
+from itertools import takewhile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.errors import UnreadableSession
+from memorist.formats.detect import detect_format, read_session
+from memorist.formats.transcript import (
+    CompactionBoundary,
+    RecordedLine,
+    SessionHead,
+    SkippedLine,
+    TranscriptEntry,
+    encode_entry,
+)
+from memorist.transcript.tool_calls import CommandAction, parse_tool_action
+from support.other_agents import ANSWERED, ASKED, COMMAND, FAILED, RECORDED, pi_session
+
+FORMATS = sorted(RECORDED)
+
+
+def lines_of(data: bytes) -> list[RecordedLine]:
+    """The numbered lines of a file."""
+    return [RecordedLine(n, line) for n, line in enumerate(data.splitlines(keepends=True), 1)]
+
+
+def read(data: bytes) -> list[TranscriptEntry]:
+    """Every entry of a file."""
+    return list(read_session(lines_of(data)))
+
+
+def messages(data: bytes) -> list[Message]:
+    """The messages of a file."""
+    return [each for each in read(data) if isinstance(each, Message)]
+
+
+@pytest.mark.covers("FM-3")
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_session_of_another_agent_is_read_for_what_was_said_and_done(name: str) -> None:
+    """The user's words are the user's alone, the command is one, and its failure is a failure;
+    what was taken back, hidden or added by the client is not the conversation.
+    """
+    data = RECORDED[name]("/home/dev/shop")
+    found = messages(data)
+    head = read(data)[0]
+
+    assert detect_format(lines_of(data)) == name.split(maxsplit=1)[0]
+    assert isinstance(head, SessionHead)
+    assert head.format == name.split(maxsplit=1)[0]
+    assert head.cwd == ("" if "gemini" in name else "/home/dev/shop")
+    assert head.session
+    assert [
+        block.text
+        for each in found
+        if each.origin is Origin.USER
+        for block in each.blocks
+        if isinstance(block, TextBlock) and block.origin is None
+    ] == [ASKED]
+    assert [each.text for each in found if each.origin is Origin.MODEL][-1] == ANSWERED
+    (call,) = (call for each in found for call in each.tool_uses)
+    (result,) = (result for each in found for result in each.tool_results)
+    action = parse_tool_action(call)
+    assert isinstance(action, CommandAction)
+    assert action.command == COMMAND
+    assert (result.tool_use_id, result.text, result.is_error) == (call.id, FAILED, True)
+    assert "left branch" not in " ".join(each.text for each in found)
+    assert "hidden" not in " ".join(each.text for each in found)
+    assert all(each.line for each in found)
+
+
+@pytest.mark.covers("FM-3")
+@pytest.mark.hypothesis
+@settings(max_examples=60)
+@given(st.sampled_from(FORMATS), st.data())
+def test_a_torn_file_gives_what_stands_before_the_tear(name: str, data: st.DataObject) -> None:
+    """However a file is cut off: no message that stands whole before the cut is lost, none is
+    invented, and the tear is told; a file cut to nothing that can be told is refused clearly.
+    """
+    whole = RECORDED[name]("/home/dev/shop").rstrip(b"}\n ") + b"}" * (name != "pi") + b"\n"
+    cut = data.draw(st.integers(0, len(whole) - 3))
+    torn = whole[:cut]
+    try:
+        entries = read(torn)
+    except UnreadableSession:
+        assert cut < 400
+        return
+    found = [each for each in entries if isinstance(each, Message)]
+
+    if name == "pi":  # its newest entry decides which branch is live
+        assert {each.id for each in found} <= {"a0", "a1", "a2", "a3", "a4"}
+    elif name == "gemini_cli":  # a message may be recorded again, and taken back
+        assert len(found) <= len(messages(RECORDED[name](""))) + 1
+    else:
+        same = [a.id == b.id for a, b in zip(found, messages(RECORDED[name]("")), strict=False)]
+        assert len(list(takewhile(bool, same))) == len(found)
+    if not torn.rstrip().endswith(b"}"):
+        assert any(isinstance(each, SkippedLine) for each in entries)
+
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(), max_size=8)
+    | st.sampled_from(["user", "assistant", "gemini", "message", "\ud800", 10**30]),
+    lambda each: (
+        st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=4), each, max_size=3)
+    ),
+    max_leaves=4,
+)
+
+
+def _with_anything(value: object, data: st.DataObject) -> object:
+    """The value with any part of it replaced by anything."""
+    if data.draw(st.integers(0, 14)) == 0:
+        return data.draw(ANY)
+    if isinstance(value, dict):
+        return {key: _with_anything(each, data) for key, each in value.items()}
+    return [_with_anything(each, data) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.covers("FM-3")
+@pytest.mark.hypothesis
+@settings(max_examples=60)
+@given(st.sampled_from(FORMATS), st.data())
+def test_a_hostile_file_is_read_or_refused(name: str, data: st.DataObject) -> None:
+    """Whatever stands in a field, the file is read, or refused with a clear reason, and each entry
+    can be written into a transcript.
+    """
+    raw = RECORDED[name]("/home/dev/shop")
+    records = [json.loads(raw)] if raw.startswith(b"{\n") else map(json.loads, raw.splitlines())
+    hostile = b"".join(json.dumps(_with_anything(each, data)).encode() + b"\n" for each in records)
+    try:
+        for entry in read(hostile):
+            encode_entry(entry, redacts=True)
+    except UnreadableSession:
+        return
+
+
+def test_a_compaction_of_pi_stands_before_its_summary() -> None:
+    """What pi sums up is a boundary and a summary, not words of the user."""
+    compaction = {"type": "compaction", "id": "k", "parentId": "a4", "summary": "## Goal\nCount."}
+    found = read(pi_session("/x") + json.dumps(compaction).encode() + b"\n")
+
+    assert isinstance(found[-2], CompactionBoundary)
+    assert isinstance(found[-1], Message)
+    assert found[-1].origin is Origin.SUMMARY
