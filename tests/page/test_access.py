@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import os
 import re
 import socket
 import threading
@@ -13,8 +15,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from memorist.cli.main import memorist_group
+from memorist.engine.engine import Memorist
 from memorist.page import web_server
 from memorist.page.access import PageAccess, to_local_address
 from memorist.page.rendering import VIEW_NAMES, load_texts
@@ -215,6 +220,93 @@ def test_a_session_is_shown_as_its_model_saw_it(browser: TestClient) -> None:
     assert "Cache breaks" in page
     assert f"/message?id={LONG}&amp;line=59" in page
     assert "PostgreSQL" in browser.get(f"/message?id={LONG}&line=59").text
+
+
+def test_a_session_tells_its_window_failures_forks_and_memories(browser: TestClient) -> None:
+    """Every turn's window by kind of content, what failed and what mended it, what a model did for
+    memorist and at which price, and which memories it was shown.
+    """
+    view = browser.get(f"/session.json?id={LONG}").json()
+    blocks = {each["heading"]: each for each in view["blocks"] if "heading" in each}
+    window = blocks["What filled the window, turn by turn"]
+    last = dict(zip(window["parts"], window["bars"][-1]["values"], strict=True))
+
+    assert len(window["bars"]) == 34
+    assert last["user"] > 400
+    assert sum(last.values()) == 400 + 3_000 + 33 * 900 + 900 + 120 + 33
+    assert "pytest -q" in str(blocks["What failed, and what mended it"]["rows"])
+    assert "21,000 from cache" in str(
+        blocks["Forks and other work by a model, with their receipts"]["rows"]
+    )
+    assert "use-npm.md" in str(blocks["Memories it was shown"]["rows"])
+
+
+def test_notes_are_shown_as_they_stood(browser: TestClient) -> None:
+    """The notes at a turn hold nothing that came later, and name what came with it."""
+    before = browser.get(f"/session-notes.json?id={LONG}&turn=29").text
+    after = browser.get(f"/session-notes.json?id={LONG}&turn=30").json()
+    came = next(each for each in after["blocks"] if each.get("heading", "").startswith("Came"))
+
+    assert "PostgreSQL" not in before
+    assert "PostgreSQL" in str(came["rows"])
+    assert "cannot be shown" in browser.get(f"/session-notes?id={LONG}&turn=35").text
+
+
+def test_now_follows_what_runs(browser: TestClient, project: Path) -> None:
+    """A session that runs is shown as far as it got, with its window, and again when it grew."""
+    path = Path(os.environ["HOME"]) / ".claude" / "projects" / "-p" / f"{LONG}.jsonl"
+    before = browser.get("/now.json").json()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    row = rows[0] | {"uuid": "next", "parentUuid": rows[-1]["uuid"]}
+    with path.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    after = browser.get("/now.json").json()
+
+    assert "['turn', '34']" in str(before)
+    assert "['turn', '35']" in str(after)
+    assert "3 changes wait for your word" in str(after)
+    assert '<span class="count">3' in browser.get("/spend").text
+
+
+def test_a_past_session_tells_its_outcome_and_what_mended_what(browser: TestClient) -> None:
+    """Past sessions are found by what was learned; one tells its tasks, and where that stands."""
+    found = browser.get("/past?q=postgresql").text
+    view = browser.get(f"/past-session?id={LONG}").text
+
+    assert f"/past-session?id={LONG}" in found
+    assert f"/past-session?id={LONG}" not in browser.get("/past?q=mariadb").text
+    assert "Choose a database: success" in view
+    assert f"/message?id={LONG}&amp;line=59" in view
+    assert "passed after a change" in view
+
+
+def test_what_is_wrong_with_a_memory_is_named(browser: TestClient) -> None:
+    """A memory that says what another says is named in the list and on its own view."""
+    engine = Memorist(model="structural")
+    memory = engine.memory(str(Path.cwd()))
+    first = memory.folder.read_topic("deploys.md")
+    for name in ("one", "two"):
+        path = memory.layout.folder / f"{name}.md"
+        path.write_text(first.text().replace("name: deploys", f"name: {name}"))
+    asyncio.run(engine.close())
+    everything = browser.get("/memories.json").json()["blocks"]
+    wrong = next(each for each in everything if each.get("heading") == "What is wrong")
+
+    assert "two.md" in str(wrong["rows"])
+    assert "What is wrong" in browser.get("/memory?path=two.md").text
+    assert "What is wrong" not in browser.get("/memory?path=use-npm.md").text
+
+
+def test_machines_are_brought_in_line_by_a_button(
+    browser: TestClient, access: PageAccess, tmp_path: Path
+) -> None:
+    """Without another machine the view says how to begin; with one, a button syncs."""
+    assert "shares with no other" in browser.get("/machines").text
+    begun = CliRunner().invoke(memorist_group, ["machines", "init", str(tmp_path / "shared")])
+    assert begun.exit_code == 0, begun.output
+    assert "Bring them in line now" in browser.get("/machines").text
+    post(browser, "sync", csrf=access.csrf)
+    assert "In line with 0 other machines" in browser.get("/machines").text
 
 
 def test_the_inbox_accepts_all_of_one_origin_and_undoes(

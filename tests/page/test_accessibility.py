@@ -18,7 +18,9 @@ AXE = Path(__file__).parents[2] / "build" / "page" / "node_modules" / "axe-core"
 DETAILS = (
     "sessions?q=postgresql",
     f"session?id={LONG}&turn=30",
+    f"session-notes?id={LONG}&turn=30",
     f"message?id={LONG}&line=59",
+    f"past-session?id={LONG}",
     "memory?path=use-npm.md&at=1",
     "why?message=install+the+packages+with+npm",
 )

@@ -150,7 +150,9 @@ def test_hostile_text_neither_runs_nor_loads(keyboard: Keyboard) -> None:
         *VIEW_NAMES,
         "memory?path=hostile.md",
         f"session?id={LONG}&turn=7",
+        f"session-notes?id={LONG}&turn=7",
         f"message?id={LONG}&line=11",
+        f"past-session?id={LONG}",
         "why?message=<img+src=x+onerror=alert(1)>",
         "sessions?q=</title><script>alert(1)</script>",
     ):

@@ -11,9 +11,18 @@ from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind
 from memorist.cli.search import sync_session_index
+from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
+from memorist.forks.spec import ForkOutcome, Receipt
+from memorist.rollouts.raw_memory import (
+    MemoryBullet,
+    RawMemory,
+    RawMemoryTask,
+    render_raw_memory,
+)
 from memorist.store.database import open_database
-from memorist.store.rollouts import Rollout, save_rollouts
+from memorist.store.rollouts import Rollout, RolloutExtract, save_extract, save_rollouts
+from memorist.store.sessions import MemoryUse, record_receipt, record_uses
 from memorist.store.state import SqliteState
 from memorist.system import SystemClock
 
@@ -39,29 +48,37 @@ def write_long_session(folder: Path, cwd: str) -> Path:
             "cache_creation_input_tokens": 900,
             "output_tokens": 120 + turn,
         }
-        for role, text in (("user", said), ("assistant", answer)):
-            message: dict[str, object] = {"id": f"m{turn}", "role": role, "content": text}
-            if role == "assistant":
-                message |= {
-                    "content": [{"type": "text", "text": text}],
-                    "model": "claude-sonnet-4-5",
-                    "usage": usage,
-                }
-            rows.append(
-                {
-                    "type": role,
-                    "uuid": f"{LONG}-{turn}-{role}",
-                    "parentUuid": rows[-1]["uuid"] if rows else None,
-                    "sessionId": LONG,
-                    "cwd": cwd,
-                    "timestamp": f"2026-11-20T10:{turn:02d}:00Z",
-                    "message": message,
-                }
-            )
+        content: object = [{"type": "text", "text": answer}]
+        rows.append(_row(rows, cwd, turn, {"role": "user", "content": said}))
+        rows.append(_row(rows, cwd, turn, {"role": "assistant", "content": content} | _call(usage)))
+    for answer, wrong in (("Exit code 1\nE   assert 2 == 3", True), ("4 passed", False)):
+        id = f"call-{len(rows)}"
+        use = {"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "pytest -q"}}
+        result = {"type": "tool_result", "tool_use_id": id, "content": answer, "is_error": wrong}
+        rows.append(_row(rows, cwd, 33, {"role": "assistant", "content": [use]}))
+        rows.append(_row(rows, cwd, 33, {"role": "user", "content": [result]}))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{LONG}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+def _call(usage: dict[str, int]) -> dict[str, object]:
+    return {"model": "claude-sonnet-4-5", "usage": usage}
+
+
+def _row(
+    rows: list[dict[str, object]], cwd: str, minute: int, message: dict[str, object]
+) -> dict[str, object]:
+    return {
+        "type": message["role"],
+        "uuid": f"{LONG}-{len(rows)}",
+        "parentUuid": rows[-1]["uuid"] if rows else None,
+        "sessionId": LONG,
+        "cwd": cwd,
+        "timestamp": f"2026-11-20T10:{minute:02d}:00Z",
+        "message": {"id": f"m{len(rows)}", **message},
+    }
 
 
 def make_home(project: Path) -> None:
@@ -72,6 +89,7 @@ def make_home(project: Path) -> None:
     engine = Memorist(model="structural")
     memory = engine.memory(str(project))
     _write_memories(memory)
+    _record_work(engine, memory)
     asyncio.run(engine.close())
     sync_session_index(everywhere=True).close()
 
@@ -108,6 +126,45 @@ def _write_memories(memory: AutoMemory) -> None:
         [_topic("merged.md", "project", "Tests run with make test before each push")],
         ChangeReason(actor="dream", what="dream: brought two together"),
     )
+
+
+def _record_work(engine: Memorist, memory: AutoMemory) -> None:
+    """A fork that kept the notes of the long session, a memory that it was shown, and what was
+    extracted of it.
+    """
+    database = engine.database()
+    receipt = Receipt(
+        label="session_memory",
+        why="the context grew by 5,000 tokens",
+        model="anthropic:claude-haiku-4-5",
+        started=1_795_170_000.0,
+        requests=2,
+        usage=Usage(input=900, cache_read=21_000, output=400),
+        cost_usd=0.004,
+        outcome=ForkOutcome.CHANGED,
+        said="The notes are up to date.",
+    )
+    record_receipt(database, LONG, receipt)
+    use = MemoryUse(
+        path="use-npm.md", what="shown", session=LONG, at=1_795_170_000.0, why="npm, install"
+    )
+    record_uses(database, str(memory.layout.folder), [use])
+    task = RawMemoryTask(
+        name="Choose a database",
+        outcome="success",
+        knowledge=(MemoryBullet(text="Orders go to PostgreSQL", evidence="line 59"),),
+        failures=(MemoryBullet(text="`pytest -q` failed, and passed after a change of `sum`"),),
+    )
+    extract = RolloutExtract(
+        thread=LONG,
+        updated=1,
+        generated=1,
+        raw_memory=render_raw_memory(
+            RawMemory(description="PostgreSQL for the orders", outcome="success", tasks=(task,))
+        ),
+        rollout_summary=f"Which database? {HOSTILE}",
+    )
+    save_extract(SqliteState(database, SystemClock().now), extract)
 
 
 def _topic(path: str, kind: str, text: str) -> MemoryChange:

@@ -89,7 +89,7 @@ def _begin(place: str, key: str) -> None:
 
 
 def _sync() -> None:
-    with _open_memories() as (layout, memories):
+    with open_memories() as (layout, memories):
         report = sync_machines(layout, memories)
     for name, paths in report.taken.items():
         for path in paths:
@@ -101,7 +101,7 @@ def _sync() -> None:
 
 
 @contextmanager
-def _open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
+def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
     """The memories of this folder's project and of all others that are still in their place."""
     with ExitStack() as stack:
         engine, memory = stack.enter_context(open_project_memory())

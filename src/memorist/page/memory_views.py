@@ -15,7 +15,7 @@ from memorist.auto_memory.topic import Trust
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.dream import find_last_dream
 from memorist.cli.memory.history import blame_memory
-from memorist.cli.memory.topics import forget_for_good, judge_recall
+from memorist.cli.memory.topics import find_memory_problems, forget_for_good, judge_recall
 from memorist.dream.workspace import journal_path
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
@@ -43,6 +43,10 @@ from memorist.store.sessions import MemoryUseTotal, list_uses, total_uses
 
 WHY_LIMIT = 10
 """Memories that the view Why shows at most."""
+
+
+CHECKED = 1_000
+"""A list of more memories names what is wrong with one on its own view alone: a check reads all."""
 
 
 class MemoryPlace:
@@ -102,6 +106,8 @@ def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
         ),
         *list_pages("memories", len(heads), page, q=query, project=place.project),
     ]
+    if not query and len(heads) <= CHECKED:
+        blocks += build_problems(place)
     return PageView(
         name="memories",
         title="Memories",
@@ -109,6 +115,27 @@ def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
         command=f'memorist memory search "{query}"' if query else "memorist memory list",
         blocks=blocks,
     )
+
+
+def build_problems(place: MemoryPlace, path: str = "") -> list[PageBlock]:
+    """What `memorist memory check` finds, in all memories or in one."""
+    _, problems = find_memory_problems(place.memory)
+    rows = [
+        PageRow(
+            cells=[
+                PageCell(
+                    each.path or "the folder",
+                    place.address("memory", path=each.path) if each.path else "",
+                ),
+                PageCell(each.what, quiet=each.cure),
+            ]
+        )
+        for each in problems
+        if path in {"", each.path}
+    ]
+    columns = ["Memory", "What is wrong, and what mends it"]
+    table = TableBlock(heading="What is wrong", columns=columns, rows=rows[:PAGE_ROWS])
+    return [table] if rows else []
 
 
 _TRUST_TONES: dict[Trust, Tone] = {Trust.STATED: "good"}
@@ -150,6 +177,7 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
         blocks += [ProseBlock(heading="Why no model is shown it", text="\n".join(doubts))] * bool(
             doubts
         )
+        blocks += build_problems(place, path)
     else:
         text = ""
         blocks.append(ProseBlock(heading="It is forgotten", text="The history still has it."))

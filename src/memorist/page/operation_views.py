@@ -1,4 +1,6 @@
-"""The views of what runs: now, past sessions and their way into memory, spend, health, team."""
+"""The views beside memory and sessions: past sessions and their way into memory, spend, health,
+team, and the user's machines.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,24 @@ from memorist.budget.policy import format_amount
 from memorist.budget.status import BudgetStatus, render_budget_status
 from memorist.cli.doctor.check import CheckResult
 from memorist.cli.doctor.command import CHECKS, STATE_MARKS, run_checks
+from memorist.cli.machines import open_memories
 from memorist.cli.rollouts.group import with_past_state
-from memorist.cli.sessions import list_known_sessions
 from memorist.cli.status import read_status
+from memorist.cli.surroundings import find_home
 from memorist.cli.team import read_team_status
 from memorist.core.text import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
-from memorist.errors import MemoristError
+from memorist.errors import InputError, MemoristError
+from memorist.machines.sync import load_identity, sync_machines
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.memory_views import MemoryPlace
-from memorist.page.session_views import build_session_row
 from memorist.page.view import (
     ActionBlock,
     BarBlock,
+    BarRow,
+    FormBlock,
+    FormField,
+    LinkBlock,
     NumberBlock,
     PageAction,
     PageBlock,
@@ -33,74 +40,14 @@ from memorist.page.view import (
     Tone,
 )
 from memorist.replay.formatting import base_name, format_dollars, format_time
-from memorist.store.files import DiskFiles, read_if_exists
+from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.jobs import set_memory_mode
-from memorist.store.layout import SessionLayout
 from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
 
-RUNNING_SECONDS = 900
-"""A session whose file grew within a quarter of an hour counts as running. Our choice."""
-NEWEST = 8
-"""Sessions and changes that the view Now names."""
+_OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
 
 
-def build_now(place: MemoryPlace) -> PageView:
-    """What runs, what was remembered last, and what waits."""
-    sessions = list_known_sessions(None)
-    running = [each for each in sessions if place.now - each.updated < RUNNING_SECONDS]
-    waiting = place.memory.inbox.list_proposals()
-    heads = place.memory.headers()
-    blocks: list[PageBlock] = [
-        NumberBlock(
-            pairs=[
-                ("running sessions", f"{len(running):,}"),
-                ("sessions known", f"{len(sessions):,}"),
-                ("memories here", f"{len(heads):,}"),
-                ("waiting for you", f"{len(waiting):,}"),
-            ]
-        ),
-        TableBlock(
-            heading="Running, or the newest",
-            columns=["Last active", "What it is about", "Project", "Agent"],
-            rows=[build_session_row(each) for each in (running or sessions)[:NEWEST]],
-            empty="No session is known yet: memorist setup joins your agent.",
-        ),
-        TableBlock(
-            heading="Remembered last",
-            columns=["When", "By", "What"],
-            rows=[
-                PageRow(
-                    cells=[
-                        PageCell(format_time(each.at)),
-                        PageCell(each.why.actor),
-                        PageCell(each.why.what, place.address("memories")),
-                    ]
-                )
-                for each in place.memory.folder.history.log("", NEWEST)
-            ],
-            empty="Nothing is remembered of this project yet.",
-        ),
-    ]
-    noted = next((each for each in running or sessions if each.notes and each.folder), None)
-    if noted is not None:
-        text = read_if_exists(DiskFiles(), SessionLayout(Path(noted.folder)).notes) or b""
-        blocks.append(
-            ProseBlock(
-                heading="Notes as they stand",
-                text=text.decode("utf-8", "replace"),
-                note=shorten(noted.title, 120),
-            )
-        )
-    return PageView(
-        name="now",
-        title="Now",
-        lead="Renews itself while it is open.",
-        command="memorist",
-        blocks=blocks,
-    )
-
-
-def build_past(page: int) -> PageView:
+def build_past(query: str, page: int) -> PageView:
     """Past sessions: what became of each, and the way to leave one out."""
 
     def read(past: RolloutStore) -> tuple[list[Rollout], dict[str, StoredExtract]]:
@@ -108,7 +55,12 @@ def build_past(page: int) -> PageView:
         return list_rollouts(past.state), made
 
     found, made = with_past_state(read)
-    found = sorted(found, key=lambda each: -each.updated)
+    words = query.casefold().split()
+    found = [
+        each
+        for each in sorted(found, key=lambda each: -each.updated)
+        if all(word in _past_text(each, made.get(each.id)) for word in words)
+    ]
     rows = [
         _past_row(each, made.get(each.id))
         for each in found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
@@ -120,24 +72,107 @@ def build_past(page: int) -> PageView:
         "and what was made of it goes.",
         command="memorist rollouts status",
         blocks=[
+            FormBlock(
+                fields=[FormField(name="q", label="Find by what was learned", value=query)],
+                button="Search",
+                label="Search past sessions",
+            ),
             TableBlock(
                 heading="Sessions found on this machine",
-                columns=["When", "It began with", "Project", "Became memory", "Uses"],
+                columns=["When", "It began with", "Project", "Outcome", "Became memory", "Uses"],
                 rows=rows,
-                numeric=[4],
+                numeric=[5],
                 empty="None was found yet: memorist import looks for them.",
             ),
-            *list_pages("past", len(found), page),
+            *list_pages("past", len(found), page, q=query),
         ],
     )
+
+
+def _past_text(each: Rollout, made: StoredExtract | None) -> str:
+    learned = made.extracted.raw_memory if made is not None else ""
+    return f"{each.first_words} {each.repository} {each.cwd} {each.id} {learned}".casefold()
+
+
+def build_past_session(id: str) -> PageView:
+    """What one past session left: each task with its outcome, what was learned, what failed and
+    what mended it.
+    """
+    made = with_past_state(
+        lambda past: next(
+            (each for each in list_extracts(past.state) if each.extracted.thread == id), None
+        )
+    )
+    if made is None or made.extracted.is_empty:
+        raise InputError(f"nothing was kept of the session {id}")
+    extract = made.extracted
+    raw = parse_raw_memory(extract.raw_memory)
+    blocks: list[PageBlock] = [
+        NumberBlock(
+            pairs=[
+                ("outcome", raw.outcome),
+                ("tasks", f"{len(raw.tasks):,}"),
+                ("made by", "a model" if extract.way == "model" else "structure"),
+                ("times cited", f"{made.uses:,}"),
+            ]
+        ),
+        LinkBlock(
+            label="Ways on", links=[("The whole session", address_of("session", id=id), False)]
+        ),
+    ]
+    blocks += [_build_task(each, id) for each in raw.tasks]
+    summary = extract.rollout_summary.strip()
+    blocks += [ProseBlock(heading="Its summary", text=summary)] * bool(summary)
+    return PageView(
+        name="past",
+        title=shorten(raw.description or id, 110),
+        lead=f"What a past session of {base_name(extract.repository or extract.cwd)} left to "
+        "later ones.",
+        command=f"memorist rollouts show {id}",
+        blocks=blocks,
+    )
+
+
+def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
+    kinds = (
+        ("failed, and what mended it", task.failures),
+        ("learned", task.knowledge),
+        ("wished", task.preferences),
+        ("to look up", task.references),
+    )
+    return TableBlock(
+        heading=f"{shorten(task.name, 110)}: {task.outcome}",
+        columns=["Kind", "What", "Proof"],
+        rows=[
+            PageRow(
+                cells=[
+                    PageCell(kind),
+                    PageCell(bullet.text, _bullet_address(bullet, id)),
+                    PageCell(bullet.proof, quiet=bullet.evidence),
+                ]
+            )
+            for kind, bullets in kinds
+            for bullet in bullets
+        ],
+        empty="Nothing was learned of it.",
+    )
+
+
+def _bullet_address(bullet: MemoryBullet, id: str) -> str:
+    line = bullet.evidence.removeprefix("line ")
+    return address_of("message", id=id, line=line) if line.isdigit() else ""
 
 
 def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
     out = each.mode == "disabled"
     state = PageCell("not yet")
-    if made is not None:
-        kept = not made.extracted.is_empty
-        state = PageCell("yes", tone="good") if kept else PageCell("nothing worth keeping")
+    outcome = PageCell("—")
+    if made is not None and made.extracted.is_empty:
+        state = PageCell("nothing worth keeping")
+    elif made is not None:
+        state = PageCell("yes", address_of("past-session", id=each.id))
+        raw = parse_raw_memory(made.extracted.raw_memory)
+        outcome = PageCell(raw.outcome, tone=_OUTCOMES.get(raw.outcome, ""))
     if each.mode != "enabled":
         state = PageCell("left out" if out else "held web content", tone="note")
     return PageRow(
@@ -145,6 +180,7 @@ def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
             PageCell(format_time(each.updated).removesuffix(" UTC")),
             PageCell(shorten(each.first_words or "—", 140), address_of("session", id=each.id)),
             PageCell(base_name(each.repository or each.cwd) or "—"),
+            outcome,
             state,
             PageCell(str(made.uses) if made is not None else "0"),
         ],
@@ -188,7 +224,10 @@ def build_spend(place: MemoryPlace) -> PageView:
             BarBlock(
                 heading="Tokens by kind of work",
                 unit="tokens",
-                bars=[(each.label, float(each.usage.context), "") for each in found.kinds],
+                bars=[
+                    BarRow(name=each.label, values=[float(each.usage.context)])
+                    for each in found.kinds
+                ],
             ),
             _build_caps(found),
             ProseBlock(heading="The whole report", text="\n".join(render_budget_status(found))),
@@ -307,3 +346,36 @@ def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
         rows=[PageRow(cells=[PageCell(name), PageCell(why)]) for name, why in pairs],
         empty="None.",
     )
+
+
+def build_machines() -> PageView:
+    """The user's own machines: the place they share, and the way to bring them in line."""
+    layout = find_home()
+    blocks: list[PageBlock] = []
+    try:
+        own = load_identity(layout)
+    except MemoristError as error:
+        blocks.append(ProseBlock(heading="This machine shares with no other", text=str(error)))
+    else:
+        blocks += [
+            NumberBlock(pairs=[("this machine", own.machine), ("the place they share", own.place)]),
+            ActionBlock(
+                actions=[PageAction(label="Bring them in line now", path="/do/sync", fields={})]
+            ),
+        ]
+    return PageView(
+        name="machines",
+        title="My machines",
+        lead="One memory on all your machines, encrypted on the way.",
+        command="memorist machines sync",
+        blocks=blocks,
+    )
+
+
+def sync_own_machines() -> str:
+    """Bring the user's machines in line, and say what came."""
+    with open_memories() as (layout, memories):
+        report = sync_machines(layout, memories)
+    taken = sum(len(paths) for paths in report.taken.values())
+    troubles = f"; {'; '.join(report.troubles)}" if report.troubles else ""
+    return f"In line with {report.machines} other machines, {taken:,} memories came{troubles}"

@@ -24,6 +24,7 @@ VIEW_NAMES = (
     "spend",
     "health",
     "team",
+    "machines",
 )
 """The views, in the order of the navigation."""
 

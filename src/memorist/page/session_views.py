@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
+from functools import lru_cache
 from pathlib import Path
-
-from msgspec import Struct
 
 from memorist.cli.context import ContextListing, ContextOptions, list_session_context
 from memorist.cli.search import sync_session_index
 from memorist.cli.sessions import SessionEntry, list_known_sessions
-from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
 from memorist.context.inspection import is_user_turn
 from memorist.context.pieces import ContextPiece
-from memorist.core.messages import Message, Usage
+from memorist.core.messages import Message
 from memorist.core.text import shorten
+from memorist.engine.engine import Memorist
 from memorist.errors import InputError
+from memorist.forks.spec import ForkOutcome
 from memorist.formats.detect import read_session
-from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
-from memorist.models.pricing import call_cost, shipped_prices
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.session_course import (
+    BESIDE,
+    SessionCourse,
+    compare_lines,
+    render_notes_at,
+    trace_course,
+)
 from memorist.page.view import (
     BarBlock,
+    BarRow,
     FormBlock,
     FormField,
     LinkBlock,
@@ -33,16 +40,19 @@ from memorist.page.view import (
     PageView,
     ProseBlock,
     TableBlock,
+    Tone,
 )
 from memorist.recall.passages import PassageMatch
 from memorist.replay.formatting import base_name, format_dollars, format_percent, format_time
-from memorist.settings import Settings
 from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.layout import SessionLayout
+from memorist.store.sessions import MemoryUse, list_receipts, list_uses_in_session
 from memorist.store.transcript import LineFile
 
 PIECE_CHARS = 160
 """Characters of a piece that stand in the table; the message has all of it."""
+WINDOW_PARTS = 7
+"""Kinds of content that the bars of the window tell apart; the eighth colour is for the rest."""
 DEAREST = 8
 """Dearest turns that are named."""
 
@@ -135,121 +145,41 @@ def find_entry(id: str) -> SessionEntry:
     raise InputError(f"no session {id} is known")
 
 
-class SessionTurn(Struct, frozen=True, kw_only=True):
-    """One turn of a recorded session, as its provider counted it."""
-
-    number: int
-    said: str
-    line: int
-    context: int
-    """Tokens of the largest request."""
-    cost: float
-    """US dollars of its calls, as far as the model's price is known."""
+def read_course(entry: SessionEntry) -> SessionCourse:
+    """How a session of the list went so far; read again when its file grew. Raises StoreError."""
+    info = DiskFiles().facts(Path(entry.file))
+    return _read_course(entry.file, 0 if info is None else info.size)
 
 
-class CacheLoss(Struct, frozen=True, kw_only=True):
-    """A call that read much less from the cache than the one before."""
-
-    turn: int
-    line: int
-    tokens: int
-    cost: float
-    """US dollars that these tokens cost more than read from the cache."""
+@lru_cache(maxsize=16)
+def _read_course(file: str, size: int) -> SessionCourse:
+    del size  # a part of the key alone
+    return trace_course(read_session(LineFile(Path(file))))
 
 
-class SessionCourse(Struct, frozen=True, kw_only=True):
-    """How a recorded session went."""
-
-    turns: tuple[SessionTurn, ...]
-    losses: tuple[CacheLoss, ...]
-    compactions: tuple[tuple[int, CompactionBoundary, int], ...]
-    """Turn, mark, and tokens of the next request (0 where there is none)."""
-
-
-def trace_course(entries: Iterable[TranscriptEntry]) -> SessionCourse:
-    """The turns of a session with tokens, costs, cache breaks and compactions. Pure."""
-    turns: list[SessionTurn] = []
-    losses: list[CacheLoss] = []
-    marks: list[tuple[int, CompactionBoundary, int]] = []
-    last = Usage()
-    seen: set[str] = set()
-    for entry in entries:
-        if isinstance(entry, CompactionBoundary):
-            marks.append((len(turns), entry, 0))
-            last = Usage()
-        if not isinstance(entry, Message):
-            continue
-        if is_user_turn(entry):
-            turns.append(
-                SessionTurn(
-                    number=len(turns) + 1, said=entry.text, line=entry.line or 0, context=0, cost=0
-                )
-            )
-        usage = entry.usage
-        key = f"{entry.model}{usage}"
-        if usage is None or not turns or key in seen:
-            continue
-        seen.add(key)
-        turns[-1] = _add_call(turns[-1], entry.model or "", usage)
-        if (loss := _find_loss(last, usage, entry, len(turns))) is not None:
-            losses.append(loss)
-        if marks and not marks[-1][2]:
-            marks[-1] = (*marks[-1][:2], usage.context)
-        last = usage
-    return SessionCourse(turns=tuple(turns), losses=tuple(losses), compactions=tuple(marks))
-
-
-def _add_call(turn: SessionTurn, model: str, usage: Usage) -> SessionTurn:
-    return SessionTurn(
-        number=turn.number,
-        said=turn.said,
-        line=turn.line,
-        context=max(turn.context, usage.context),
-        cost=turn.cost + (call_cost(model, usage, shipped_prices()) or 0.0),
-    )
-
-
-def _find_loss(before: Usage, now: Usage, message: Message, turn: int) -> CacheLoss | None:
-    lost = before.cache_read - now.cache_read
-    if lost <= max(MIN_DROP_TOKENS, MIN_DROP_SHARE * before.cache_read):
-        return None
-    prices, model = shipped_prices(), message.model or ""
-    whole = call_cost(model, Usage(input=lost), prices) or 0.0
-    return CacheLoss(
-        turn=turn,
-        line=message.line or 0,
-        tokens=lost,
-        cost=whole - (call_cost(model, Usage(cache_read=lost), prices) or 0.0),
-    )
-
-
-def build_session(id: str, turn: int | None, settings: Settings) -> PageView:
+def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     """One session as its model saw it when a turn began; without a turn at its end."""
     entry = find_entry(id)
-    place = Path(entry.file)
-    course = trace_course(read_session(LineFile(place)))
+    course = read_course(entry)
     listing = list_session_context(
-        ContextOptions(place=place, turn=turn, diff=True), settings.context.family
+        ContextOptions(place=Path(entry.file), turn=turn, diff=True),
+        engine.settings.context.family,
     )
     number = listing.turn
     total = sum(each.tokens for each in listing.pieces)
     blocks: list[PageBlock] = [
         NumberBlock(pairs=_session_numbers(entry, course, total)),
         *_turn_forms(id, turn or number, course),
-        BarBlock(
-            heading="Context over the turns",
-            unit="tokens of the largest request of each turn",
-            bars=[
-                (f"Turn {each.number}", float(each.context), _turn_address(id, each.number))
-                for each in course.turns
-            ],
-        ),
+        build_window(course, id),
         _build_parts(listing, total),
         *_build_changes(listing, id),
         _build_pieces(listing, id),
         _build_dearest(course, id),
         *_build_marks(course, id),
-        *_build_notes(entry),
+        *_build_troubles(course),
+        *build_uses(list_uses_in_session(engine.database(), id)),
+        _build_receipts(engine, id),
+        *_build_notes(entry, len(course.turns)),
     ]
     at = f" --turn {turn}" if turn else ""
     return PageView(
@@ -443,12 +373,174 @@ def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
     return blocks
 
 
-def _build_notes(entry: SessionEntry) -> list[PageBlock]:
-    if not entry.folder:
+def build_window(course: SessionCourse, id: str) -> BarBlock:
+    """What filled the window when each turn ended, as stacked bars."""
+    sums: Counter[str] = Counter()
+    for each in course.turns:
+        sums.update({kind: tokens for kind, tokens in each.parts.items() if kind != BESIDE})
+    parts = [BESIDE, *(kind for kind, _ in sums.most_common(WINDOW_PARTS))]
+    return BarBlock(
+        heading="What filled the window, turn by turn",
+        unit="tokens when each turn ended",
+        parts=parts,
+        bars=[
+            BarRow(
+                name=f"Turn {each.number}",
+                values=[float(each.parts.get(part, 0)) for part in parts],
+                href=_turn_address(id, each.number),
+            )
+            for each in course.turns
+        ],
+        note=f"Kinds are estimated from the session's file; “{BESIDE}” is what the provider "
+        "counted beyond them, such as the system prompt and the tools.",
+    )
+
+
+def _build_troubles(course: SessionCourse) -> list[PageBlock]:
+    if not course.troubles:
         return []
+    rows = [
+        PageRow(
+            cells=[
+                PageCell(shorten(each.what, PIECE_CHARS)),
+                PageCell(shorten(each.error, PIECE_CHARS)),
+                PageCell(shorten(each.mended, PIECE_CHARS), tone="good")
+                if each.mended
+                else PageCell("nothing that the record shows"),
+            ]
+        )
+        for each in course.troubles[:PAGE_ROWS]
+    ]
+    return [
+        TableBlock(
+            heading="What failed, and what mended it",
+            columns=["What failed", "How", "What mended it"],
+            rows=rows,
+        )
+    ]
+
+
+def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
+    """The memories that a session was shown and used, newest first."""
+    if not uses:
+        return []
+    rows = [
+        PageRow(
+            cells=[
+                PageCell(format_time(each.at)),
+                PageCell(each.path),
+                PageCell(each.what),
+                PageCell(each.why or "—"),
+            ]
+        )
+        for each in reversed(uses[-PAGE_ROWS:])
+    ]
+    return [
+        TableBlock(
+            heading="Memories it was shown", columns=["When", "Memory", "What", "Why"], rows=rows
+        )
+    ]
+
+
+_OUTCOME_TONES: dict[ForkOutcome, Tone] = {ForkOutcome.CHANGED: "good", ForkOutcome.UNCHANGED: ""}
+
+
+def _build_receipts(engine: Memorist, id: str) -> TableBlock:
+    rows = [
+        PageRow(
+            cells=[
+                PageCell(format_time(each.started)),
+                PageCell(each.label, quiet=each.why),
+                PageCell(
+                    each.outcome.value,
+                    tone=_OUTCOME_TONES.get(each.outcome, "note"),
+                    quiet=shorten(each.said, PIECE_CHARS),
+                ),
+                PageCell(f"{each.usage.context:,}", quiet=f"{each.usage.cache_read:,} from cache"),
+                PageCell("not known" if each.cost_usd is None else format_dollars(each.cost_usd)),
+                PageCell(", ".join(change.path for change in each.files) or "—"),
+            ]
+        )
+        for each in list_receipts(engine.database(), id)[-PAGE_ROWS:]
+    ]
+    return TableBlock(
+        heading="Forks and other work by a model, with their receipts",
+        columns=["When", "Work", "Outcome", "Tokens", "Cost", "Changed"],
+        rows=rows,
+        numeric=[3, 4],
+        empty="No model worked for memorist in this session.",
+    )
+
+
+def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:
+    notes = read_notes(entry)
+    blocks: list[PageBlock] = [ProseBlock(heading="Notes of the session", text=notes)] * bool(notes)
+    link = ("Notes as they stood at each turn", _notes_address(entry.id, turns), False)
+    return [*blocks, *([LinkBlock(label="Notes", links=[link])] if turns else [])]
+
+
+def _notes_address(id: str, turn: int) -> str:
+    return address_of("session-notes", id=id, turn=turn)
+
+
+def read_notes(entry: SessionEntry) -> str:
+    """The notes that memorist keeps of a session; empty where it keeps none."""
+    if not entry.folder:
+        return ""
     notes = read_if_exists(DiskFiles(), SessionLayout(Path(entry.folder)).notes) or b""
-    text = notes.decode("utf-8", "replace")
-    return [ProseBlock(heading="Notes of the session", text=text)] if text.strip() else []
+    return notes.decode("utf-8", "replace").strip()
+
+
+def build_session_notes(id: str, turn: int | None) -> PageView:
+    """The notes of a session as its structure proves them when a turn ended, beside those of the
+    turn before.
+    """
+    entry = find_entry(id)
+    entries = list(read_session(LineFile(Path(entry.file))))
+    count = sum(isinstance(each, Message) and is_user_turn(each) for each in entries)
+    turn = count if turn is None else turn
+    if not 1 <= turn <= count:
+        raise InputError(f"the session has {count} turns, and none with the number {turn}")
+    before = render_notes_at(entries, turn - 1) if turn > 1 else ""
+    now = render_notes_at(entries, turn)
+    gone, come = compare_lines(before, now)
+    ways = [n for n in (turn - 1, turn + 1) if 1 <= n <= count]
+    words = {turn - 1: "Turn before", turn + 1: "Next turn"}
+    return PageView(
+        name="sessions",
+        title=f"Notes at turn {turn:,} of “{shorten(entry.title or id, 90)}”",
+        lead="What the transcript's structure proves at that point. Notes that a model wrote are "
+        "kept as they stand now alone.",
+        command=f"memorist notes {id}",
+        blocks=[
+            FormBlock(
+                fields=[
+                    FormField(name="id", kind="hidden", value=id),
+                    FormField(name="turn", label="Turn", kind="range", value=str(turn), most=count),
+                ],
+                button="Show this turn",
+                path="/session-notes",
+                label="Choose a turn",
+            ),
+            LinkBlock(
+                label="Turns",
+                links=[
+                    *((words[n], _notes_address(id, n), False) for n in ways),
+                    ("The window at this turn", _turn_address(id, turn), False),
+                ],
+            ),
+            TableBlock(
+                heading="Came and went with this turn",
+                columns=["Change", "Line"],
+                rows=[
+                    *(PageRow(cells=[PageCell("came", tone="good"), PageCell(x)]) for x in come),
+                    *(PageRow(cells=[PageCell("went", tone="note"), PageCell(x)]) for x in gone),
+                ],
+                empty="Nothing: the notes stayed as they were.",
+            ),
+            ProseBlock(heading="Notes", text=now or "(nothing yet)"),
+        ],
+    )
 
 
 def build_message(id: str, line: int) -> PageView:

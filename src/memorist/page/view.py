@@ -86,13 +86,24 @@ class ComparisonBlock(Struct, frozen=True, tag="comparison", kw_only=True):
     actions: Sequence[PageAction] = ()
 
 
+class BarRow(Struct, frozen=True, kw_only=True):
+    """One bar, from the lowest part up."""
+
+    name: str
+    values: Sequence[float]
+    """One for each part of the block."""
+    href: str = ""
+
+
 class BarBlock(Struct, frozen=True, tag="bars", kw_only=True):
-    """One bar for each name, drawn as a picture with its table beneath."""
+    """One bar for each row, drawn as a picture with its table beneath."""
 
     heading: str
     unit: str
-    bars: Sequence[tuple[str, float, str]]
-    """Name, value, and the address it leads to (empty for none)."""
+    bars: Sequence[BarRow]
+    parts: Sequence[str] = ("",)
+    """What each bar is stacked from, at most eight; one without a name for a plain bar."""
+    note: str = ""
 
 
 class FormField(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -24,9 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memorist.auto_memory.location import locate_project_root
 from memorist.cli.dream import list_projects_with_memory
 from memorist.cli.memory.topics import open_project_memory
-from memorist.config import load_settings
 from memorist.errors import MemoristError
-from memorist.page import memory_views, operation_views, session_views
+from memorist.page import memory_views, now_view, operation_views, session_views
 from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.addresses import address_of
 from memorist.page.rendering import PageFrame, read_asset, render_blocks, render_page
@@ -56,15 +54,17 @@ def _build_view(name: str, query: Query) -> PageView:
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
         "sessions": lambda: session_views.build_sessions(query.get("q", "").strip(), page),
-        "session": lambda: session_views.build_session(
-            query.get("id", ""), int(turn) if turn else None, load_settings(os.environ).settings
+        "session-notes": lambda: session_views.build_session_notes(
+            query.get("id", ""), int(turn) if turn else None
         ),
         "message": lambda: session_views.build_message(
             query.get("id", ""), int(query.get("line", "1"))
         ),
-        "past": lambda: operation_views.build_past(page),
+        "past": lambda: operation_views.build_past(query.get("q", "").strip(), page),
+        "past-session": lambda: operation_views.build_past_session(query.get("id", "")),
         "health": operation_views.build_health,
         "team": operation_views.build_team,
+        "machines": operation_views.build_machines,
     }
     if name in views:
         return views[name]()
@@ -75,8 +75,12 @@ def _build_view(name: str, query: Query) -> PageView:
 def _build_memory_view(
     name: str, place: memory_views.MemoryPlace, query: Query, page: int
 ) -> PageView:
+    turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
-        "now": lambda: operation_views.build_now(place),
+        "now": lambda: now_view.build_now(place),
+        "session": lambda: session_views.build_session(
+            place.engine, query.get("id", ""), int(turn) if turn else None
+        ),
         "memories": lambda: memory_views.build_memories(place, query.get("q", "").strip(), page),
         "memory": lambda: memory_views.build_memory(
             place, query.get("path", ""), int(query.get("at", "0"))
@@ -88,10 +92,17 @@ def _build_memory_view(
     }
     made = views[name]()
     projects = list_projects_with_memory(place.engine)
-    if name not in {"memory", "spend"} and len(projects) > 1:
+    if name not in {"memory", "spend", "session"} and len(projects) > 1:
         links = memory_views.project_links(name, projects, place.project)
         made = msgspec.structs.replace(made, blocks=[links, *made.blocks])
     return made
+
+
+def _count_waiting(query: Query) -> int:
+    """Changes in the inbox; 0 where the memory cannot be read, which its own view explains."""
+    with contextlib.suppress(MemoristError), _open_place(query) as place:
+        return len(place.memory.inbox.list_proposals())
+    return 0
 
 
 @contextlib.contextmanager
@@ -168,7 +179,8 @@ class PageServer:
         )
         frame = self._frame(name, query, saved=saving)
         if not saving:
-            frame = msgspec.structs.replace(frame, said=self._said)
+            waiting = await run_in_threadpool(_count_waiting, query)
+            frame = msgspec.structs.replace(frame, said=self._said, waiting=waiting)
             self._said = ""
         text = render_page(view, frame)
         return Response(text, headers={"content-type": "text/html; charset=utf-8", **headers})
@@ -221,6 +233,8 @@ class PageServer:
 def _change(action: str, fields: dict[str, str]) -> str:
     if action == "mend":
         return operation_views.mend_faults()
+    if action == "sync":
+        return operation_views.sync_own_machines()
     if action in {"leave-out", "take-in"}:
         return operation_views.change_past(fields["id"], take_in=action == "take-in")
     with _open_place(fields) as place:

@@ -353,33 +353,13 @@ class SessionRecorder:
         """Record a message and the size of the context after it."""
         self.records += 1
         self.messages += 1
-        self._count_tokens(message)
+        self.kinds.update(count_kinds(message))
         self.prefix.on_entry(message)
         if self.messages % self._stride == 0:
             self.points.append(ContextPoint(self.messages, tokens, message.timestamp))
             if len(self.points) >= 2 * MAX_POINTS:
                 self.points = self.points[1::2]
                 self._stride *= 2
-
-    def _count_tokens(self, message: Message) -> None:
-        for block in message.blocks:
-            match block:
-                case TextBlock(text=text, origin=origin):
-                    self.kinds[_KIND_OF_ORIGIN[origin or message.origin]] += estimate_text_tokens(
-                        text
-                    )
-                case ThinkingBlock() | RedactedThinkingBlock():
-                    self.kinds["thinking"] += estimate_text_tokens(
-                        block.text if isinstance(block, ThinkingBlock) else block.data
-                    )
-                case ToolUse():
-                    self.kinds["tool calls"] += _block_tokens(message, block)
-                case ToolResult():
-                    self.kinds["tool results"] += estimate_text_tokens(block.text)
-                case ImageBlock() | DocumentBlock():
-                    self.kinds["images"] += MEDIA_TOKENS
-                case UnknownBlock():
-                    self.kinds["other"] += _block_tokens(message, block)
 
     def on_event(self, event: Event) -> None:
         """Record an event of the engine."""
@@ -441,6 +421,26 @@ class SessionRecorder:
     def begin_final_notes(self) -> None:
         """Count the next update of the notes as the final one."""
         self._in_final = True
+
+
+def count_kinds(message: Message) -> Counter[str]:
+    """Estimated tokens of a message by kind of content."""
+    kinds: Counter[str] = Counter()
+    for block in message.blocks:
+        match block:
+            case TextBlock(text=text, origin=origin):
+                kinds[_KIND_OF_ORIGIN[origin or message.origin]] += estimate_text_tokens(text)
+            case ThinkingBlock(text=text) | RedactedThinkingBlock(data=text):
+                kinds["thinking"] += estimate_text_tokens(text)
+            case ToolUse():
+                kinds["tool calls"] += _block_tokens(message, block)
+            case ToolResult():
+                kinds["tool results"] += estimate_text_tokens(block.text)
+            case ImageBlock() | DocumentBlock():
+                kinds["images"] += MEDIA_TOKENS
+            case UnknownBlock():
+                kinds["other"] += _block_tokens(message, block)
+    return kinds
 
 
 def _block_tokens(message: Message, block: ToolUse | UnknownBlock) -> int:

@@ -256,19 +256,28 @@ def list_uses(database: sqlite3.Connection, folder: str, path: str) -> list[Memo
         "select * from memory_uses where folder = ? and path = ? order by number",
         (folder, path),
     )
-    return [
-        MemoryUse(
-            path=row["path"],
-            what=row["what"],
-            session=row["session"],
-            message=row["message"],
-            at=row["at"],
-            why=row["why"],
-            score=row["score"],
-            bytes=row["bytes"],
-        )
-        for row in rows
-    ]
+    return [_read_use(row) for row in rows]
+
+
+def list_uses_in_session(database: sqlite3.Connection, session: str) -> list[MemoryUse]:
+    """The usage record of one session in every folder, oldest first. Raises StoreError."""
+    rows = _query_uses(
+        database, "select * from memory_uses where session = ? order by number", (session,)
+    )
+    return [_read_use(row) for row in rows]
+
+
+def _read_use(row: sqlite3.Row) -> MemoryUse:
+    return MemoryUse(
+        path=row["path"],
+        what=row["what"],
+        session=row["session"],
+        message=row["message"],
+        at=row["at"],
+        why=row["why"],
+        score=row["score"],
+        bytes=row["bytes"],
+    )
 
 
 def total_uses(database: sqlite3.Connection, folder: str) -> dict[str, MemoryUseTotal]:

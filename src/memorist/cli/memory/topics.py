@@ -24,6 +24,7 @@ from memorist.auto_memory.index import (
     is_shared,
     sort_newest_first,
 )
+from memorist.auto_memory.lint import LintProblem
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory import AutoMemory
@@ -390,6 +391,22 @@ def _source_sessions(topics: Iterable[Topic]) -> list[str]:
     return sorted({topic.provenance.session for topic in topics if topic.provenance.session})
 
 
+def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], Sequence[LintProblem]]:
+    """The memories that can be read, and what is wrong with the folder. Raises StoreError."""
+    topics: list[Topic] = []
+    for head in memory.headers():
+        with contextlib.suppress(InputError):
+            topics.append(memory.folder.read_topic(head.path))
+    problems = check_folder(
+        topics,
+        memory.folder.list_entries(),
+        index_text=memory.folder.read_index_text(),
+        expected_index=memory.folder.build_index(),
+        reviewed_seals=memory.reviewed_seals(),
+    )
+    return topics, problems
+
+
 @click.command("check")
 @JSON_OPTION
 def memory_check_command(as_json: bool) -> None:
@@ -399,17 +416,7 @@ def memory_check_command(as_json: bool) -> None:
     Example: memorist memory check
     """
     with open_project_memory() as (engine, memory):
-        topics: list[Topic] = []
-        for head in memory.headers():
-            with contextlib.suppress(InputError):
-                topics.append(memory.folder.read_topic(head.path))
-        problems = check_folder(
-            topics,
-            memory.folder.list_entries(),
-            index_text=memory.folder.read_index_text(),
-            expected_index=memory.folder.build_index(),
-            reviewed_seals=memory.reviewed_seals(),
-        )
+        topics, problems = find_memory_problems(memory)
         moved = (
             find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
         )

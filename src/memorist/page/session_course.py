@@ -1,0 +1,172 @@
+"""How a recorded session went: its turns with tokens, costs, cache breaks, compactions and
+failures, and its notes at any turn. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct, structs
+
+from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
+from memorist.context.inspection import is_user_turn
+from memorist.core.messages import Message, Usage
+from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
+from memorist.models.pricing import call_cost, shipped_prices
+from memorist.replay.record import TroubleRecord, count_kinds, list_troubles
+from memorist.session_memory.structural import render_structural_notes
+from memorist.transcript.ledger import TranscriptLedger
+
+BESIDE = "beside the file"
+"""What the provider counted and the session's file does not hold: system prompt, tools, and the
+error of the estimate.
+"""
+
+
+class SessionTurn(Struct, frozen=True, kw_only=True):
+    """One turn of a recorded session, as its provider counted it."""
+
+    number: int
+    said: str
+    line: int
+    context: int
+    """Tokens of the largest request."""
+    cost: float
+    """US dollars of its calls, as far as the model's price is known."""
+    parts: Mapping[str, int] = {}
+    """Tokens of the window by kind of content when it ended: estimated from the file, and what the
+    provider counted beyond that as `BESIDE`.
+    """
+
+
+class CacheLoss(Struct, frozen=True, kw_only=True):
+    """A call that read much less from the cache than the one before."""
+
+    turn: int
+    line: int
+    tokens: int
+    cost: float
+    """US dollars that these tokens cost more than read from the cache."""
+
+
+class SessionCourse(Struct, frozen=True, kw_only=True):
+    """How a recorded session went."""
+
+    turns: tuple[SessionTurn, ...]
+    losses: tuple[CacheLoss, ...]
+    compactions: tuple[tuple[int, CompactionBoundary, int], ...]
+    """Turn, mark, and tokens of the next request (0 where there is none)."""
+    troubles: tuple[TroubleRecord, ...] = ()
+    """What failed, and what mended it."""
+
+
+class CourseTracer:
+    """Follows a recorded session to its course."""
+
+    def __init__(self) -> None:
+        self._turns: list[SessionTurn] = []
+        self._losses: list[CacheLoss] = []
+        self._marks: list[tuple[int, CompactionBoundary, int]] = []
+        self._window: Counter[str] = Counter()
+        self._ledger = TranscriptLedger()
+        self._last = Usage()
+        self._counted: set[str] = set()
+
+    def add(self, entry: TranscriptEntry) -> None:
+        """Take in the next entry."""
+        if isinstance(entry, CompactionBoundary):
+            self._marks.append((len(self._turns), entry, 0))
+            self._last, self._window = Usage(), Counter()
+        elif isinstance(entry, Message):
+            self._ledger.add(entry)
+            self._add_message(entry)
+
+    def course(self) -> SessionCourse:
+        """The course so far."""
+        return SessionCourse(
+            turns=tuple(self._turns),
+            losses=tuple(self._losses),
+            compactions=tuple(self._marks),
+            troubles=list_troubles(self._ledger),
+        )
+
+    def _add_message(self, message: Message) -> None:
+        if is_user_turn(message):
+            self._turns.append(
+                SessionTurn(
+                    number=len(self._turns) + 1,
+                    said=message.text,
+                    line=message.line or 0,
+                    context=0,
+                    cost=0,
+                )
+            )
+        self._window.update(count_kinds(message))
+        if not self._turns:
+            return
+        turn = self._turns[-1]
+        usage = message.usage
+        key = f"{message.model}{usage}"
+        if usage is not None and key not in self._counted:
+            self._counted.add(key)
+            turn = self._add_call(turn, message, usage)
+        beside = max(0, turn.context - self._window.total())
+        self._turns[-1] = structs.replace(turn, parts={**self._window, BESIDE: beside})
+
+    def _add_call(self, turn: SessionTurn, message: Message, usage: Usage) -> SessionTurn:
+        loss = _find_loss(self._last, usage, message, len(self._turns))
+        self._losses += [] if loss is None else [loss]
+        if self._marks and not self._marks[-1][2]:
+            self._marks[-1] = (*self._marks[-1][:2], usage.context)
+        self._last = usage
+        cost = call_cost(message.model or "", usage, shipped_prices()) or 0.0
+        return structs.replace(
+            turn, context=max(turn.context, usage.context), cost=turn.cost + cost
+        )
+
+
+def trace_course(entries: Iterable[TranscriptEntry]) -> SessionCourse:
+    """The turns of a session with tokens, costs, cache breaks, compactions and failures."""
+    tracer = CourseTracer()
+    for entry in entries:
+        tracer.add(entry)
+    return tracer.course()
+
+
+def _find_loss(before: Usage, now: Usage, message: Message, turn: int) -> CacheLoss | None:
+    lost = before.cache_read - now.cache_read
+    if lost <= max(MIN_DROP_TOKENS, MIN_DROP_SHARE * before.cache_read):
+        return None
+    prices, model = shipped_prices(), message.model or ""
+    whole = call_cost(model, Usage(input=lost), prices) or 0.0
+    return CacheLoss(
+        turn=turn,
+        line=message.line or 0,
+        tokens=lost,
+        cost=whole - (call_cost(model, Usage(cache_read=lost), prices) or 0.0),
+    )
+
+
+def render_notes_at(entries: Iterable[TranscriptEntry], turn: int) -> str:
+    """The notes that the transcript's structure proves when a turn ended."""
+    ledger = TranscriptLedger()
+    turns = 0
+    for entry in entries:
+        if isinstance(entry, CompactionBoundary):
+            ledger.on_compaction(entry.tokens_before)
+        elif isinstance(entry, Message):
+            turns += is_user_turn(entry)
+            if turns > turn:
+                break
+            ledger.add(entry)
+    sections = render_structural_notes(ledger)
+    return "\n\n".join(f"# {title}\n{text}" for title, text in sections.items() if text.strip())
+
+
+def compare_lines(before: str, now: str) -> tuple[list[str], list[str]]:
+    """The lines that went and the lines that came, without empty ones."""
+    old, new = before.splitlines(), now.splitlines()
+    gone = [line for line in old if line.strip() and line not in set(new)]
+    come = [line for line in new if line.strip() and line not in set(old)]
+    return gone, come
