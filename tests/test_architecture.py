@@ -9,12 +9,19 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "memorist"
-MODULES = sorted(SOURCE.rglob("*.py"))
+from support.source_tree import (
+    MODULES,
+    SOURCE,
+    classes,
+    functions,
+    imports,
+    module_of,
+    name_of,
+    nodes,
+    part_of,
+)
 
 TABLE = tomllib.loads((Path(__file__).parent / "architecture.toml").read_text("utf-8"))
 ORDER: list[str] = TABLE["order"]
@@ -28,48 +35,6 @@ EXEMPTIONS = 11
 """Comments that switch a check off, in the sources and the tests together. This number may only
 fall.
 """
-
-
-def name_of(path: Path) -> str:
-    return path.relative_to(SOURCE).as_posix()
-
-
-def module_of(path: Path) -> str:
-    """A module's name below `memorist`, as an import has it."""
-    return name_of(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """What the rules look at in a module, read once for all of them."""
-    looked_at = (*Function.__args__, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Call)
-    return tuple(
-        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, looked_at)
-    )
-
-
-def part_of(name: str) -> str:
-    """The part that a module is of: `recall.search` is of recall."""
-    return name.partition(".")[0]
-
-
-def imports(path: Path) -> Iterator[str]:
-    for node in nodes(path):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
-
-
-def functions(path: Path) -> Iterator[Function]:
-    return (node for node in nodes(path) if isinstance(node, Function))
-
-
-def classes(path: Path) -> Iterator[ast.ClassDef]:
-    return (node for node in nodes(path) if isinstance(node, ast.ClassDef))
 
 
 def test_imports_point_one_way() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from pathlib import Path
 
-SOURCE = Path(__file__).parents[1] / "src" / "memorist"
+from support.source_tree import MODULES, classes, functions, name_of
 
 BANNED = {
     "anew", "attended", "beneath", "beside", "deeds", "desk", "ground", "hands", "heard", "lane",
@@ -23,16 +21,9 @@ def words(name: str) -> set[str]:
 def test_no_name_uses_a_private_word() -> None:
     """Modules, classes, functions and methods speak the words of the field."""
     names = [
-        (path.relative_to(SOURCE).as_posix(), name)
-        for path in sorted(SOURCE.rglob("*.py"))
-        for name in [
-            path.stem,
-            *(
-                node.name
-                for node in ast.walk(ast.parse(path.read_text("utf-8")))
-                if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            ),
-        ]
+        (name_of(path), name)
+        for path in MODULES
+        for name in [path.stem, *(node.name for node in (*classes(path), *functions(path)))]
     ]
 
     assert not [(path, name) for path, name in names if words(name) & BANNED]
@@ -40,12 +31,7 @@ def test_no_name_uses_a_private_word() -> None:
 
 def test_a_class_of_one_word_is_in_few_hands() -> None:
     """Most classes have two words or more, so that their name says of what they are."""
-    classes = [
-        node.name
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.ClassDef)
-    ]
-    single = [name for name in classes if len(words(name.lstrip("_"))) == 1]
+    found = [node.name for path in MODULES for node in classes(path)]
+    single = [name for name in found if len(words(name.lstrip("_"))) == 1]
 
-    assert len(single) <= len(classes) * 0.15, sorted(single)
+    assert len(single) <= len(found) * 0.15, sorted(single)

@@ -43,6 +43,7 @@ def build(target: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(target.iterdir())}
 
 
+@pytest.mark.slow
 @pytest.mark.covers("GO-2")
 def test_two_builds_are_one(tmp_path: Path) -> None:
     """Wheel and sdist are the same bytes, hold the version that the package says, its types and its

@@ -177,6 +177,7 @@ def test_the_picture_is_well_formed_and_says_every_number() -> None:
     assert any("first <one>: this way $2, that $0" in each for each in made.texts)
 
 
+@pytest.mark.slow
 @pytest.mark.covers("CP-18")
 def test_over_recorded_sessions_the_plan_by_price_meets_its_goals(
     recorded_sessions: list[Path],

@@ -162,6 +162,7 @@ def test_without_sessions_the_result_says_so(tmp_path: Path) -> None:
     assert "no recorded session" in measure(tmp_path).absent
 
 
+@pytest.mark.slow
 def test_every_way_runs_and_the_digest_is_below_none_at_the_same_budget() -> None:
     """Over the recorded sessions at 8,000 tokens: 0.95 of the facts and 1.2 times the spans of any
     other way.

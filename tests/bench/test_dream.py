@@ -9,6 +9,7 @@ import pytest
 from benchmarks.dream import measure
 
 
+@pytest.mark.slow
 @pytest.mark.covers("DR-3", "DR-4", "DR-5")
 def test_every_goal_of_the_bench_is_met() -> None:
     """Of 500 memories all that is settled provably is settled, and not one wrongly; the model's

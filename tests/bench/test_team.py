@@ -14,6 +14,7 @@ from benchmarks.team import TeamTimings, count_missing, serving, team_rows
 from support.postgres_server import postgres
 
 
+@pytest.mark.slow
 @pytest.mark.covers("TM-2")
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_few_clients_lose_nothing_on_real_servers(
