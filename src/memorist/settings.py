@@ -123,6 +123,10 @@ class AutoMemorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_field
     """The memory folder, absolute or from `~/`; empty for the project's own below the home folder.
     A project's file cannot set it.
     """
+    everywhere: bool = True
+    """What the user says about themselves, or of how they want to be answered, is kept once and
+    shown in all of their projects; False keeps and shows it nowhere but in its project.
+    """
     every_turns: int = 1
     """Extraction by a model runs once per so many turns."""
     turns: int = 5

@@ -20,6 +20,7 @@ from memorist.auto_memory.extraction_policy import (
     ExtractionCursor,
     ExtractionPrompts,
     ExtractionTask,
+    PlannedChange,
     RemoveMemories,
     count_dialogue_messages,
     has_written_memory,
@@ -194,13 +195,7 @@ class MemoryExtraction:
         return written
 
     def _apply_statement(self, wish: Statement, message: Message) -> WriteResult:
-        topics = self._memory.read_topics()
-        decided = plan_change(
-            wish,
-            topics,
-            session=self._context.id,
-            timestamp=message.timestamp or self._runtime.clock.now(),
-        )
+        memory, decided = self._plan(wish, message)
         why = ChangeReason(
             actor="said",
             what=render_headline(wish.act, wish.text),
@@ -210,28 +205,45 @@ class MemoryExtraction:
         )
         match decided:
             case AddMemory(change=change) if not wish.certain:
-                return self._memory.propose([change], why, UNCERTAIN, tell=self._runtime.emit)
+                return memory.propose([change], why, UNCERTAIN, tell=self._runtime.emit)
             case AddMemory(change=change):
-                return self._memory.write(
+                return memory.write(
                     [change],
                     why,
                     collect_typed_evidence(self._context.id, message),
                     tell=self._runtime.emit,
                 )
             case RemoveMemories(changes=changes, sure=True):
-                return self._memory.write(
+                return memory.write(
                     changes,
                     why,
                     collect_typed_evidence(self._context.id, message),
                     tell=self._runtime.emit,
                 )
             case RemoveMemories(changes=changes):
-                return self._memory.propose(
+                return memory.propose(
                     changes,
                     why,
                     "the user asked to forget something that may be this",
                     tell=self._runtime.emit,
                 )
+
+    def _plan(self, wish: Statement, message: Message) -> tuple[AutoMemory, PlannedChange]:
+        """What to do about a statement, and in which memory: what is to be forgotten may be the
+        user's in every project.
+        """
+        at = message.timestamp or self._runtime.clock.now()
+        plans = [
+            (
+                memory,
+                plan_change(wish, memory.read_topics(), session=self._context.id, timestamp=at),
+            )
+            for memory in (self._memory, self._memory.everywhere)
+            if memory is not None
+        ]
+        if wish.act != "forget":
+            return plans[0]
+        return max(plans, key=lambda each: _rate_removal(each[1]))
 
     def _note_latest(self, message_id: str, written: WriteResult) -> None:
         before = self._latest[1] if self._latest[0] == message_id else ()
@@ -418,6 +430,13 @@ class MemoryExtraction:
     async def drain(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""
         await self._queue.drain(self._memory.settings.drain_seconds)
+
+
+def _rate_removal(decided: PlannedChange) -> int:
+    """How well a memory was found that is to be forgotten."""
+    if not isinstance(decided, RemoveMemories):
+        return 0
+    return 2 if decided.sure else int(bool(decided.changes))
 
 
 def select_newest_texts(texts: Sequence[str]) -> tuple[str, ...]:

@@ -505,7 +505,7 @@ def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:
     """Merge both indexes as a model sees them: the team's after the user's, paths from the memory
     folder.
     """
-    lines = [_add_team_prefix(line) for line in team.text.splitlines()]
+    lines = [add_path_prefix(line, TEAM_PREFIX) for line in team.text.splitlines()]
     if not lines:
         return private
     text = (
@@ -515,11 +515,12 @@ def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:
     return replace(private, text=text, listed=listed)
 
 
-def _add_team_prefix(line: str) -> str:
+def add_path_prefix(line: str, prefix: str) -> str:
+    """The line of an index with `prefix` before the path that it points to."""
     path = parse_pointer_target(line)
     return (
-        line.replace(f"]({path})", f"]({TEAM_PREFIX}{path})", 1).replace(
-            f"](<{path}>)", f"](<{TEAM_PREFIX}{path}>)", 1
+        line.replace(f"]({path})", f"]({prefix}{path})", 1).replace(
+            f"](<{path}>)", f"](<{prefix}{path}>)", 1
         )
         if path
         else line

@@ -27,9 +27,11 @@ from memorist.auto_memory.inbox import (
 from memorist.auto_memory.index import (
     MAX_FILE_BYTES,
     TEAM_PREFIX,
+    USER_TRUST,
     MemoryHeader,
     MemoryIndex,
     MemoryUsage,
+    add_path_prefix,
     compute_content_seal,
     filter_visible_index,
     find_suspicions,
@@ -37,8 +39,10 @@ from memorist.auto_memory.index import (
     is_shared,
     merge_indexes,
 )
-from memorist.auto_memory.location import record_project
+from memorist.auto_memory.location import locate_memory, record_project
+from memorist.auto_memory.statements.reach import reaches_every_project
 from memorist.auto_memory.topic import (
+    USER_KINDS,
     MemoryKind,
     Provenance,
     Topic,
@@ -63,6 +67,7 @@ from memorist.auto_memory.write_result import (
     FormerTopic,
     ReconciledChanges,
     WriteResult,
+    add_everywhere,
     name_replaced,
     redact_change,
 )
@@ -73,7 +78,7 @@ from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
 from memorist.store.files import read_if_exists
-from memorist.store.layout import MemoryLayout
+from memorist.store.layout import Layout, MemoryLayout
 from memorist.store.sessions import total_uses
 
 LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
@@ -86,6 +91,11 @@ RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "
 """Actors whose new memories are compared with those that are there. The others bring whole folders
 or restore what was.
 """
+
+EVERYWHERE_PREFIX = "everywhere/"
+"""Names, among a project's memories, those that are the user's in every project."""
+_SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "inbox"})
+"""Actors through whom the user's own words come, and so may reach every project."""
 
 
 class AutoMemory:
@@ -102,6 +112,8 @@ class AutoMemory:
         check_owner: Callable[[], None] | None = None,
     ) -> None:
         self.layout = layout
+        self.everywhere: AutoMemory | None = None
+        """What the user said about themselves for all of their projects; None where that is off."""
         self.settings = settings
         self.folder = MemoryFolder(
             layout,
@@ -139,6 +151,18 @@ class AutoMemory:
             fit,
         )
 
+    def list_visible_lines(self) -> str:
+        """The lines of the index as a model may see them, then those of what holds in every
+        project, whose paths begin with `everywhere/`.
+        """
+        lines = self.visible_index().text.strip().splitlines()
+        if self.everywhere is not None and self.everywhere.folder.exists:
+            lines += [
+                add_path_prefix(line, EVERYWHERE_PREFIX)
+                for line in self.everywhere.visible_index().text.splitlines()
+            ]
+        return "\n".join(lines).strip()
+
     def write(
         self,
         changes: Sequence[MemoryChange],
@@ -175,18 +199,35 @@ class AutoMemory:
                 for each in accepted
             ]
             accepted = []
+        refused = tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange))
+        staying, spreading = self._split_by_reach(accepted, reason)
+        written = self.write_judged(staying, waits, reason, refused)
+        if self.everywhere is not None and spreading:
+            there = self.everywhere.write_judged(spreading, (), reason)
+            written = add_everywhere(written, there, EVERYWHERE_PREFIX)
+        self._report_result(written, name_replaced(reason, written.replaced), tell)
+        return written
+
+    def write_judged(
+        self,
+        accepted: Sequence[AcceptedChange],
+        waits: Sequence[NeedsReview],
+        reason: ChangeReason,
+        refused: tuple[RefusedChange, ...] = (),
+    ) -> WriteResult:
+        """Write here what the gate accepted, and put what is doubtful into the inbox."""
         if reason.actor in ("user", "inbox"):
             self._seal_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
         reason = name_replaced(reason, result.replaced)
         id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
-        written = WriteResult(
+        return WriteResult(
             change_id=id,
             paths=tuple(
                 each.path for each in result.changes if id and each.path not in result.replaced
             ),
             proposals=self._add_proposals([*waits, *result.waits], reason),
-            refused=tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange)),
+            refused=refused,
             remarks=tuple(
                 dict.fromkeys(
                     [remark for each in accepted for remark in each.remarks] + result.remarks
@@ -194,8 +235,46 @@ class AutoMemory:
             ),
             replaced=result.replaced,
         )
-        self._report_result(written, reason, tell)
-        return written
+
+    def _split_by_reach(
+        self, accepted: Sequence[AcceptedChange], reason: ChangeReason
+    ) -> tuple[list[AcceptedChange], list[AcceptedChange]]:
+        """Part what stays in this project from what the user said for all of them.
+
+        In doubt it stays: where the project has a memory that says the same or the opposite.
+        """
+        staying: list[AcceptedChange] = []
+        spreading: list[AcceptedChange] = []
+        for each in accepted:
+            spreads = (
+                self.everywhere is not None
+                and reason.actor in _SPREADING_ACTORS
+                and self._reaches_every_project(each)
+            )
+            (spreading if spreads else staying).append(each)
+        return staying, [self._name_everywhere(each) for each in spreading]
+
+    def _reaches_every_project(self, accepted: AcceptedChange) -> bool:
+        change = accepted.change
+        if change.before is not None or change.after is None or is_shared(change.path):
+            return False
+        topic = parse_topic(change.path, change.after)
+        if (
+            topic.kind not in USER_KINDS
+            or topic.provenance.trust not in USER_TRUST
+            or not reaches_every_project(topic.body)
+        ):
+            return False
+        found = reconcile(change, self.read_topics(), format_utc_timestamp(self._clock.now()))
+        return not (found.known or found.replaced or found.contradicts)
+
+    def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:
+        if self.everywhere is None:
+            return accepted
+        path = self.everywhere.find_free_path(accepted.change.path.removesuffix(".md"))
+        return msgspec.structs.replace(
+            accepted, change=msgspec.structs.replace(accepted.change, path=path)
+        )
 
     def read_topics(self) -> list[Topic]:
         """Return every memory; each is read once, and again when it changed. Raises StoreError."""
@@ -300,6 +379,8 @@ class AutoMemory:
         that is known already does not wait.
         """
         topics = self.read_topics() if any(each.before is None for each in changes) else []
+        if topics and self.everywhere is not None:
+            topics = [*topics, *self.everywhere.read_topics()]
         changes = [each for each in changes if not find_same(each, topics)]
         waits = [
             NeedsReview(
@@ -369,6 +450,48 @@ class AutoMemory:
             or head.path == plain
         }
         return fitting.pop() if len(fitting) == 1 else name
+
+    def locate(self, name: str) -> tuple[AutoMemory, str]:
+        """The memory folder that has what a reader calls `name`, this project's before the user's
+        own, and its path there. `everywhere/NAME` names only the latter.
+        """
+        if self.everywhere is None:
+            return self, self.find_path(name)
+        if name.startswith(EVERYWHERE_PREFIX):
+            return self.everywhere, self.everywhere.find_path(name.removeprefix(EVERYWHERE_PREFIX))
+        path, there = self.find_path(name), self.everywhere.find_path(name)
+        if not self.has(path) and self.everywhere.has(there):
+            return self.everywhere, there
+        return self, path
+
+    def has(self, path: str) -> bool:
+        """Whether there is a memory at this path."""
+        return any(head.path == path for head in self.headers())
+
+    def move(self, name: str, *, everywhere: bool) -> WriteResult:
+        """Have a memory hold in every project of the user, or in this one alone.
+
+        Raises InputError where it is there already, or none has that name; NothingToDo where the
+        settings turn memory of every project off.
+        """
+        if self.everywhere is None:
+            raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
+        source, path = self.locate(name)
+        target = self.everywhere if everywhere else self
+        topic = source.folder.read_topic(path)
+        if source is target:
+            raise InputError(
+                f"{path} already holds {'in every project' if everywhere else 'here alone'}"
+            )
+        if is_shared(path):
+            raise InputError(f"{path} is the team's; only what is yours alone can be moved")
+        reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
+        free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
+        change = MemoryChange(path=free, before=None, after=encode_topic_text(topic.text()))
+        written = target.write([change], reason)
+        if not written.refused:
+            source.forget([path], reason)
+        return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX) if everywhere else written
 
     def find_former_topic(self, name: str) -> FormerTopic | None:
         """The memory that this folder once had under a path, with or without `.md`; None where the
@@ -478,6 +601,9 @@ class AutoMemory:
 
         Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
         """
+        owner = self._find_change_owner(id_prefix)
+        if owner is not self:
+            return owner.undo(id_prefix, dry_run=dry_run)
         recorded = self.find_undoable_change(id_prefix)
         if dry_run:
             return recorded
@@ -501,6 +627,16 @@ class AutoMemory:
         self.folder.apply_changes(changes, why, undoes=recorded.id)
         return recorded
 
+    def _find_change_owner(self, id_prefix: str) -> AutoMemory:
+        """The folder that has this change, or the newest one: this project's or the user's own."""
+        if self.everywhere is None:
+            return self
+        newest: dict[AutoMemory, float] = {}
+        for each in (self, self.everywhere):
+            with contextlib.suppress(InputError, NothingToDo):
+                newest[each] = each.find_undoable_change(id_prefix).at
+        return max(newest, key=newest.__getitem__, default=self)
+
     def find_undoable_change(self, id_prefix: str = "") -> RecordedChange:
         """Return the change that `undo` would revert."""
         self.folder.refresh()
@@ -521,13 +657,32 @@ class AutoMemory:
     def _read_present(self, path: str) -> bytes | None:
         return read_if_exists(self._files, self.layout.folder / path)
 
+    def list_proposals(self) -> list[Proposal]:
+        """What waits for the user: of this project, then of what holds in every project."""
+        there = [] if self.everywhere is None else self.everywhere.inbox.list_proposals()
+        return [*self.inbox.list_proposals(), *there]
+
+    def find_proposal(self, id_prefix: str) -> tuple[AutoMemory, Proposal]:
+        """The proposal with this number in `list_proposals`, or whose id has this prefix, and the
+        memory that it would change. Raises InputError for none or more than one.
+        """
+        if self.everywhere is not None:
+            mine, waiting = len(self.inbox.list_proposals()), self.list_proposals()
+            if id_prefix.isdecimal() and mine < int(id_prefix) <= len(waiting):
+                return self.everywhere, waiting[int(id_prefix) - 1]
+            if any(id_prefix and each.id.startswith(id_prefix) for each in waiting[mine:]):
+                return self.everywhere, self.everywhere.inbox.find_proposal(id_prefix)
+        return self, self.inbox.find_proposal(id_prefix)
+
     def accept(self, id_prefix: str, text: str | None = None) -> WriteResult:
         """Write a proposal, as it is or with another text, and remove it from the inbox.
 
         Where the memory already is as proposed, nothing is written. Raises WriteConflict when the
         file changed since it was proposed.
         """
-        given = self.inbox.find_proposal(id_prefix)
+        owner, given = self.find_proposal(id_prefix)
+        if owner is not self:
+            return owner.accept(given.id, text)
         now = self._read_present(given.path)
         change = given.to_change(now)
         if text is not None:
@@ -554,8 +709,8 @@ class AutoMemory:
 
     def reject(self, id_prefix: str) -> Proposal:
         """Discard a proposal."""
-        given = self.inbox.find_proposal(id_prefix)
-        self.inbox.remove(given)
+        owner, given = self.find_proposal(id_prefix)
+        owner.inbox.remove(given)
         return given
 
     def reviewed_seals(self) -> tuple[str, ...]:
@@ -565,17 +720,22 @@ class AutoMemory:
     def clone_for_thread(self) -> Self:
         """Open the same folder for another thread; see `ScannedFolder.clone_for_thread`."""
         uses = self.folder.read_usage()
-        return type(self)(
+        clone = type(self)(
             self.layout,
             files=self._files,
             clock=self._clock,
             settings=self.settings,
             usage_source=lambda: uses,
         )
+        if self.everywhere is not None:
+            clone.everywhere = self.everywhere.clone_for_thread()
+        return clone
 
     def close(self) -> None:
         """Close the history's files."""
         self.folder.close()
+        if self.everywhere is not None:
+            self.everywhere.close()
 
 
 # Open a project's memory together with the usage ledger of recall.
@@ -591,8 +751,39 @@ class _TeamPlace(msgspec.Struct, frozen=True):
     branch: str = ""
 
 
+def open_user_memory(
+    layout: Layout,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    settings: AutoMemorySettings,
+    database: Callable[[], Connection],
+) -> AutoMemory | None:
+    """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
+    if not settings.everywhere:
+        return None
+    place = layout.user_memory
+    return AutoMemory(
+        place,
+        files=files,
+        clock=clock,
+        settings=settings,
+        usage_source=_usage_source(place, database),
+    )
+
+
+def _usage_source(place: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
+    def used() -> dict[str, MemoryUsage]:
+        return {
+            path: MemoryUsage(total.used, total.last)
+            for path, total in total_uses(database(), str(place.folder)).items()
+        }
+
+    return used
+
+
 def open_memory(
-    layout: MemoryLayout,
+    layout: Layout,
     project: str,
     *,
     files: FileSystem,
@@ -600,21 +791,19 @@ def open_memory(
     settings: AutoMemorySettings,
     database: Callable[[], Connection],
 ) -> AutoMemory:
-    """Open the memory at `layout`, which belongs to `project`; the database is opened when usage is
-    first read.
+    """Open the memory of a project, with what holds in every project of the user; the database is
+    opened when usage is first read. Raises SettingsError for an unsafe folder.
     """
-
-    def used() -> dict[str, MemoryUsage]:
-        return {
-            path: MemoryUsage(total.used, total.last)
-            for path, total in total_uses(database(), str(layout.folder)).items()
-        }
-
-    return AutoMemory(
-        layout,
+    place = locate_memory(layout, project, settings)
+    memory = AutoMemory(
+        place,
         files=files,
         clock=clock,
         settings=settings,
-        usage_source=used,
-        check_owner=lambda: record_project(files, layout, project),
+        usage_source=_usage_source(place, database),
+        check_owner=lambda: record_project(files, place, project),
     )
+    memory.everywhere = open_user_memory(
+        layout, files=files, clock=clock, settings=settings, database=database
+    )
+    return memory

@@ -77,6 +77,21 @@ def name_replaced(reason: ChangeReason, replaced: Sequence[str]) -> ChangeReason
     return replace(reason, what=what)
 
 
+def add_everywhere(here: WriteResult, there: WriteResult, prefix: str) -> WriteResult:
+    """The result of one write into a project's folder and into that of every project, whose paths
+    are told with `prefix`.
+    """
+    return replace(
+        here,
+        change_id=here.change_id or there.change_id,
+        paths=(*here.paths, *(prefix + path for path in there.paths)),
+        proposals=(*here.proposals, *there.proposals),
+        refused=(*here.refused, *there.refused),
+        remarks=(*here.remarks, *there.remarks),
+        replaced=(*here.replaced, *(prefix + path for path in there.replaced)),
+    )
+
+
 def redact_change(change: MemoryChange) -> MemoryChange:
     """The change without secrets in what it would write; the same object where there are none."""
     text = (change.after or b"").decode("utf-8", "surrogateescape")

@@ -53,8 +53,7 @@ from memorist.errors import StoreError, UsageError
 from memorist.formats.detect import read_session
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.models.pricing import ModelPrice
-from memorist.recall.recall import load_recall_prompts
-from memorist.recall.rendering import render_index
+from memorist.recall.recall import load_recall_prompts, read_shown_index
 from memorist.runtime import Runtime
 from memorist.settings import Family, Settings
 from memorist.skills.catalogue import build_catalogue, list_left_out_skills, wrap_catalogue
@@ -308,16 +307,9 @@ def _memory_sections(folder: Path, family: Family, settings: Settings) -> Iterat
     if not (settings.uses_auto_memory and settings.recall.enabled):
         return
     with open_project_memory(project=folder) as (_, memory):
-        if not memory.folder.exists:
-            return
-        heads = memory.headers()
-        index = memory.folder.build_index().text
-        if index.strip():
-            yield build_memory_section(
-                render_index(index, heads, str(memory.layout.folder), load_recall_prompts()),
-                str(memory.layout.index),
-                family,
-            )
+        shown = read_shown_index(memory, load_recall_prompts())
+        if shown is not None:
+            yield build_memory_section(shown.text, str(memory.layout.index), family)
 
 
 FIRST_CONTEXT_FILE = "context.json"

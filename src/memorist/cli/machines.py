@@ -17,6 +17,7 @@ from memorist.errors import UsageError
 from memorist.machines.place import draw_bytes
 from memorist.machines.snapshot import MachineSnapshot
 from memorist.machines.sync import (
+    EVERY_PROJECT,
     MachineIdentity,
     load_identity,
     name_project,
@@ -97,7 +98,8 @@ def _sync() -> None:
     for trouble in report.troubles:
         click.echo(trouble, err=True)
     others = f"{report.machines} other machine{'' if report.machines == 1 else 's'}"
-    click.echo(f"{len(memories)} projects in line with {others}")
+    projects = len(memories.keys() - {EVERY_PROJECT})
+    click.echo(f"{projects} projects in line with {others}")
 
 
 @contextmanager
@@ -106,6 +108,8 @@ def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
     with ExitStack() as stack:
         engine, memory = stack.enter_context(open_project_memory())
         memories = {name_project(locate_project_root(Path.cwd())): memory}
+        if memory.everywhere is not None:
+            memories[EVERY_PROJECT] = memory.everywhere
         for folder in sorted(engine.layout.projects.glob("*/memory")):
             state = folder.with_name("memory-state")
             known = read_project_record(DiskFiles(), MemoryLayout(folder, state))

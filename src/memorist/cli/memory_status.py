@@ -31,6 +31,8 @@ class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
     folder: str
     origins: dict[str, int]
     """Number of memories by origin, the most trusted first."""
+    everywhere: int
+    """Number of memories that hold in every project of the user."""
     waiting: int
     joined: tuple[str, ...]
     """Titles of the agents whose settings hold memorist."""
@@ -43,11 +45,14 @@ def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStat
     with open_project_memory() as (_, memory):
         folder = str(memory.layout.folder)
         counted = Counter(head.trust for head in memory.headers()) if memory.folder.exists else {}
-        waiting = len(memory.inbox.list_proposals())
+        waiting = len(memory.list_proposals())
+        user = memory.everywhere
+        everywhere = len(user.headers()) if user is not None and user.folder.exists else 0
     use = None if database is None else find_last_use(database, folder)
     return ProjectMemoryStatus(
         folder=folder,
         origins={told: counted[trust] for trust, told in ORIGINS.items() if counted.get(trust)},
+        everywhere=everywhere,
         waiting=waiting,
         joined=tuple(agent.title for agent in find_joined_agents(build_settings_scope(user=True))),
         last_shown=""
@@ -63,6 +68,8 @@ def render_memory_status(status: ProjectMemoryStatus) -> Sequence[str]:
         f"Memories here: {kinds or 'none yet'}",
         f"Joined agents: {', '.join(status.joined) or 'none yet: memorist setup'}",
     ]
+    if status.everywhere:
+        lines.insert(1, f"Of you, in every project: {status.everywhere:,}")
     if status.waiting:
         lines.insert(1, f"Waiting for you: {status.waiting:,} (memorist memory inbox)")
     if status.last_shown:

@@ -155,7 +155,7 @@ def print_overview() -> None:
     sessions = _list_sessions(root)
     with open_project_memory() as (_, memory):
         heads: list[MemoryHeader] = sort_newest_first(memory.headers())
-        waiting = len(memory.inbox.list_proposals())
+        waiting = len(memory.list_proposals())
     names = ", ".join(agent.title for agent in joined)
     click.echo(f"agents    {names or 'none joined yet: memorist setup'}")
     newest = f", the last on {_day(sessions[0].updated)}" if sessions else ""

@@ -56,7 +56,7 @@ from memorist.settings import Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, MemoryLayout, SessionLayout
+from memorist.store.layout import Layout, SessionLayout
 from memorist.store.state import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.location import open_remote, read_remote_location
@@ -414,13 +414,13 @@ class Memorist:
         """
         where = locate_memory(self.layout, project, self.settings.auto_memory)
         return self._open_memories.get_or_create(
-            str(where.folder), lambda: self._open_memory(where, project)
+            str(where.folder), lambda: self._open_memory(project)
         )
 
-    def _open_memory(self, layout: MemoryLayout, project: str) -> AutoMemory:
+    def _open_memory(self, project: str) -> AutoMemory:
         settings = self.settings.auto_memory
         return open_memory(
-            layout,
+            self.layout,
             project,
             files=self._files,
             clock=self._clock,

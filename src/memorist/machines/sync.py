@@ -62,6 +62,10 @@ def save_identity(layout: Layout, own: MachineIdentity) -> None:
     DiskFiles().write(layout.machines / "own", msgspec.json.encode(own))
 
 
+EVERY_PROJECT = "user:"
+"""What holds in every project of the user is called on every machine."""
+
+
 def name_project(root: Path) -> str:
     """What a project is called on every machine: by its remotes, so that a second clone finds its
     memory, else by its folder's name.

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from memorist import __version__
-from memorist.auto_memory.location import locate_memory, locate_project_root
+from memorist.auto_memory.location import locate_project_root
 from memorist.auto_memory.memory import open_memory
 from memorist.config import load_settings
 from memorist.core.markdown import load_prompt, render_template
@@ -153,10 +153,9 @@ class OpenProject:
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
         self.files, self.clock = DiskFiles(), SystemClock()
         self._database: sqlite3.Connection | None = None
-        where = locate_memory(self.layout, str(root), self.settings.auto_memory)
         settings = self.settings.auto_memory
         self.memory = open_memory(
-            where,
+            self.layout,
             str(root),
             files=self.files,
             clock=self.clock,
@@ -256,7 +255,7 @@ class ToolDispatcher:
 
     def read_index(self, root: Path) -> str:
         """Return the memory index, as data. Raises StoreError."""
-        text = self.open_project(root).memory.visible_index().text.strip()
+        text = self.open_project(root).memory.list_visible_lines()
         return render_template(
             load_prompt("mcp/index"),
             {"index": cut_page(sanitize_data(text)) if text else "(there are none yet)"},
@@ -390,7 +389,7 @@ def _render_status(project: OpenProject) -> str:
         for kind in ("user", "feedback", "project", "reference")
         if (count := sum(h.kind == kind for h in heads))
     )
-    waiting = memory.inbox.list_proposals()
+    waiting = memory.list_proposals()
     lines = [
         f"memorist {__version__}",
         f"project: {project.root}",

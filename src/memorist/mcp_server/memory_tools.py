@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
 from memorist.auto_memory.extraction_policy import plan_removal
 from memorist.auto_memory.history_objects import compute_blob_id
-from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.index import MemoryHeader, is_order_when_joined, sort_newest_first
+from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.statements.parser import Statement
 from memorist.auto_memory.topic import (
     MemoryKind,
@@ -59,6 +59,8 @@ MAX_NAME_ATTEMPTS = 10
 """Names that are tried for a new memory while other processes take them."""
 MAX_MATCHES = 200
 """Best matches that a search considers: more than an answer holds, even for one kind among four."""
+MAX_EVERYWHERE = 20
+"""Memories of every project that a search lists, the newest. Our choice."""
 MEMORY_URI = "memorist://memory"
 JOINT_ORDER_REASON = "together with another memory it reads like an order planted for an agent"
 
@@ -122,7 +124,8 @@ class MemoryTools:
                 and arguments.kind in ("", head.kind)
             ]
             shown, withheld = self._render_matches(fitting, heads, arguments.limit)
-        if not shown and not withheld:
+        everywhere = self._list_everywhere()
+        if not shown and not withheld and not everywhere:
             return (
                 f"nothing found among {len(heads)} memories"
                 if heads
@@ -136,6 +139,7 @@ class MemoryTools:
             if withheld
             else []
         )
+        rest += everywhere
         left = len(fitting) - len(shown) - withheld
         rest += (
             [f"({left} more, less alike; ask more precisely, or with a higher limit)"]
@@ -147,6 +151,17 @@ class MemoryTools:
             {"memories": "\n".join(shown), "rest": "\n".join(rest)},
             strict=True,
         ).strip()
+
+    def _list_everywhere(self) -> list[str]:
+        """What the user said for all of their projects: it bears on every search."""
+        if self._memory.everywhere is None or not self._memory.everywhere.folder.exists:
+            return []
+        heads = sort_newest_first(self._memory.everywhere.visible_headers(), MAX_EVERYWHERE)
+        lines = [
+            f"- {EVERYWHERE_PREFIX}{to_one_line(head.path)}: {to_one_line(head.description)}"
+            for head in heads
+        ]
+        return [sanitize_data("\n".join(("For every project of the user:", *lines)))] * bool(lines)
 
     def _render_matches(
         self, matches: Sequence[MemoryMatch], heads: dict[str, MemoryHeader], limit: int
@@ -210,8 +225,8 @@ class MemoryTools:
 
     def read_topic(self, path: str) -> Topic:
         """Return a memory that may be shown, and record the use. Raises InputError."""
-        self._memory.headers()
-        topic, doubts = self._memory.read_with_suspicions(path.removeprefix(f"{MEMORY_URI}/"))
+        memory, path = self._memory.locate(path.removeprefix(f"{MEMORY_URI}/"))
+        topic, doubts = memory.read_with_suspicions(path)
         self._record_uses(
             [self._build_use(topic.path, "withheld" if doubts else "read", "; ".join(doubts))]
         )
@@ -334,14 +349,14 @@ class MemoryTools:
 
         Raises InputError, WriteConflict, StoreError.
         """
-        self._memory.headers()
-        topic = self._memory.folder.read_topic(arguments.path.removeprefix(f"{MEMORY_URI}/"))
+        memory, path = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
+        topic = memory.folder.read_topic(path)
         heard = (
             self._dependencies.find_quote(arguments.quote, arguments.session)
             if arguments.quote.strip()
             else None
         )
-        means_it = heard is not None and self._is_meant(topic.path, heard.wishes)
+        means_it = heard is not None and self._is_meant(memory, topic.path, heard.wishes)
         why = ChangeReason(
             actor="said" if means_it else "agent",
             what=render_headline(f"{self._dependencies.client} forgets", topic.path),
@@ -349,17 +364,18 @@ class MemoryTools:
             quote=arguments.quote if means_it else "",
         )
         return self._add_quote_remark(
-            render_write_result(self._memory.forget([topic.path], why), "forgotten"),
+            render_write_result(memory.forget([topic.path], why), "forgotten"),
             arguments.quote,
             heard,
         )
 
-    def _is_meant(self, path: str, wishes: Sequence[Statement]) -> bool:
+    @staticmethod
+    def _is_meant(memory: AutoMemory, path: str, wishes: Sequence[Statement]) -> bool:
         """Whether one of the user's statements asks to forget this memory and cannot mean
         another.
         """
         asked = [wish for wish in wishes if wish.act == "forget"]
-        dropped = [plan_removal(wish, self._memory.read_topics()) for wish in asked]
+        dropped = [plan_removal(wish, memory.read_topics()) for wish in asked]
         return any(
             each.sure and [change.path for change in each.changes] == [path] for each in dropped
         )

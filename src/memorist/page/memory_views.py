@@ -406,7 +406,7 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
 
 def build_inbox(place: MemoryPlace) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
-    waiting = place.memory.inbox.list_proposals()
+    waiting = place.memory.list_proposals()
     origins = sorted({name_origin(each) for each in waiting})
     blocks: list[PageBlock] = []
     if waiting:
@@ -570,7 +570,7 @@ def _forget_hard(place: MemoryPlace, path: str) -> str:
 
 
 def _accept_origin(memory: AutoMemory, origin: str) -> str:
-    found = [each for each in memory.inbox.list_proposals() if name_origin(each) == origin]
+    found = [each for each in memory.list_proposals() if name_origin(each) == origin]
     for each in found:
         memory.accept(each.id)
     return f"Accepted {len(found):,} from {origin}"

@@ -41,7 +41,7 @@ def build_now(place: MemoryPlace) -> PageView:
     """What runs, what was remembered last, and what waits."""
     sessions = list_known_sessions(None)
     running = [each for each in sessions if place.now - each.updated < RUNNING_SECONDS]
-    waiting = place.memory.inbox.list_proposals()
+    waiting = place.memory.list_proposals()
     blocks: list[PageBlock] = [
         NumberBlock(
             pairs=[

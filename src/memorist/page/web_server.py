@@ -101,7 +101,7 @@ def _build_memory_view(
 def _count_waiting(query: Query) -> int:
     """Changes in the inbox; 0 where the memory cannot be read, which its own view explains."""
     with contextlib.suppress(MemoristError), _open_place(query) as place:
-        return len(place.memory.inbox.list_proposals())
+        return len(place.memory.list_proposals())
     return 0
 
 

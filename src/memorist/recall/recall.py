@@ -44,6 +44,7 @@ from memorist.recall.relevance import (
 from memorist.recall.rendering import (
     RecallPrompts,
     RenderedMemory,
+    UserIndex,
     is_covered_by_index,
     render_index,
     render_memories,
@@ -75,6 +76,38 @@ def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
     names = ("index", "recalled", "memory", "caveat", "cut", "select")
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
+
+
+class ShownIndex(Struct, frozen=True):
+    """The index as a model is shown it, and the memories that it names."""
+
+    text: str
+    listed: tuple[str, ...]
+    """Paths of the project's memories."""
+    listed_everywhere: tuple[str, ...]
+    """Paths of what holds in every project of the user."""
+
+
+def read_shown_index(memory: AutoMemory, prompts: RecallPrompts) -> ShownIndex | None:
+    """Read the index as a model is shown it; None where there is no memory. Raises StoreError."""
+    index = memory.visible_index() if memory.folder.exists else None
+    user = memory.everywhere
+    user_index = user.visible_index() if user is not None and user.folder.exists else None
+    if not any(each is not None and each.text.strip() for each in (index, user_index)):
+        return None
+    return ShownIndex(
+        render_index(
+            index.text if index is not None else "",
+            memory.headers() if index is not None else (),
+            str(memory.layout.folder),
+            prompts,
+            UserIndex(user_index.text, user.headers(), str(user.layout.folder))
+            if user is not None and user_index is not None
+            else None,
+        ),
+        index.listed if index is not None else (),
+        user_index.listed if user_index is not None else (),
+    )
 
 
 MAX_RUNNING_SELECTIONS = 2
@@ -156,17 +189,16 @@ class MemoryRecall:
             return None
         began = self._runtime.clock.monotonic()
         # Must precede the assignment: when this raises, the index stays due.
-        index = self._memory.visible_index() if self._memory.folder.exists else None
+        shown = read_shown_index(self._memory, self._prompts)
         self._index_due = False
-        if index is None or not index.text.strip():
+        if shown is None:
             return None
-        self._listed_paths = frozenset(index.listed)
-        self._record_uses([self._build_use(path, "listed", "") for path in index.listed])
-        found = render_index(
-            index.text,
-            self._memory.headers(),
-            str(self._memory.layout.folder),
-            self._prompts,
+        found = shown.text
+        self._listed_paths = frozenset(shown.listed)
+        self._record_uses([self._build_use(path, "listed", "") for path in shown.listed])
+        self._record_uses(
+            [self._build_use(path, "listed", "") for path in shown.listed_everywhere],
+            self._memory.everywhere,
         )
         with contextlib.suppress(StoreError):
             self._runtime.emit(
@@ -458,11 +490,14 @@ class MemoryRecall:
         ]
         self._record_uses(uses)
 
-    def _record_uses(self, uses: Sequence[MemoryUse]) -> None:
-        """Record uses in the ledger; a failing database loses these lines and nothing else."""
+    def _record_uses(self, uses: Sequence[MemoryUse], memory: AutoMemory | None = None) -> None:
+        """Record uses in the ledger, of the project's memory by default; a failing database loses
+        these lines and nothing else.
+        """
         if uses:
+            folder = str((memory or self._memory).layout.folder)
             with contextlib.suppress(StoreError):
-                record_uses(self._runtime.open_database(), str(self._memory.layout.folder), uses)
+                record_uses(self._runtime.open_database(), folder, uses)
 
     def _find_memory_path(self, path: str) -> str:
         folder = self._memory.layout.folder

@@ -153,6 +153,11 @@ class Layout:
             self.projects / folder_name(project or "no-project") / folder_name(session)
         )
 
+    @property
+    def user_memory(self) -> MemoryLayout:
+        """What the user said about themselves for all of their projects."""
+        return MemoryLayout(self.home / "user" / "memory", self.home / "user" / "memory-state")
+
     def memory(self, root: str) -> MemoryLayout:
         """The memory of one project, which is identified by its repository's root."""
         folder = self.projects / folder_name(root or "no-project")

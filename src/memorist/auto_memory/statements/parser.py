@@ -39,6 +39,7 @@ from memorist.auto_memory.statements.prose import (
     mask_quotations,
     split_prose_sentences,
 )
+from memorist.auto_memory.statements.reach import is_lasting_wish
 from memorist.auto_memory.statements.waiting_patterns import WAITING_PATTERNS
 from memorist.auto_memory.statements.waiting_score import score_sentence
 from memorist.core.lazy import lazy_pattern
@@ -294,7 +295,23 @@ def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, 
         or _match_correction(sentence, start)
         or _match_patterns(_CORRECTIONS, sentence, start)
         or _match_patterns(_RULES, sentence, start)
+        or _match_lasting_wish(sentence, start)
     )
+
+
+def _match_lasting_wish(
+    sentence: ProseSentence, start: int
+) -> tuple[StatementAct, str, str] | None:
+    """Read what the user says of themselves, or wants in every project."""
+    masked = sentence.masked[start:]
+    if (
+        not is_lasting_wish(masked)
+        or is_question(masked)
+        or is_unfit_for_memory(masked)
+        or is_task_bound(masked, include_hints=True)
+    ):
+        return None
+    return "rule", _trim_statement(sentence.text[start:]), sentence.text
 
 
 def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:

@@ -51,8 +51,8 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
     Example: memorist memory log
     """
     with open_project_memory() as (_, memory):
-        path = memory.find_path(path)
-        log = memory.folder.history.log(path, limit)
+        owner, path = memory.locate(path)
+        log = owner.folder.history.log(path, limit)
     if as_json:
         output.print_json({"changes": [_change_object(each) for each in log]})
         return
@@ -128,8 +128,8 @@ def memory_blame_command(path: str, as_json: bool) -> None:
     Example: memorist memory blame use-pnpm.md
     """
     with open_project_memory() as (_, memory):
-        path = memory.find_path(path)
-        log, lines = blame_memory(memory, path)
+        owner, path = memory.locate(path)
+        log, lines = blame_memory(owner, path)
     if as_json:
         output.print_json(
             {
@@ -164,11 +164,11 @@ def memory_why_command(path: str, as_json: bool) -> None:
     Example: memorist memory why use-pnpm.md
     """
     with open_project_memory() as (engine, memory):
-        path = memory.find_path(path)
-        former = memory.find_former_topic(path)
-        topic = former.topic if former is not None else memory.folder.read_topic(path)
+        owner, path = memory.locate(path)
+        former = owner.find_former_topic(path)
+        topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
-        uses = list_uses(engine.database(), str(memory.layout.folder), path)
+        uses = list_uses(engine.database(), str(owner.layout.folder), path)
     if as_json:
         output.print_json({"path": path, "uses": uses})
         return

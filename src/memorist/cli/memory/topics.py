@@ -27,7 +27,7 @@ from memorist.auto_memory.index import (
 from memorist.auto_memory.lint import LintProblem
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.topic import (
     MemoryKind,
@@ -115,24 +115,28 @@ YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 @click.command("list")
 @JSON_OPTION
 def memory_list_command(as_json: bool) -> None:
-    """List the memories of this project, newest first.
+    """List the memories of this project, newest first, then those that hold in every project of
+    yours (`everywhere/`).
 
     Example: memorist memory list
     """
     with open_project_memory() as (_, memory):
-        heads = sort_newest_first(memory.headers())
-        waiting = len(memory.inbox.list_proposals())
+        heads = [("", head) for head in sort_newest_first(memory.headers())]
+        if memory.everywhere is not None:
+            mine = sort_newest_first(memory.everywhere.headers())
+            heads += [(EVERYWHERE_PREFIX, head) for head in mine]
+        waiting = len(memory.list_proposals())
         now = time.time()
     rows: list[dict[str, Any]] = [
         {
-            "path": head.path,
+            "path": prefix + head.path,
             "kind": head.kind,
             "name": head.name,
             "description": head.description,
             "age_days": head.age_days(now),
             "trust": head.trust,
         }
-        for head in heads
+        for prefix, head in heads
     ]
     if as_json:
         output.print_json({"memories": rows})
@@ -157,15 +161,13 @@ def memory_show_command(path: str, as_json: bool) -> None:
     Example: memorist memory show use-pnpm
     """
     with open_project_memory() as (_, memory):
-        path = memory.find_path(path)
-        former = memory.find_former_topic(path)
+        owner, path = memory.locate(path)
+        former = owner.find_former_topic(path)
         topic, doubts = (
-            (former.topic, ()) if former is not None else memory.read_with_suspicions(path)
+            (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
         by = (
-            AuthorLog(memory.layout.team, DiskFiles())
-            .load()
-            .get(path.removeprefix(TEAM_PREFIX), [])
+            AuthorLog(owner.layout.team, DiskFiles()).load().get(path.removeprefix(TEAM_PREFIX), [])
             if is_shared(path)
             else []
         )
@@ -262,7 +264,10 @@ def memory_search_command(query: str, limit: int, as_json: bool) -> None:
     default="",
     help="One line by which it is chosen later. [default: the start of the text]",
 )
-def memory_add_command(text: str, kind: str | None, name: str, description: str) -> None:
+@click.option("--everywhere", is_flag=True, help="For every project of yours, not this one alone.")
+def memory_add_command(
+    text: str, kind: str | None, name: str, description: str, everywhere: bool
+) -> None:
     """Remember TEXT for this project; `-` reads it from standard input.
 
     Example: memorist memory add "Use pnpm, never npm"
@@ -272,15 +277,33 @@ def memory_add_command(text: str, kind: str | None, name: str, description: str)
         raise InputError("there is no text to remember")
     first = " ".join(words.split())
     with open_project_memory() as (_, memory):
-        print_write_result(
-            memory.add(
-                words,
-                kind=MemoryKind(kind or classify_statement(first)),
-                name=name or first[:60],
-                description=description or first[:150],
-            ),
-            "remembered",
+        if everywhere and memory.everywhere is None:
+            raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
+        target = memory.everywhere if everywhere and memory.everywhere is not None else memory
+        written = target.add(
+            words,
+            kind=MemoryKind(kind or classify_statement(first)),
+            name=name or first[:60],
+            description=description or first[:150],
         )
+        print_write_result(written, "remembered for every project" if everywhere else "remembered")
+
+
+@click.command("move")
+@click.argument("name")
+@click.option("--everywhere", "there", flag_value="everywhere", help="To every project of yours.")
+@click.option("--here", "there", flag_value="here", help="To this project alone.")
+def memory_move_command(name: str, there: str | None) -> None:
+    """Have a memory hold in every project of yours, or in this one alone.
+
+    Example: memorist memory move answer-in-german --everywhere
+    """
+    if there is None:
+        raise click.UsageError("say where to: --everywhere or --here")
+    with open_project_memory() as (_, memory):
+        written = memory.move(name, everywhere=there == "everywhere")
+    done = "holds in every project now" if there == "everywhere" else "holds here alone now"
+    print_write_result(written, done)
 
 
 @click.command("edit")
@@ -298,8 +321,8 @@ def memory_edit_command(path: str, text: str | None) -> None:
     Example: memorist memory edit use-pnpm.md
     """
     with open_project_memory() as (_, memory):
-        path = memory.find_path(path)
-        before = memory.folder.read_topic(path).text()
+        owner, path = memory.locate(path)
+        before = owner.folder.read_topic(path).text()
         given = (
             sys.stdin.read()
             if text == "-"
@@ -307,11 +330,11 @@ def memory_edit_command(path: str, text: str | None) -> None:
             if text is not None
             else click.edit(before, extension=".md")
         )
-        withheld = memory.read_with_suspicions(path)[1]
+        withheld = owner.read_with_suspicions(path)[1]
         if given is None or (given == before and not withheld):
             click.echo("nothing changed")
             return
-        written = memory.edit(path, given)
+        written = owner.edit(path, given)
         if given == before:
             click.echo(f"reviewed: {path}; it is shown to models from now on")
         else:
@@ -334,24 +357,29 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
     Example: memorist memory forget use-pnpm.md
     """
     with open_project_memory() as (engine, memory):
-        paths = tuple(map(memory.find_path, paths))
-        named = ", ".join(paths)
-        if hard:
-            confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
-            changes, removal, sessions = forget_for_good(engine, memory, paths)
-            click.echo(
-                f"forgotten for good: {named} (taken out of {changes} changes of the history)"
-            )
-            _print_removal(removal, engine.layout.home)
-            if sessions:
-                click.echo(
-                    f"  the client's own record of the conversation is not memorist's and stays: "
-                    f"session {', '.join(sessions)}"
-                )
-            return
-        print_write_result(
-            memory.forget(paths, ChangeReason(actor="user", what=render_headline("forget", named))),
-            "forgotten",
+        found: dict[AutoMemory, list[str]] = {}
+        for owner, path in map(memory.locate, paths):
+            found.setdefault(owner, []).append(path)
+        for owner, owned in found.items():
+            named = ", ".join(owned)
+            if hard:
+                confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
+                _print_forgotten(engine, owner, owned)
+                continue
+            why = ChangeReason(actor="user", what=render_headline("forget", named))
+            print_write_result(owner.forget(owned, why), "forgotten")
+
+
+def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:
+    """Forget these memories for good, and say what became of each copy."""
+    changes, removal, sessions = forget_for_good(engine, memory, paths)
+    named = ", ".join(paths)
+    click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
+    _print_removal(removal, engine.layout.home)
+    if sessions:
+        click.echo(
+            f"  the client's own record of the conversation is not memorist's and stays: "
+            f"session {', '.join(sessions)}"
         )
 
 
@@ -476,7 +504,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     with open_project_memory() as (_, memory):
-        waiting = memory.inbox.list_proposals()
+        waiting = memory.list_proposals()
     if as_json:
         output.print_json({"waiting": waiting})
         return
@@ -517,7 +545,7 @@ def memory_inbox_show_command(id: str, as_json: bool) -> None:
     Example: memorist memory inbox show 1
     """
     with open_project_memory() as (_, memory):
-        given = memory.inbox.find_proposal(id)
+        given = memory.find_proposal(id)[1]
     if as_json:
         output.print_json(given)
         return
@@ -543,7 +571,7 @@ def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
     Example: memorist memory inbox accept 1
     """
     with open_project_memory() as (_, memory):
-        for given in [memory.inbox.find_proposal(id) for id in ids]:
+        for _, given in [memory.find_proposal(id) for id in ids]:
             print_write_result(memory.accept(given.id), "accepted")
 
 
@@ -558,7 +586,7 @@ def memory_inbox_edit_command(id: str, text: str | None) -> None:
     Example: memorist memory inbox edit 1
     """
     with open_project_memory() as (_, memory):
-        given = memory.inbox.find_proposal(id)
+        _, given = memory.find_proposal(id)
         words = text if text is not None else click.edit(given.after or "", extension=".md")
         if words is None:
             click.echo("nothing changed; it waits still")
@@ -574,7 +602,7 @@ def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
     Example: memorist memory inbox reject 1
     """
     with open_project_memory() as (_, memory):
-        for given in [memory.inbox.find_proposal(id) for id in ids]:
+        for _, given in [memory.find_proposal(id) for id in ids]:
             click.echo(f"rejected: {memory.reject(given.id).path}")
 
 

@@ -1,0 +1,108 @@
+"""How far a statement reaches: to every project of the user, or to the one it was made in. Pure.
+
+Only three things reach further: what names all projects, how the user wants to be answered and
+called, and what the user is or works with whatever the project. Everything else stays, and so does
+what names the project, a group ("we", "our") or a place in the code.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memorist.core.lazy import lazy_pattern
+
+_EVERY_PROJECT = lazy_pattern(
+    r"""\b(?:in|for|across|to|on|with)\ (?:all|every|each|any)\ (?:single\ )?(?:of\ )?(?:my\ )?(?:projects?|repos?\b|repositor(?:y|ies)|code\ ?bases?
+    |workspaces?)|\bwhatever\ (?:the\ )?project|\b(?:in|bei)\ (?:jedem|allen?(?:\ meinen)?)\ (?:projekte?n?|repos?)\b|\bdans\ (?:tous\ mes|tous\ les
+    |chaque)\ (?:projets?|dépôts?)|\ben\ (?:todos\ (?:mis|los)|cada|cualquier)\ (?:proyectos?|repos?|repositorios?)|\bem\ (?:todos\ os\ (?:meus\ )?
+    |cada\ |qualquer\ )(?:projetos?|reposit[óo]rios?)|во\ всех\ (?:моих\ )?(?:проектах|репозиториях)|в\ каждом\ проекте
+    |(?:所有|每个|任何)(?:的)?(?:项目|仓库)|(?:すべて|全て|全部|どの)の?(?:プロジェクト|リポジトリ)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_HERE = lazy_pattern(
+    r"""\b(?:this|these|that|here|we|we['’]re|us|our|ours|team['’]s)\b|\bthe\ (?:repo|project|codebase|code|docs?|readme|api|app|site|ui|file|tests?
+    |commit|pr|issue|ticket|changelog)\b|\b(?:commits?|comments?|docstrings?|identifiers?|filenames?|changelog|readme|tests?|code|pull\ requests?
+    |prs?|issues?|tickets?)\b|\b(?:hier|dieses?[mnrs]?|unser\w*|wir|ici|ce|cet|cette|nos|notre|nous|aquí|este|esta|nuestr[oa]s?|aqui|nosso|nossa
+    |neste|nesta)\b|здесь|этом|этот|наш\w*|\bмы\b|这里|这个|本项目|我们|ここ|この|我が|`|[\w-]+/[\w-]+|\w\.(?:py|js|ts|go|rs|md|java|rb|sh)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LANGUAGE = (
+    r"(?:english|german|french|spanish|portuguese|italian|dutch|polish|turkish|russian|ukrainian|"
+    r"chinese|mandarin|japanese|korean|hindi|arabic|hebrew|greek|czech|swedish|danish|norwegian|"
+    r"finnish|catalan|vietnamese|indonesian|romanian|hungarian)"
+)
+_OPENING = (
+    r"(?:please|always|never|from\ now\ on|i\ (?:want|['’]d\ like)\ you\ to|you\ should|just|only|"
+    r"do\ not|don['’]t|stop|and|,|\s)*"
+)
+_ADDRESS = lazy_pattern(
+    rf"""^{_OPENING}(?:(?:answer|answering|respond|responding|reply|replying|talk|talking|speak|speaking|chat|chatting|write|explain(?:ing)?
+    \ (?:things|everything))(?:\ (?:to\ me|back|only|always))*\ in\ {_LANGUAGE}\b(?!\ to\b)|(?:call|address)\ me\ (?!when|if|once|back|later|on\b|in\b|at\b
+    |crazy|a\b|an\b)|speak\ {_LANGUAGE}(?:\ (?:to|with)\ me|\ please)?[\s.!]*$)|^(?:please\ )?(?:use\ )?no\ emojis\ in\ your\b|^my\ pronouns\b
+    |^(?:bitte\ |immer\ |ab\ jetzt\ )*(?:antworte|sprich|rede|schreib)\b.{{0,20}}\bauf\ \w+(?:sch|inisch)\b|^(?:nenn\w*|duze|sieze)\ mich\b
+    |^(?:toujours\ )?(?:réponds?|répondez|parle|parlez)\b.{{0,20}}\ben\ (?:fran|angl|all|esp|port|ital|russ|chin|jap)\w+|^(?:tutoie|appelle|vouvoie)[sz]?-moi\b
+    |^(?:siempre\ )?(?:responde|contesta|habla|respóndeme|contéstame|háblame)\b.{{0,20}}\ben\ (?:espa|ingl|alem|franc|port|ital|rus|chin|jap)\w+|^llámame\b
+    |^(?:sempre\ )?(?:responda|responde|fale|fala)\b.{{0,20}}\bem\ (?:port|ingl|espa|alem|franc|ital|russ|chin|jap)\w+|^me\ chame\ de\b
+    |^(?:всегда\ )?(?:отвечай|говори|пиши)(?:те)?\b.{{0,14}}\bпо-\w+|^(?:называй|зови)(?:те)?\ меня|(?:用|使用).{{1,4}}[语文](?:来)?(?:回答|回复|交流)
+    |(?:请|以后)?(?:都|一律)?(?:叫|称呼)我|[一-龥ァ-ヶ]{{1,5}}語で(?:答え|回答|返答|話)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""In which language the user wants to be answered, and how called."""
+_MANNER = lazy_pattern(
+    rf"""^{_OPENING}(?:(?:answer|respond|reply|explain\ (?:things|everything))(?:\ to\ me)?\ (?:briefly|concisely|shortly|directly|in\ (?:short|plain
+    |simple|full)\b)|(?:keep|make|give\ me|write)\ (?:\w+\ ){{0,2}}(?:answers|replies|responses|explanations)\ (?:short|brief|concise|simple|plain|long)
+    |(?:long|longer|short|shorter|brief|concise|verbose)\ (?:answers|replies|responses|explanations)\b)|\bin\ (?:all\ )?your\ (?:answers|replies
+    |responses)\b|^your\ (?:answers|replies|responses|explanations)\ should\b|^i\ (?:prefer|like|want|hate|dislike)\ (?:\w+\ ){{0,3}}(?:answers
+    |replies|responses|explanations)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""How answers should be."""
+_OWN_TOOL = (
+    r"(?:fish|zsh|bash|nushell|powershell|vim|neovim|nvim|emacs|helix|vs\ ?code|cursor|zed|"
+    r"sublime|jetbrains|intellij|pycharm|webstorm|tmux|zellij|mac(?:os|book)?|windows|wsl2?|linux|"
+    r"arch(?:\ linux)?|ubuntu|fedora|debian|nixos|dvorak|colemak|a\ screen\ ?reader|voice\ input)"
+)
+_SELF = lazy_pattern(
+    rf"""^(?:(?:and|also|just\ so\ you\ know|btw|fyi|hi|hey|hello)\b[,:]?\ )*(?:
+    i(?:['’]m|\ am)\ (?:(?:an?|the)\ (?:[\w+#./-]+\ ){{0,4}}(?:developer|dev|engineer|programmer|lead|architect|designer|manager|scientist|analyst|student
+    |beginner|novice|teacher|researcher|admin\w*|sysadmin|sre|maintainer|founder|cto|ceo|writer|consultant|freelancer|intern|tester|newbie|expert)\b
+    |(?:colou?r[\ -]?blind|deaf|blind|dyslexic|left[\ -]handed|vegetarian|vegan|allergic|based\ in|from|a\ native)\b|(?:new\ to|not\ familiar\ with)\ \w+[.!]?$)
+    |my\ (?:name|pronouns|time\ ?zone|native\ language|first\ language|mother\ tongue|job|role|profession|shell|editor|os|operating\ system|keyboard
+    \ layout)\ (?:is|are)\ (?!not\b|\w+ing\b|broken|stuck|down|slow|in\b)|i\ (?:live\ in|work\ (?:as|from\ home)|(?:don['’]t\ )?speak\ {_LANGUAGE}|have\ (?:adhd|dyslexia|(?:\w+\ ){{1,3}}years\ of))\b
+    |i\ (?:always\ |only\ |mostly\ |usually\ )?(?:use|work\ (?:in|on|with))\ (?:the\ )?{_OWN_TOOL}(?:\ shell|\ as\ my\ (?:shell|editor))?\b
+    |ich\ (?:bin|heiße|wohne|arbeite\ als|spreche)\b|mein\ name\ ist\b|je\ (?:suis|m['’]appelle|parle|travaille\ comme)\b|(?:yo\ )?soy\b|me\ llamo\b|vivo\ en\b
+    |(?:eu\ )?sou\b|me\ chamo\b|moro\ em\b|меня\ зовут|я\ (?:—\ )?(?:разработчик|программист|инженер|работаю|живу|использую)|我(?:是(?:一?名|一?个)?.{{1,14}}(?:工程师
+    |开发者?|程序员|负责人|学生|设计师|经理|新手)|叫|住在|的名字)|(?:私は|僕は|俺は).{{1,16}}(?:エンジニア|開発者|プログラマ|学生|担当|デザイナー)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What the user is, and works with whatever the project."""
+_PASSING_SELF = lazy_pattern(
+    r"""\b(?:ich\ bin\ (?:gerade|noch|nicht|mir|dafür|dagegen|fertig|der\ meinung)|je\ suis\ (?:en\ train|d['’]accord|sûr|pas)|soy\ consciente)\b
+    |\b(?:today|tonight|now|currently|right\ now|at\ the\ moment|heute|gerade|aujourd['’]hui|hoy|hoje|сейчас)\b|今天|现在|今日|今は""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def reaches_every_project(text: str) -> bool:
+    """Whether what the user said holds in all of their projects; in doubt it does not."""
+    words = " ".join(text.split())
+    return (
+        _EVERY_PROJECT.search(words) is not None
+        or _is_about_user(words)
+        or (_MANNER.search(words) is not None and _HERE.search(words) is None)
+    )
+
+
+def is_lasting_wish(text: str) -> bool:
+    """Whether a sentence alone says that it lasts: it begins by naming all projects, or says what
+    the user is, or how they want to be answered or called.
+    """
+    named = _EVERY_PROJECT.match(text)
+    return _is_about_user(text) or (named is not None and text[named.end() :].startswith(","))
+
+
+def _is_about_user(words: str) -> bool:
+    if _HERE.search(words) or _PASSING_SELF.search(words):
+        return False
+    return _ADDRESS.search(words) is not None or _SELF.match(words) is not None

@@ -1,0 +1,200 @@
+"""What a user says about themselves is kept once and shown in all of their projects."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from click.testing import CliRunner
+
+from hooks.recordings import ClaudeFile
+from memorist.auto_memory.statements.reach import is_lasting_wish, reaches_every_project
+from memorist.cli.main import memorist_group
+from memorist.engine.engine import Memorist
+from memorist.events import Event, MemoryChanged
+from memorist.hooks.event import HookEvent
+from memorist.hooks.session import HookAnswer, HookSessionPool
+from memorist.mcp_server.dispatch import ToolDispatcher
+from memorist.settings import AutoMemorySettings, Settings
+from memorist.testing.models import ScriptedModel
+
+pytestmark = pytest.mark.covers("WD-6")
+MODEL = "claude-sonnet-5"
+
+
+class Projects:
+    """Two repositories of one user, with the command line in either."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.home = root / "home"
+        self._patch = monkeypatch
+        monkeypatch.setenv("MEMORIST_HOME", str(self.home))
+        self.shop, self.blog = root / "shop", root / "blog"
+        for folder in (self.shop, self.blog):
+            (folder / ".git").mkdir(parents=True)
+
+    def run(self, folder: Path, *words: str) -> str:
+        self._patch.chdir(folder)
+        done = CliRunner().invoke(memorist_group, words)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    def engine(self, *, everywhere: bool = True) -> Memorist:
+        chosen = AutoMemorySettings(everywhere=everywhere)
+        return Memorist(
+            model=ScriptedModel([]), settings=Settings(home=str(self.home), auto_memory=chosen)
+        )
+
+    def say(self, folder: Path, *sentences: str, everywhere: bool = True) -> list[Event]:
+        """A session of the SDK in which the user types these sentences."""
+        return asyncio.run(self._say(folder, *sentences, everywhere=everywhere))
+
+    async def _say(self, folder: Path, *sentences: str, everywhere: bool = True) -> list[Event]:
+        heard: list[Event] = []
+        async with self.engine(everywhere=everywhere) as engine:
+            session = await engine.open(
+                f"s{folder.name}", project=str(folder), listener=heard.append
+            )
+            for number in range(len(sentences)):
+                messages = [
+                    {"role": role, "content": text}
+                    for said in sentences[: number + 1]
+                    for role, text in (("user", said), ("assistant", "Done."))
+                ][:-1]
+                await session.prepare({"model": MODEL, "max_tokens": 9, "messages": messages})
+            await session.close()
+        return heard
+
+    def shown(self, folder: Path, *, everywhere: bool = True) -> str:
+        """What a new session of this project sends to its model."""
+        return asyncio.run(self._shown(folder, everywhere=everywhere))
+
+    async def _shown(self, folder: Path, *, everywhere: bool = True) -> str:
+        async with self.engine(everywhere=everywhere) as engine:
+            session = await engine.open(f"new-{folder.name}-{uuid4()}", project=str(folder))
+            asked = [{"role": "user", "content": "Look at the parser."}]
+            body = await session.prepare({"model": MODEL, "max_tokens": 9, "messages": asked})
+            await session.close()
+        return str(body["messages"])
+
+
+@pytest.fixture
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
+    return Projects(tmp_path, monkeypatch)
+
+
+def test_what_the_user_says_of_themselves_is_shown_in_their_other_projects(
+    projects: Projects,
+) -> None:
+    """Said once in one project, it stands in the first request of another, in a section of its own;
+    what concerns the project stays there.
+    """
+    heard = projects.say(
+        projects.shop, "I'm the backend lead", "answer in German", "never use npm, use pnpm here"
+    )
+    paths = [path for each in heard if isinstance(each, MemoryChanged) for path in each.paths]
+    here, there = projects.shown(projects.shop), projects.shown(projects.blog)
+
+    assert [path.startswith("everywhere/") for path in paths] == [True, True, False]
+    for shown in (here, there):
+        assert "for all of their projects" in shown
+        assert "backend lead" in shown
+        assert "German" in shown
+    assert "pnpm" in here
+    assert "pnpm" not in there
+
+
+def test_it_is_listed_explained_and_forgotten_from_any_project(projects: Projects) -> None:
+    """`memory list`, `show`, `why`, `undo` and `forget` know it in a project that never heard it."""
+    projects.say(projects.shop, "always call me Ana")
+    projects.shown(projects.blog)
+    listed = projects.run(projects.blog, "memory", "list")
+    path = next(line.split()[0] for line in listed.splitlines() if "Ana" in line)
+
+    assert path.startswith("everywhere/")
+    assert "call me Ana" in projects.run(projects.blog, "memory", "show", path)
+    assert "listed" in projects.run(
+        projects.blog, "memory", "why", path.removeprefix("everywhere/")
+    )
+    assert "taken back" in projects.run(projects.blog, "memory", "undo", "--yes")
+    assert "Ana" not in projects.run(projects.shop, "memory", "list")
+
+    projects.say(projects.shop, "my name is Ana")
+    projects.say(projects.blog, "forget that my name is Ana")
+    assert "Ana" not in projects.shown(projects.shop)
+
+
+def test_a_memory_is_moved_by_hand_and_the_setting_turns_it_off(projects: Projects) -> None:
+    """`memory move --everywhere` and back; with `everywhere = false` nothing of it is shown, and
+    what is said stays in its project.
+    """
+    projects.run(projects.shop, "memory", "add", "--kind", "feedback", "Use British spelling")
+    projects.run(projects.shop, "memory", "move", "use-british-spelling", "--everywhere")
+    assert "British" in projects.shown(projects.blog)
+    assert "British" not in projects.shown(projects.blog, everywhere=False)
+    projects.run(projects.blog, "memory", "move", "use-british-spelling", "--here")
+    assert "British" not in projects.shown(projects.shop)
+
+    projects.say(projects.shop, "answer in French", everywhere=False)
+    assert "French" not in projects.shown(projects.blog)
+    assert "French" in projects.shown(projects.shop)
+
+
+def test_a_client_with_hooks_and_one_with_mcp_are_told(projects: Projects) -> None:
+    """The start of a session of Claude Code in another project, the index that MCP serves, and its
+    search.
+    """
+    projects.say(projects.shop, "answer in Spanish")
+    given = asyncio.run(start_claude_code(projects))
+    tools = ToolDispatcher({"MEMORIST_HOME": str(projects.home)})
+    index = tools.read_index(projects.blog)
+
+    assert "Spanish" in given.text
+    assert "everywhere/" in index
+    assert "Spanish" in index
+
+
+def test_in_doubt_it_stays_in_the_project() -> None:
+    """Choices of tools, rules of a team, and what names the project or its texts never leave it."""
+    stays = """
+        use pnpm|we use tabs|I prefer pnpm|I'm the maintainer of this repo|answer tickets in German
+        write commit messages in English|I'm working on the parser|always run the tests|comments in English
+        the API answers in German|I'm on Windows today|call me when the build is done|代码注释用中文
+        コメントは日本語で書いて|our answers to customers are in German|ich bin fertig|je suis d'accord
+        my editor is not opening|keep the answers in the cache|explain it to me
+    """
+    reaches = """
+        answer in German|call me Ana|I use fish shell|I'm colour-blind|my timezone is UTC+2|I work on macOS
+        Antworte immer auf Deutsch|réponds toujours en français|responde siempre en español
+        responda em português|отвечай по-русски|меня зовут Аня|请用中文回答|日本語で答えてください
+        in all my projects, use conventional commits|dans tous mes projets, utilise des tabulations
+    """
+    words = [
+        each.strip() for line in stays.splitlines() for each in line.split("|") if each.strip()
+    ]
+    assert [each for each in words if reaches_every_project(each)] == []
+    words = [
+        each.strip() for line in reaches.splitlines() for each in line.split("|") if each.strip()
+    ]
+    assert [each for each in words if not is_lasting_wish(each)] == []
+
+
+async def start_claude_code(projects: Projects) -> HookAnswer:
+    """What the start of a session in the blog prints."""
+    async with projects.engine() as engine:
+        engine.starts_workers = False
+        pool = HookSessionPool(engine, 600.0, lambda event, client, error: pytest.fail(str(error)))
+        file = projects.home.parent / "s.jsonl"
+        file.write_bytes(b"".join(ClaudeFile().lines))
+        event = HookEvent(
+            session_id="s9",
+            transcript_path=str(file),
+            cwd=str(projects.blog),
+            hook_event_name="SessionStart",
+            source="startup",
+        )
+        given = await pool.answer("claude-code", event, "", 20.0)
+        await pool.close()
+    return given
