@@ -17,7 +17,7 @@ from memorist.auto_memory.topic import (
     encode_topic_text,
 )
 from memorist.dream.dream import Dream
-from memorist.dream.evidence import PastSession
+from memorist.dream.past_evidence import PastSession
 from memorist.events import Event
 from memorist.forks.spec import ForkLimits, Receipt
 from memorist.ports import FileSystem, HostInfo, Model

@@ -19,11 +19,11 @@ import pytest
 from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.topic import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.dream.evidence import PastSession
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs
 from memorist.dream.lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.model_pass import review_model_changes
+from memorist.dream.past_evidence import PastSession
 from memorist.dream.workspace import journal_path
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.forks.command import run_command
+from memorist.forks.shell_command import run_command
 from memorist.forks.shell_policy import CommandRefused, ReadOnlyCommand, judge_command
 
 

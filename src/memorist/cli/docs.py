@@ -19,7 +19,7 @@ from memorist.errors import InputError, NothingToDo
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.spec import Receipt
 from memorist.formats import transcript as transcript_format
-from memorist.magic_docs.documents import (
+from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
     find_documents,

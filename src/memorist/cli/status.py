@@ -27,7 +27,6 @@ from memorist.cli import output
 from memorist.cli.doctor.hooks import format_hook_failures
 from memorist.cli.memory_status import read_memory_status, render_memory_status
 from memorist.cli.surroundings import load_project_settings
-from memorist.dream.evidence import PastSession, list_session_activity
 from memorist.dream.gates import (
     GateFacts,
     GateOpen,
@@ -37,6 +36,7 @@ from memorist.dream.gates import (
     select_new_sessions,
 )
 from memorist.dream.lock import DreamLock
+from memorist.dream.past_evidence import PastSession, list_session_activity
 from memorist.errors import StoreError
 from memorist.rollouts.eligibility import judge_threads
 from memorist.rollouts.worker import build_claim_terms

@@ -23,10 +23,6 @@ from memorist.auto_memory.write_evidence import (
     WriteEvidence,
 )
 from memorist.core.markdown import load_prompt
-from memorist.dream.evidence import (
-    PastSession,
-    list_session_activity,
-)
 from memorist.dream.gates import (
     GateClosed,
     GateFacts,
@@ -51,6 +47,10 @@ from memorist.dream.model_pass import (
     match_utterances,
     max_retired,
     review_model_changes,
+)
+from memorist.dream.past_evidence import (
+    PastSession,
+    list_session_activity,
 )
 from memorist.dream.workspace import (
     DreamWorkspace,

@@ -10,7 +10,7 @@ from memorist.auto_memory.index import MemoryUsage
 from memorist.auto_memory.location import locate_memory
 from memorist.auto_memory.memory import AutoMemory
 from memorist.dream.dream import Dream
-from memorist.dream.evidence import PastSession
+from memorist.dream.past_evidence import PastSession
 from memorist.errors import MemoristError
 from memorist.runtime import Runtime, SessionContext
 from memorist.store.sessions import list_sessions, total_uses

@@ -26,13 +26,6 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult
-from memorist.dream.evidence import (
-    PastEvidence,
-    PastSession,
-    read_instruction_sources,
-    read_past_evidence,
-    snapshot_memory,
-)
 from memorist.dream.journal import (
     JOURNAL_HEADING,
     DailyLogs,
@@ -43,6 +36,13 @@ from memorist.dream.journal import (
 )
 from memorist.dream.model_pass import (
     ModelChanges,
+)
+from memorist.dream.past_evidence import (
+    PastEvidence,
+    PastSession,
+    read_instruction_sources,
+    read_past_evidence,
+    snapshot_memory,
 )
 from memorist.dream.rules import (
     DreamPlan,

@@ -21,7 +21,6 @@ from memorist.core.apply_patch import (
     UpdateFilePatch,
 )
 from memorist.errors import InputError, StoreError
-from memorist.forks.command import run_command
 from memorist.forks.file_search import list_files, search_files
 from memorist.forks.file_text import (
     TextTransform,
@@ -42,6 +41,7 @@ from memorist.forks.permissions import (
     check_permission,
     path_problem,
 )
+from memorist.forks.shell_command import run_command
 from memorist.forks.shell_policy import CommandRefused, judge_command
 from memorist.forks.spec import FileChange, FolderAccess, ForkPermission, NoTools, SingleFileEdit
 from memorist.forks.tool_calls import (

@@ -11,10 +11,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.errors import InputError
-from memorist.forks.command import run_command
 from memorist.forks.file_text import (
     matches_glob,
 )
+from memorist.forks.shell_command import run_command
 from memorist.forks.tool_calls import (
     ListFilesCall,
     SearchCall,

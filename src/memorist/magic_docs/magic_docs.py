@@ -36,7 +36,7 @@ from memorist.forks.spec import (
     discarded_receipt,
     skipped_receipt,
 )
-from memorist.magic_docs.documents import (
+from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
     find_missing_paths,

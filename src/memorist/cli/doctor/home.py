@@ -20,7 +20,7 @@ from memorist.cli.doctor.check import (
     repair_or_report,
     set_aside,
 )
-from memorist.magic_docs.documents import read_registered_paths
+from memorist.magic_docs.document_files import read_registered_paths
 from memorist.store.files import DiskFiles, find_leftovers
 
 MIN_FREE_BYTES = 100_000_000

@@ -20,7 +20,7 @@ from memorist.cli.status import read_status
 from memorist.cli.surroundings import read_environment
 from memorist.errors import MemoristError, StoreError
 from memorist.flags.overrides import find_flag_problems, list_active_flags
-from memorist.magic_docs.documents import load_magic_doc_prompts
+from memorist.magic_docs.document_files import load_magic_doc_prompts
 from memorist.models.registry import (
     AnthropicChoice,
     OpenAIChatChoice,
