@@ -237,6 +237,14 @@ MAX_CACHED_POSTINGS = 400_000
 """Postings of earlier queries' words that are cached, 1.6 MB."""
 
 
+class EntryRank(Struct, frozen=True):
+    """An entry's place in a ranking, without why; the fields are those of `RankedEntry`."""
+
+    id: str
+    score: float
+    nearness: float | None
+
+
 class Ranker:
     """Ranks entries for queries. One file holds one set of entries; several processes may share it.
 
@@ -393,47 +401,62 @@ class Ranker:
     ) -> tuple[RankedEntry, ...]:
         """Return the best entries for a query of any text, best first, ties by id; may be empty."""
         with self._lock:
-            self._refresh()
-            collection, question = self._columns, parse_query(query)
-            counts = self._index.entry_counts(question.words)
-            question, counts = self._mend_typing(question, counts)
-            postings = [
-                (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
-            ]
-            authors = find_named_authors(question, collection.author_names)
-            scores = score_by_words(postings, collection, self._weights)
-            lexical = adjust_scores(
-                scores,
-                collection,
-                authors=authors,
-                asks_when=question.asks_when,
-                weights=self._weights,
+            found = self._rank(query, limit, excluding)
+            return tuple(self._build_result(number, found) for number in found.order)
+
+    def rank(self, query: str, limit: int) -> tuple[EntryRank, ...]:
+        """Return what `search` does, without why each was found, which takes longer than ranking."""
+        with self._lock:
+            found, ids = self._rank(query, limit, frozenset()), self._columns.ids
+            above = found.similarity.above_chance
+            return tuple(
+                EntryRank(ids[number], found.scores[number], above.get(number))
+                for number in found.order
             )
-            near = self._measure_similarity(query, lexical)
-            scores = (
-                fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
-            )
-            allowed = [
-                number
-                for number in scores
-                if collection.ids[number] not in excluding
-                and (number in lexical or near.above_chance[number] >= MIN_NEARNESS)
-            ]
-            order = nsmallest(
-                limit, allowed, key=lambda number: (-scores[number], collection.ids[number])
-            )
-            order = reserve_places(
-                order,
-                {number: near.cosines[number] for number in allowed if number in near.cosines},
-                max(lexical.values(), default=0.0) / max(1, len(question.words)),
-            )
-            # Words that no entry contains count for the coverage too, but bounded, so that a long
-            # query can still be covered.
-            asked = [word for word, _ in postings] + [
-                word for word in question.words if word not in counts
-            ]
-            found = _QueryState(question, postings, asked[:MAX_QUERY_WORDS], authors, lexical, near)
-            return tuple(self._build_result(number, scores[number], found) for number in order)
+
+    def _rank(self, query: str, limit: int, excluding: AbstractSet[str]) -> _QueryState:
+        self._refresh()
+        collection, question = self._columns, parse_query(query)
+        counts = self._index.entry_counts(question.words)
+        question, counts = self._mend_typing(question, counts)
+        postings = [
+            (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
+        ]
+        authors = find_named_authors(question, collection.author_names)
+        scores = score_by_words(postings, collection, self._weights)
+        lexical = adjust_scores(
+            scores,
+            collection,
+            authors=authors,
+            asks_when=question.asks_when,
+            weights=self._weights,
+        )
+        near = self._measure_similarity(query, lexical)
+        scores = (
+            fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
+        )
+        allowed = [
+            number
+            for number in scores
+            if collection.ids[number] not in excluding
+            and (number in lexical or near.above_chance[number] >= MIN_NEARNESS)
+        ]
+        order = nsmallest(
+            limit, allowed, key=lambda number: (-scores[number], collection.ids[number])
+        )
+        order = reserve_places(
+            order,
+            {number: near.cosines[number] for number in allowed if number in near.cosines},
+            max(lexical.values(), default=0.0) / max(1, len(question.words)),
+        )
+        # Words that no entry contains count for the coverage too, but bounded, so that a long
+        # query can still be covered.
+        asked = [word for word, _ in postings] + [
+            word for word in question.words if word not in counts
+        ]
+        return _QueryState(
+            question, postings, asked[:MAX_QUERY_WORDS], authors, lexical, near, scores, order
+        )
 
     def _mend_typing(
         self, question: SearchQuery, counts: dict[str, int]
@@ -451,7 +474,7 @@ class Ranker:
             return question, counts
         return SearchQuery(words, question.asks_when), self._index.entry_counts(words)
 
-    def _build_result(self, number: int, score: float, found: _QueryState) -> RankedEntry:
+    def _build_result(self, number: int, found: _QueryState) -> RankedEntry:
         collection = self._columns
         coverage, matched = measure_coverage(number, found.asked_words, found.postings, collection)
         words = measure_evidence(found.query.words, matched, collection.lengths[number])
@@ -459,7 +482,7 @@ class Ranker:
         cosine = found.similarity.cosines.get(number)
         return RankedEntry(
             id=collection.ids[number],
-            score=score,
+            score=found.scores[number],
             lexical=found.lexical.get(number, 0.0),
             dense=cosine,
             coverage=coverage,
@@ -524,3 +547,6 @@ class _QueryState(Struct, frozen=True):
     authors: frozenset[int]
     lexical: Mapping[int, float]
     similarity: EntrySimilarity
+    scores: Mapping[int, float]
+    order: Sequence[int]
+    """Numbers of the best entries, best first."""

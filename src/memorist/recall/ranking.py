@@ -17,7 +17,7 @@ import math
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -387,9 +387,15 @@ def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
 
 
 POSTINGS_BUDGET = 3_000
-"""Postings after which further, more common words are only looked up for the leading entries.
-Bounds the time per query.
+"""Postings after which further, more common words are only looked up for the leading entries, and
+so is a query's rarest word that has more of them. Bounds the time per query.
 """
+
+LEADER_POSTINGS = 5_000
+"""Postings by which the leading entries are found where even the rarest word is common."""
+
+COMMON_LEADER_COUNT = 50
+"""Number of those entries, which are looked at with their neighbours."""
 
 LOOKUP_COST = 6
 """Postings that are scanned in the time of one look-up."""
@@ -448,8 +454,8 @@ def score_by_words(
     spent = 0
     for _, packed in postings:
         spent += len(packed) * (NEIGHBOUR_COST if collection.has_positions else 1)
-        if near is None and scores and spent > POSTINGS_BUDGET:
-            scores = _keep_leaders(scores)
+        if near is None and spent > POSTINGS_BUDGET:
+            scores = _keep_leaders(scores) or _find_leaders(postings, collection, weights)
             near = (
                 _include_neighbours(scores, collection)
                 if collection.has_positions
@@ -530,6 +536,28 @@ def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:
         return scores
     floor = sorted(scores.values(), reverse=True)[LEADER_COUNT - 1]
     return {number: score for number, score in scores.items() if score >= floor}
+
+
+def _find_leaders(
+    postings: QueryPostings, collection: EntryColumns, weights: RankingWeights
+) -> dict[int, float]:
+    """Find the entries that a query speaks for whose rarest word is common, and their neighbours,
+    all with a score of 0.
+
+    Judged by the entries' own words, the rarest `LEADER_POSTINGS`.
+    """
+    sums: dict[int, float] = {}
+    read = 0
+    for _, packed in postings:
+        read += len(packed)
+        if sums and read > LEADER_POSTINGS:
+            break
+        rarity = _rarity(len(packed), collection.entry_count)
+        for number, count in _count_own_words(packed, collection, weights).items():
+            sums[number] = sums.get(number, 0.0) + rarity * count
+    leaders = sorted(sums, key=sums.__getitem__, reverse=True)[:COMMON_LEADER_COUNT]
+    numbers = _include_neighbours(leaders, collection) if collection.has_positions else leaders
+    return dict.fromkeys(numbers, 0.0)
 
 
 def _rarity(entries: int, count: int) -> float:
@@ -623,7 +651,7 @@ def _borrow_from_neighbours(
     return sums
 
 
-def _include_neighbours(numbers: Mapping[int, float], collection: EntryColumns) -> frozenset[int]:
+def _include_neighbours(numbers: Collection[int], collection: EntryColumns) -> frozenset[int]:
     """Return these entries and those that lend to them."""
     before, after = collection.before, collection.after
     found = set(numbers)

@@ -382,7 +382,7 @@ class SessionIndex:
             projects = [project] if project else self._list_projects()
         found: dict[tuple[str, int], tuple[float, float | None]] = {}
         for each in projects:
-            for entry in self._open_ranker(each).search(query, CANDIDATES_PER_TURN * limit):
+            for entry in self._open_ranker(each).rank(query, CANDIDATES_PER_TURN * limit):
                 session, line, _ = entry.id.rsplit("#", 2)
                 if session != excluding:
                     found.setdefault((session, int(line)), (entry.score, entry.nearness))
