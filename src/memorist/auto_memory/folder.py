@@ -6,7 +6,7 @@ Every change goes through `apply_changes`: checked, written, indexed, and record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -21,6 +21,7 @@ from memorist.auto_memory.changes import (
     describe_external_changes,
     find_path_problem,
 )
+from memorist.auto_memory.folder_glance import FolderGlance
 from memorist.auto_memory.history import FolderHistory
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
@@ -224,6 +225,11 @@ class ScannedFolder:
         """Files that were read and judged before the lock was taken."""
         self._scanned_once: bool | None = None
         """Within `scan_once`: whether the folder was scanned. None outside of it."""
+        self._glance = FolderGlance(files, layout.folder, clock)
+        self._may_glance = False
+        """Within `scan_once` at a prompt: whether a glance may stand in for the scan."""
+        self._listed: tuple[FolderScan, dict[str, MemoryHeader], dict[str, str]] | None = None
+        """The headers and marks of a scan by path, once made."""
 
     @property
     def exists(self) -> bool:
@@ -247,23 +253,34 @@ class ScannedFolder:
 
         Changes by other programs are recorded first. Raises StoreError.
         """
-        self.refresh()
-        scan = self._scan or FolderScan()
-        return [seen.head for _, seen in sorted(scan.files.items()) if seen.head is not None]
+        return [*self.headers_by_path().values()]
 
-    def file_marks(self) -> dict[str, str]:
+    def headers_by_path(self) -> Mapping[str, MemoryHeader]:
+        """Return what `headers` does, by path; the same mapping while nothing changes."""
+        self.refresh()
+        return self._list_scan()[0]
+
+    def file_marks(self) -> Mapping[str, str]:
         """Return, by path, a mark that changes when the memory's file does."""
         self.refresh()
-        files = self._loaded_scan().files
-        return {
-            path: seen.blob or f"{seen.size}-{seen.modified_ns}"
-            for path, seen in sorted(files.items())
-            if seen.head is not None
-        }
+        return self._list_scan()[1]
+
+    def _list_scan(self) -> tuple[dict[str, MemoryHeader], dict[str, str]]:
+        """Return the headers of the last scan and its marks by path, both sorted by path."""
+        scan = self._loaded_scan()
+        if self._listed is None or self._listed[0] is not scan:
+            heads: dict[str, MemoryHeader] = {}
+            marks: dict[str, str] = {}
+            for path, seen in sorted(scan.files.items()):
+                if seen.head is not None:
+                    heads[path] = seen.head
+                    marks[path] = seen.blob or f"{seen.size}-{seen.modified_ns}"
+            self._listed = (scan, heads, marks)
+        return self._listed[1:]
 
     def refresh(self) -> ScanDifference:
         """Scan for changes: stats every file and reads those that changed."""
-        if self._scanned_once:
+        if self._scanned_once or (self._may_glance and self._glance.is_unchanged()):
             return ScanDifference((), ())
         found = self.find_unscanned()
         if found:
@@ -276,17 +293,44 @@ class ScannedFolder:
         return found
 
     @contextmanager
-    def scan_once(self) -> Iterator[None]:
-        """Scan the folder only once within this context, however often it is queried."""
-        self._scanned_once = False
+    def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
+        """Scan the folder only once within this context, however often it is queried.
+
+        Where somebody waits `at_prompt`, a folder of many files is only glanced at, and looked at
+        in a thread afterwards: what was changed in place meanwhile is known at the next prompt, or
+        when `rescan_if_changed` is asked about it.
+        """
+        self._scanned_once, self._may_glance = False, at_prompt
         try:
             yield
         finally:
-            self._scanned_once = None
+            self._scanned_once, self._may_glance = None, False
+            if at_prompt and self._scan is not None:
+                known = self._scan.files
+                self._glance.check_later(lambda: bool(compare_scan(known, self.list_entries())))
+
+    def rescan_if_changed(self, paths: Iterable[str]) -> bool:
+        """Scan the folder where one of these files is not as the last scan saw it; returns whether
+        that was so.
+        """
+        known = self._loaded_scan().files
+        for path in paths:
+            facts, seen = self._files.facts(self.layout.folder / path), known.get(path)
+            if (
+                seen is None
+                or facts is None
+                or seen.size != facts.size
+                or (seen.modified_ns != facts.modified_ns)
+            ):
+                self._glance.forget()
+                self._scanned_once = None if self._scanned_once is None else False
+                self.refresh()
+                return True
+        return False
 
     def find_unscanned(self) -> ScanDifference:
         """Compare the folder with the last scan."""
-        return compare_scan(self._loaded_scan().files, self.list_entries())
+        return compare_scan(self._loaded_scan().files, self._glance.look(self.list_entries))
 
     def refresh_in_batches(self, should_stop: Callable[[], bool]) -> bool:
         """Do the same as `refresh` for many new files, in batches.
@@ -565,6 +609,7 @@ class ScannedFolder:
 
     def close(self) -> None:
         """Close the history's files."""
+        self._glance.wait()
         self.history.close()
 
 
@@ -621,6 +666,9 @@ class MemoryFolder(ScannedFolder):
         return tuple(TeamMemory(path, self.read_topic(path).body) for path in paths)
 
     def _is_inside(self, path: str) -> bool:
+        if "/" not in path:  # the folder's own file: asking for each step takes twenty times longer
+            facts = self._files.facts(self.layout.folder / path)
+            return facts is None or not facts.is_link
         real = self._files.resolve(self.layout.folder)
         return self._files.resolve(self.layout.folder / path) == real / path
 

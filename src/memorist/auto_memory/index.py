@@ -629,8 +629,8 @@ def is_order_when_joined(first: str, second: str) -> bool:
         f"{first[-SEAM_CHARS:]}\n{second[:SEAM_CHARS]}",
         f"{second[-SEAM_CHARS:]}\n{first[:SEAM_CHARS]}",
     )
-    alone = find_injection_rules(first) | find_injection_rules(second)
-    return any(find_injection_rules(seam) - alone for seam in seams)
+    joined = frozenset[str]().union(*map(find_injection_rules, seams))
+    return bool(joined and joined - find_injection_rules(first) - find_injection_rules(second))
 
 
 def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> MemoryIndex:

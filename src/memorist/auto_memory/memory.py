@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Self
 
 import msgspec
@@ -133,6 +133,10 @@ class AutoMemory:
     def headers(self) -> list[MemoryHeader]:
         """Return the header of each memory, sorted by path. Raises StoreError."""
         return self.folder.headers()
+
+    def headers_by_path(self) -> Mapping[str, MemoryHeader]:
+        """Return what `headers` does, by path; the same mapping while nothing changes."""
+        return self.folder.headers_by_path()
 
     def visible_headers(self) -> list[MemoryHeader]:
         """Return the headers that a model may see, by the last scan's judgement and the user's

@@ -134,7 +134,7 @@ class MemoryExtension(SessionExtension):
         asked = _last_user_message(new_messages)
         self._pending_query = asked or self._pending_query
         if self._is_scanned:
-            with self.recall.scan_once():
+            with self.recall.scan_once(at_prompt=not self.recall.is_index_due):
                 self._show_index(view, self.recall, retry=asked is not None)
                 self._start_recall(self.recall)
         if view.accepts_messages:
@@ -213,7 +213,7 @@ class MemoryExtension(SessionExtension):
         """
         if self.recall is None or not self._is_scanned:
             return []
-        with self.recall.scan_once(), contextlib.suppress(StoreError):
+        with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
             self.recall.begin_turn(
                 query, message_id, list_tools_used(self._turn_messages) or self._recent_tools
             )
@@ -226,7 +226,7 @@ class MemoryExtension(SessionExtension):
         changes = action.changes if isinstance(action, ChangeAction | CommandAction) else ()
         if self.recall is None or not self._is_scanned or not changes:
             return ""
-        with self.recall.scan_once(), contextlib.suppress(StoreError):
+        with self.recall.scan_once(at_prompt=True), contextlib.suppress(StoreError):
             return self.recall.recall_for_files([each.path for each in changes], call.id)
         return ""
 

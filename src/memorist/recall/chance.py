@@ -71,9 +71,11 @@ messages typed to coding agents, words that people of at least five repositories
 
 def chance_of_word(word: str, entry_words: int) -> float:
     """Probability that an unrelated entry of this many words contains the search key `word`."""
-    known = COMMON_RATE if word in common_keys() else UNSEEN_RATE
-    rate = WORD_RATES.get(word, known) / 1_000
-    return 1.0 - math.pow(1.0 - rate, max(entry_words, MIN_ENTRY_WORDS) / MEAN_MESSAGE_WORDS)
+    rate: float | None = WORD_RATES.get(word)
+    if rate is None:
+        rate = COMMON_RATE if word in common_keys() else UNSEEN_RATE
+    words = max(entry_words, MIN_ENTRY_WORDS)
+    return 1.0 - math.pow(1.0 - rate / 1_000, words / MEAN_MESSAGE_WORDS)
 
 
 def is_uncommon(text: str) -> bool:

@@ -26,7 +26,7 @@ from memorist.recall.ranking import (
     MAX_QUERY_WORDS,
     EntryColumns,
     IndexSync,
-    QueryPostings,
+    QueryCoverage,
     RankedEntry,
     RankingWeights,
     SearchEntry,
@@ -37,7 +37,6 @@ from memorist.recall.ranking import (
     build_index_row,
     find_named_authors,
     is_heading_id,
-    measure_coverage,
     parse_query,
     render_embedding_text,
     score_by_words,
@@ -405,7 +404,7 @@ class Ranker:
             return tuple(self._build_result(number, found) for number in found.order)
 
     def rank(self, query: str, limit: int) -> tuple[EntryRank, ...]:
-        """Return what `search` does, without why each was found, which takes longer than ranking."""
+        """Return what `search` does, without the reasons, which take longer than the ranking."""
         with self._lock:
             found, ids = self._rank(query, limit, frozenset()), self._columns.ids
             above = found.similarity.above_chance
@@ -432,9 +431,7 @@ class Ranker:
             weights=self._weights,
         )
         near = self._measure_similarity(query, lexical)
-        scores = (
-            fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
-        )
+        scores = fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
         allowed = [
             number
             for number in scores
@@ -455,7 +452,13 @@ class Ranker:
             word for word in question.words if word not in counts
         ]
         return _QueryState(
-            question, postings, asked[:MAX_QUERY_WORDS], authors, lexical, near, scores, order
+            question,
+            QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection),
+            authors,
+            lexical,
+            near,
+            scores,
+            order,
         )
 
     def _mend_typing(
@@ -476,7 +479,7 @@ class Ranker:
 
     def _build_result(self, number: int, found: _QueryState) -> RankedEntry:
         collection = self._columns
-        coverage, matched = measure_coverage(number, found.asked_words, found.postings, collection)
+        coverage, matched = found.coverage.measure(number)
         words = measure_evidence(found.query.words, matched, collection.lengths[number])
         shown = tuple(found.query.words[word] for word in matched)
         cosine = found.similarity.cosines.get(number)
@@ -542,8 +545,7 @@ class Ranker:
 
 class _QueryState(Struct, frozen=True):
     query: SearchQuery
-    postings: QueryPostings
-    asked_words: Sequence[str]
+    coverage: QueryCoverage
     authors: frozenset[int]
     lexical: Mapping[int, float]
     similarity: EntrySimilarity

@@ -514,21 +514,22 @@ def adjust_scores(
     return made
 
 
-def measure_coverage(
-    number: int, words: Sequence[str], postings: QueryPostings, collection: EntryColumns
-) -> tuple[float, tuple[str, ...]]:
-    """Measure the share of the query's words (`words`) in the entry itself, weighted by rarity.
+class QueryCoverage:
+    """Which of a query's words (`words`) an entry has, and their share weighted by rarity."""
 
-    Also returns the matched words, rarest first.
-    """
-    held = dict(postings)
-    whole = sum(_rarity(len(held.get(word, ())), collection.entry_count) for word in words)
-    found = [word for word, packed in postings if _has_posting(packed, number)]
-    return (
-        sum(_rarity(len(held[word]), collection.entry_count) for word in found) / whole
-        if whole
-        else 0.0
-    ), tuple(found)
+    def __init__(
+        self, words: Sequence[str], postings: QueryPostings, collection: EntryColumns
+    ) -> None:
+        self._postings = postings
+        held, count = dict(postings), collection.entry_count
+        self._rarities = {word: _rarity(len(held.get(word, ())), count) for word in words}
+        self._whole = sum(self._rarities.values())
+
+    def measure(self, number: int) -> tuple[float, tuple[str, ...]]:
+        """Return the share of the words that the entry itself has, and these, rarest first."""
+        found = tuple(word for word, packed in self._postings if _has_posting(packed, number))
+        share = sum(self._rarities[word] for word in found) / self._whole if self._whole else 0.0
+        return share, found
 
 
 def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:

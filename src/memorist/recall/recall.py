@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -170,9 +170,9 @@ class MemoryRecall:
             timestamp=self._runtime.clock.now(),
         )
 
-    def scan_once(self) -> AbstractContextManager[None]:
-        """Scan the memory folder only once within this context."""
-        return self._memory.folder.scan_once()
+    def scan_once(self, *, at_prompt: bool = False) -> AbstractContextManager[None]:
+        """Scan the memory folder only once within this context; `at_prompt` somebody waits."""
+        return self._memory.folder.scan_once(at_prompt=at_prompt)
 
     @property
     def is_index_due(self) -> bool:
@@ -248,7 +248,7 @@ class MemoryRecall:
             or not self._memory.folder.exists
         ):
             return
-        heads = {head.path: head for head in self._memory.headers()}
+        heads = self._memory.headers_by_path()
         if not heads:
             return
         if settings.selector == "model" and self._runtime.model is not None:
@@ -261,10 +261,14 @@ class MemoryRecall:
                 )
             )
             return
-        self._show_memories(self.select_memories(query, heads), message_id, heads)
+        picks = self.select_memories(query, heads)
+        if self._memory.folder.rescan_if_changed(pick.path for pick in picks):
+            heads = self._memory.headers_by_path()
+            picks = self.select_memories(query, heads)
+        self._show_memories(picks, message_id, heads)
 
     def select_memories(
-        self, query: str, headers: dict[str, MemoryHeader]
+        self, query: str, headers: Mapping[str, MemoryHeader]
     ) -> tuple[MemorySelection, ...]:
         """Select what the ranker would show for a query."""
         matches = self._searcher.search(
@@ -287,7 +291,7 @@ class MemoryRecall:
         """
         if not self._settings.before_tool or not self._memory.folder.exists:
             return ""
-        heads = {head.path: head for head in self._memory.headers()}
+        heads = self._memory.headers_by_path()
         if not heads:
             return ""
         self._turn_started = self._runtime.clock.monotonic()
@@ -313,7 +317,7 @@ class MemoryRecall:
         return False
 
     def _show_memories(
-        self, picks: Sequence[MemorySelection], message: str, heads: dict[str, MemoryHeader]
+        self, picks: Sequence[MemorySelection], message: str, heads: Mapping[str, MemoryHeader]
     ) -> None:
         settings, now = self._settings, self._runtime.clock.now()
         uses: list[MemoryUse] = []
@@ -395,7 +399,7 @@ class MemoryRecall:
         model: Model,
         query: str,
         message: str,
-        heads: dict[str, MemoryHeader],
+        heads: Mapping[str, MemoryHeader],
         tools: Sequence[str],
     ) -> None:
         """Let the model select; where it cannot be asked or gives no choice, the ranker does."""

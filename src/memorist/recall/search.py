@@ -79,7 +79,7 @@ class FolderSearch:
         """
         ranker = self._ranker = self._ranker or Ranker(self._folder.layout.recall_index)
         marks = self._folder.file_marks()
-        if marks == self._synced_marks:
+        if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         known = ranker.read_fingerprints()
         ranker.sync(

@@ -364,9 +364,12 @@ class SessionIndex:
     def count_passages(self, project: str = "") -> int:
         """Number of passages, of one project or of all."""
         with self._translate_errors("read"):
+            if not project:
+                (count,) = self._database.execute("select count(*) from passages").fetchone()
+                return int(count)
             (count,) = self._database.execute(
                 "select count(*) from passages join sessions on sessions.number = session "
-                "where ? in ('', project)",
+                "where project = ?",
                 (project,),
             ).fetchone()
             return int(count)

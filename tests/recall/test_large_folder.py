@@ -1,0 +1,83 @@
+"""A prompt over a folder of many memories, which is not looked at file by file while it waits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memorist.auto_memory import folder_glance
+from memorist.auto_memory.topic import MemoryKind
+from memorist.engine.engine import Memorist
+from memorist.engine.recorded_session import ObservedSession
+from memorist.settings import RecallSettings, Settings
+
+
+@pytest.fixture
+def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three files count as many, and each prompt is followed by a look at each of them."""
+    monkeypatch.setattr(folder_glance, "MIN_GLANCE_FILES", 3)
+    monkeypatch.setattr(folder_glance, "SECOND_LOOK_SECONDS", 0.0)
+
+
+def open_engine(folder: Path) -> Memorist:
+    settings = Settings(home=str(folder / "home"), recall=RecallSettings(embeddings=False))
+    engine = Memorist(settings=settings)
+    engine.starts_workers = False
+    return engine
+
+
+def add_memories(engine: Memorist, project: Path) -> Path:
+    """Keep four memories; returns their folder."""
+    memory = engine.memory(str(project))
+    for name in ("invoices", "colours", "branches", "mails"):
+        memory.add(
+            f"The {name} of the warehouse come from the ledger.",
+            kind=MemoryKind.PROJECT,
+            name=name,
+            description=f"Where {name} come from",
+        )
+    folder = memory.layout.folder
+    return folder
+
+
+def rewrite_in_place(path: Path, old: str, new: str) -> None:
+    """Change a file as an editor may: its folder's time stays."""
+    before = path.parent.stat()
+    text = path.read_text(encoding="utf-8").replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    os.utime(path.parent, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+async def ask(session: ObservedSession, prompt: str) -> str:
+    return "\n".join(await session.recall_for_prompt(prompt))
+
+
+@pytest.mark.covers("RC-6")
+@pytest.mark.usefixtures("few_files")
+async def test_what_changes_in_a_large_folder_is_shown_as_it_is(tmp_path: Path) -> None:
+    """A memory that was changed in place is shown as it is now; one that was added by another
+    program is found by the next prompt; one that another program changed in place, and that the
+    prompt before did not concern, by the second after.
+    """
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    session = engine.observe_session("s", project=str(tmp_path))
+    assert "ledger" in await ask(session, "where do the colours of the warehouse come from")
+
+    rewrite_in_place(folder / "invoices.md", "ledger", "archive")
+    shown = await ask(session, "where do the invoices of the warehouse come from")
+    assert "archive" in shown
+    assert "ledger" not in shown.split("invoices.md")[1]
+
+    text = (folder / "mails.md").read_text(encoding="utf-8")
+    (folder / "parcels.md").write_text(text.replace("mails", "parcels"), encoding="utf-8")
+    assert "parcels.md" in await ask(session, "which parcels come from the ledger")
+
+    rewrite_in_place(folder / "branches.md", "branches of the warehouse", "zeppelin hangar")
+    await ask(session, "say something about the weather of tomorrow")
+    await ask(session, "and something about the food of yesterday")
+    assert "branches.md" in await ask(session, "where is the zeppelin hangar")
+    await session.close()
+    await engine.close()
