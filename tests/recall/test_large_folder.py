@@ -38,8 +38,7 @@ def add_memories(engine: Memorist, project: Path) -> Path:
             name=name,
             description=f"Where {name} come from",
         )
-    folder = memory.layout.folder
-    return folder
+    return memory.layout.folder
 
 
 def rewrite_in_place(path: Path, old: str, new: str) -> None:
