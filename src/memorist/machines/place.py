@@ -112,7 +112,7 @@ class GitBranch:
         told = self._git("ls-remote", self._url, f"refs/heads/{BRANCH}").split()
         if not told:
             return ""
-        self._git("fetch", "--quiet", "--no-tags", "--depth=1", self._url, told[0].decode())
+        self._git("fetch", "--quiet", "--no-tags", self._url, told[0].decode())
         return told[0].decode()
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:

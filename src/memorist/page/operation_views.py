@@ -126,8 +126,7 @@ def build_past_session(id: str) -> PageView:
     return PageView(
         name="past",
         title=shorten(raw.description or id, 110),
-        lead=f"What a past session of {base_name(extract.repository or extract.cwd)} left to "
-        "later ones.",
+        lead="What this past session left to later ones.",
         command=f"memorist rollouts show {id}",
         blocks=blocks,
     )
