@@ -153,6 +153,8 @@ class ExtensionList(SessionExtension):
         self, extensions: Iterable[SessionExtension], emit: Callable[[Event], None]
     ) -> None:
         self._extensions = list(extensions)
+        self._retired: list[SessionExtension] = []
+        """Extensions that take no more part, and are closed with the others."""
         self._emit = emit
 
     def find(self, kind: type[ExtensionKind]) -> ExtensionKind | None:
@@ -163,10 +165,17 @@ class ExtensionList(SessionExtension):
         """Add an extension before all others."""
         self._extensions.insert(0, extension)
 
+    def retire(self, *kinds: type[SessionExtension]) -> None:
+        """Let extensions of these classes take no more part in the session."""
+        gone = [each for each in self._extensions if isinstance(each, kinds)]
+        self._extensions = [each for each in self._extensions if each not in gone]
+        self._retired += gone
+
     def _notify(self, event: Callable[[SessionExtension], None]) -> None:
         for extension in tuple(self._extensions):
             with _ExtensionGuard(self, extension):
-                event(extension)
+                if extension in self._extensions:
+                    event(extension)
 
     async def _await(self, event: Callable[[SessionExtension], Awaitable[None]]) -> None:
         for extension in tuple(self._extensions):
@@ -225,6 +234,7 @@ class ExtensionList(SessionExtension):
 
     async def aclose(self) -> None:
         """Close every extension. All are waited for at once, so that their bounds do not add up."""
+        self._extensions, self._retired = [*self._extensions, *self._retired], []
         await asyncio.gather(*map(self._wait_for_one, tuple(self._extensions)))
         await self._await(lambda each: each.aclose())
 

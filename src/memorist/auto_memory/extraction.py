@@ -107,6 +107,7 @@ class MemoryExtraction:
         """
         self._replies = TypedReplyReader()
         self._cursor = self._load_cursor()
+        self._is_stopped = False
         self._queue = BackgroundQueue(context.runtime.clock, on_error=self._on_background_error)
         self._prompts = ExtractionPrompts(
             load_prompt("auto_memory/extract"),
@@ -169,6 +170,11 @@ class MemoryExtraction:
             ),
             "",
         )
+
+    def stop(self) -> None:
+        """Write nothing from here on, also not what a running extraction finds."""
+        self._is_stopped = True
+        self._deferred_statements = []
 
     @property
     def has_deferred_statements(self) -> bool:
@@ -322,7 +328,7 @@ class MemoryExtraction:
     async def _run_extraction(self, parent: ParentCall | None, last: str, *, asked: bool) -> None:
         model = self._runtime.model
         messages = self._messages_until(last)
-        if model is None or not messages:
+        if model is None or not messages or self._is_stopped:
             return
         await self._wait_until_scanned()
         overlay = OverlayFiles(self._runtime.files)
@@ -338,7 +344,7 @@ class MemoryExtraction:
             governor=means.governor,
             record=means.record_receipt,
         )
-        if receipt.outcome is ForkOutcome.BLOCKED:
+        if receipt.outcome is ForkOutcome.BLOCKED or self._is_stopped:
             return  # the cursor stays, so the next run sees these messages
         if receipt.outcome not in (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED):
             self._runtime.record_receipt(discarded_receipt(receipt))

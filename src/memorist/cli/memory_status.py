@@ -34,6 +34,8 @@ class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
     everywhere: int
     """Number of memories that hold in every project of the user."""
     waiting: int
+    off_sessions: int
+    """Number of sessions whose user turned memory off."""
     joined: tuple[str, ...]
     """Titles of the agents whose settings hold memorist."""
     last_shown: str = ""
@@ -42,7 +44,8 @@ class ProjectMemoryStatus(Struct, frozen=True, kw_only=True):
 
 def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStatus:
     """Read the status; nothing is created. Raises StoreError."""
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (engine, memory):
+        off_sessions = len(engine.off_sessions())
         folder = str(memory.layout.folder)
         counted = Counter(head.trust for head in memory.headers()) if memory.folder.exists else {}
         waiting = len(memory.list_proposals())
@@ -54,6 +57,7 @@ def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStat
         origins={told: counted[trust] for trust, told in ORIGINS.items() if counted.get(trust)},
         everywhere=everywhere,
         waiting=waiting,
+        off_sessions=off_sessions,
         joined=tuple(agent.title for agent in find_joined_agents(build_settings_scope(user=True))),
         last_shown=""
         if use is None
@@ -70,6 +74,8 @@ def render_memory_status(status: ProjectMemoryStatus) -> Sequence[str]:
     ]
     if status.everywhere:
         lines.insert(1, f"Of you, in every project: {status.everywhere:,}")
+    if status.off_sessions:
+        lines.append(f"Sessions without memory: {status.off_sessions:,}, at their user's word")
     if status.waiting:
         lines.insert(1, f"Waiting for you: {status.waiting:,} (memorist memory inbox)")
     if status.last_shown:

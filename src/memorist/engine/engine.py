@@ -30,6 +30,7 @@ from memorist.auto_memory.memory import AutoMemory, open_memory
 from memorist.budget.governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.core.lazy import LruCache
+from memorist.dream.dream import Dream
 from memorist.dream.project import open_dream
 from memorist.engine.blocking import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
@@ -40,6 +41,12 @@ from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_recall import SessionRecall
+from memorist.engine.session_wishes import (
+    OffSwitch,
+    PinnedTexts,
+    note_off_session,
+    read_off_sessions,
+)
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, UsageError
 from memorist.events import EventListener
@@ -51,7 +58,7 @@ from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.rollouts.sources import default_source_folders, has_recordings
 from memorist.runtime import Runtime, SessionContext
-from memorist.session_memory.notes import load_notes_prompts
+from memorist.session_memory.notes import SessionMemory, load_notes_prompts
 from memorist.settings import Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import open_database
@@ -207,6 +214,7 @@ class Memorist:
         opened = Session(
             log,
             lambda context: ContextExtension(context, log, memory, self.skills),
+            lambda: self.turn_memory_off(log),
             self._sessions.discard,
         )
         self._sessions.add(opened)
@@ -230,7 +238,12 @@ class Memorist:
         recall = self._open_session_recall(log.context)
         with log.release_on_error():
             memory = self._begin_live(log, recall)
-        opened = ObservedSession(log, memory, on_close=self._sessions.discard)
+        opened = ObservedSession(
+            log,
+            memory,
+            turn_memory_off=lambda: self.turn_memory_off(log),
+            on_close=self._sessions.discard,
+        )
         self._sessions.add(opened)
         return opened
 
@@ -253,11 +266,28 @@ class Memorist:
         if (auto_memory := self._memory_for(context)) is not None:
             extensions.append(open_dream(auto_memory, context))
         extensions += filter(None, more)
+        if host.main and host.memory:
+            extensions += (PinnedTexts(context), OffSwitch(lambda: self.turn_memory_off(log)))
         log.begin([*extensions, *(open_own(context) for open_own in self.extensions)])
         memory.begin()
         if learns:
             self._start_worker(context.layout.folder)
         return memory
+
+    def turn_memory_off(self, log: SessionLog) -> None:
+        """Let nothing more be read, shown or written in a session, nor learned of it later."""
+        memory = log.extensions.find(MemoryExtension)
+        if memory is None:
+            return
+        memory.turn_off()
+        log.extensions.retire(
+            MemoryExtension, RolloutMemoryExtension, SessionRecall, MagicDocs, SessionMemory, Dream
+        )
+        note_off_session(self._files, self.layout, log.context.id)
+
+    def off_sessions(self) -> frozenset[str]:
+        """Ids of sessions whose user turned memory off. Raises StoreError."""
+        return read_off_sessions(self._files, self.layout)
 
     def _open_memory_extension(self, log: SessionLog) -> MemoryExtension:
         context = log.context

@@ -64,6 +64,8 @@ class MemoryExtension(SessionExtension):
         self._recent_tools: tuple[str, ...] = ()
         """Tools that the agent used with success in the turn before."""
         self._history_replaced = False
+        self._retired_recall: MemoryRecall | None = None
+        """Recall that was turned off and is still to be closed."""
 
     def begin(self) -> None:
         """Start the background work of a live session: the initial scan of the memory folder, and
@@ -73,6 +75,13 @@ class MemoryExtension(SessionExtension):
             self._initial_scan.start()
         if self._team_watcher is not None:
             self._team_watcher.start()
+
+    def turn_off(self) -> None:
+        """Nothing is read, shown or written from here on."""
+        if self.extraction is not None:
+            self.extraction.stop()
+        self.extraction, self._pending_query = None, None
+        self._retired_recall, self.recall = self.recall, None
 
     @property
     def _is_scanned(self) -> bool:
@@ -261,8 +270,9 @@ class MemoryExtension(SessionExtension):
             await self._team_watcher.close()
         if self._initial_scan is not None:
             await self._initial_scan.stop()
-        if self.recall is not None:
-            await self.recall.close()
+        for recall in (self.recall, self._retired_recall):
+            if recall is not None:
+                await recall.close()
 
 
 def _last_user_message(messages: Sequence[Message]) -> Message | None:

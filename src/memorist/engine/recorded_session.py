@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from memorist.auto_memory.statements.session_wishes import read_pinned_text
 from memorist.compaction.compactor import NO_USAGE
 from memorist.compaction.full import CompactionOutcome, CompactionRequest
 from memorist.compaction.policy import CompactionThresholds
@@ -20,6 +21,7 @@ from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session_log import LogEntry, SessionLog
 from memorist.engine.session_recall import SessionRecall
+from memorist.engine.session_wishes import PinnedTexts
 from memorist.errors import NothingToDo, StoreError
 from memorist.extensions import SessionReply
 from memorist.forks.spec import Receipt
@@ -57,10 +59,14 @@ class ObservedSession:
         log: SessionLog,
         memory: MemoryExtension,
         *,
+        turn_memory_off: Callable[[], None] = lambda: None,
         on_close: Callable[[ObservedSession], object] = lambda _: None,
     ) -> None:
         self._log = log
         self._memory = memory
+        self.turn_memory_off = turn_memory_off
+        """Lets nothing more be read, shown or written in this session."""
+        self._pins = log.extensions.find(PinnedTexts)
         self._rollout_memory = rollout_memory = log.extensions.find(RolloutMemoryExtension)
         self._session_recall = log.extensions.find(SessionRecall)
         self._on_close = on_close
@@ -156,6 +162,8 @@ class ObservedSession:
         index = self._memory.index_message()
         if index is not None:
             texts.append(index.text)
+        if self._pins is not None and (pinned := self._pins.take_text()):
+            texts.append(pinned)
         past = ""
         if self._rollout_memory is not None:
             with contextlib.suppress(StoreError):
@@ -178,6 +186,10 @@ class ObservedSession:
         texts = await self._memory.recall_texts(
             strip_host_markup(prompt), f"prompt-{self._prompt_count}"
         )
+        if self._pins is not None:
+            if pinned := read_pinned_text(prompt):
+                self._pins.pin(pinned)
+            texts += filter(None, [self._pins.take_text()])
         if self._session_recall is not None:
             said = self._session_recall.recall(strip_host_markup(prompt))
             texts += [said] if said and said not in self._shown.texts else []

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.budget.governor import BudgetGovernor, record_rate_limits
+from memorist.engine.session_wishes import read_off_sessions
 from memorist.errors import NothingToDo
 from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
@@ -204,7 +205,7 @@ class RolloutPipeline(RolloutStore):
             self._uncopied = copy_opencode_sessions(self.layout, self._environment)
         passed = self.layout.rollouts_state / "passed.json"
         found = find_rollouts(places, [*list_rollouts(self.state), *load_skipped_files(passed)])
-        off = self._read_off_sessions()
+        off = read_off_sessions(self._files, self.layout)
         found = replace(
             found,
             threads=tuple(each for each in found.threads if each.id not in off),
@@ -233,14 +234,6 @@ class RolloutPipeline(RolloutStore):
                 f"{find_database_folder(agent, self._environment) or places[0].folder}"
             )
         return found
-
-    def _read_off_sessions(self) -> frozenset[str]:
-        """Ids of sessions that ran without memory. Raises StoreError."""
-        try:
-            lines = self._files.read(self.layout.off_sessions)
-        except FileNotFoundError:
-            return frozenset()
-        return frozenset(lines.decode("ascii", "ignore").split())
 
     def _restore_from_files(self) -> None:
         """Restore a lost database from the files.

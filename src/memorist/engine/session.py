@@ -30,6 +30,7 @@ from memorist.engine.provider_edits import CacheWatcher, ProviderEdits
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_recall import search_session_history
+from memorist.engine.session_wishes import add_pin
 from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
@@ -62,12 +63,15 @@ class Session:
         self,
         log: SessionLog,
         open_context: Callable[[HostContext], ContextExtension],
+        turn_memory_off: Callable[[], None] = lambda: None,
         on_close: Callable[[Session], object] = lambda _: None,
     ) -> None:
         self._log = log
         self._extensions = log.extensions
         self._open_context = open_context
         self._context: ContextExtension | None = None
+        self.turn_memory_off = turn_memory_off
+        """Lets nothing more be read, shown or written in this session, nor learned of it later."""
         self._on_close = on_close
         self._format = log.context.format
         self._codec = find_codec(self._format)
@@ -120,6 +124,12 @@ class Session:
     def notes(self) -> str | None:
         """The notes on disk; None when there are none yet."""
         return self.session_memory.read_notes()
+
+    def pin(self, text: str) -> None:
+        """Keep a text in sight for this session: it goes out with the next request, and again
+        after each compaction. Raises StoreError.
+        """
+        add_pin(self._log.runtime.files, self.layout, text)
 
     def offer(self) -> None:
         """Let another process have the session when it asks: whoever holds it open looks at

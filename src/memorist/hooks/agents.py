@@ -200,7 +200,7 @@ def find_settings_files(
     return [first, server] if mcp else [first]
 
 
-COMMAND_NAMES = ("remember", "forget", "summary", "dream", "sessions", "notes")
+COMMAND_NAMES = ("remember", "forget", "pin", "off", "summary", "dream", "sessions", "notes")
 """Commands for the user inside an agent; their texts are prompts, and the plugin ships the same."""
 _CODEX_COMMANDS = tuple(name for name in COMMAND_NAMES if name != "notes")
 """Codex runs no program inside a prompt, which `notes` needs."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from memorist.auto_memory.statements.session_wishes import asks_for_no_memory
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
@@ -39,6 +40,12 @@ READ_AFTER_BYTES = 256 * 1024
 """Unread bytes from which on the session file is read after a tool call; otherwise at the end of
 the turn.
 """
+
+
+OFF_CONTEXT = (
+    "[memorist] The user turned memory off for this session: use none of memorist's tools in it."
+)
+OFF_NOTICE = "memorist: memory is off for this session; nothing of it is kept from here on"
 
 
 class HookAnswer(Struct, frozen=True):
@@ -233,6 +240,12 @@ class HookSession:
             isinstance(entry, Message) and entry.role == "assistant" for entry in found.entries
         )
 
+    def turn_memory_off(self) -> None:
+        """Let nothing more be read, shown or written in this session."""
+        self._tail = None
+        self._events.clear()
+        self._session.turn_memory_off()
+
     async def close(self) -> None:
         """Close the session, after a last look at its file: a client that was killed sent no last
         event. May be called twice.
@@ -278,6 +291,8 @@ class HookSessionPool:
             limits=PoolLimits(idle_seconds),
             is_shared=True,
         )
+        self._off = set(engine.off_sessions())
+        """Ids of the sessions whose user turned memory off."""
         self._follow_ups: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -292,8 +307,14 @@ class HookSessionPool:
             return HookSession(self._engine, client, event, project)
 
         key = (client, event.session_id)
+        if event.session_id in self._off:
+            return HookAnswer("")
         async with contextlib.AsyncExitStack() as hold:
             session = await hold.enter_async_context(self._pool.use(key, open_session))
+            if event.hook_event_name == "UserPromptSubmit" and asks_for_no_memory(event.prompt):
+                session.turn_memory_off()
+                self._off.add(event.session_id)
+                return HookAnswer(render_context([OFF_CONTEXT], client), OFF_NOTICE)
             said = await session.answer(event, seconds)
             notice = await session.take_notice(event) if self._shows_notices else ""
             work = self._run_follow_up(key, session, event, hold.pop_all())

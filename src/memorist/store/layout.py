@@ -332,6 +332,11 @@ class SessionLayout:
         return self.folder / "inserts.jsonl"
 
     @property
+    def pins(self) -> Path:
+        """Texts that the user wants kept in sight for this session."""
+        return self.folder / "pins.json"
+
+    @property
     def hook_context(self) -> Path:
         """What hooks showed since the last compaction, where the client manages its own context."""
         return self.folder / "shown.json"

@@ -1,0 +1,139 @@
+"""What a user wants of one session alone: no memory from here on, or a text kept in sight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from hooks.recordings import FOLDER, ClaudeFile
+from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
+from memorist.engine.engine import Memorist
+from memorist.hooks.event import HookEvent
+from memorist.hooks.session import HookAnswer, HookSessionPool
+from memorist.settings import CompactionSettings, Settings
+from memorist.testing.models import ScriptedModel
+
+pytestmark = pytest.mark.covers("WD-7")
+MODEL = "claude-sonnet-5"
+
+
+class Client:
+    """Claude Code with hooks: prompts and compactions of one session."""
+
+    def __init__(self, engine: Memorist, folder: Path) -> None:
+        self.pool = HookSessionPool(
+            engine, 600.0, lambda event, client, error: pytest.fail(str(error))
+        )
+        self.path = folder / "s.jsonl"
+        self.file = ClaudeFile()
+
+    async def event(self, name: str, prompt: str = "", source: str = "") -> HookAnswer:
+        self.path.write_bytes(b"".join(self.file.lines))
+        event = HookEvent(session_id="s1", transcript_path=str(self.path), cwd=FOLDER)
+        given = replace(event, hook_event_name=name, prompt=prompt, source=source)
+        answer = await self.pool.answer("claude-code", given, "", 20.0)
+        await self.pool.wait_until_idle()
+        return answer
+
+    async def turn(self, prompt: str) -> tuple[HookAnswer, HookAnswer]:
+        asked = await self.event("UserPromptSubmit", prompt)
+        self.file.user(prompt)
+        self.file.says("Done.")
+        return asked, await self.event("Stop")
+
+
+async def test_a_word_to_the_client_turns_memory_off_for_the_session(tmp_path: Path) -> None:
+    """After the word nothing is kept or shown, and nothing is learned later; what was kept before
+    it stays.
+    """
+    async with Memorist(
+        model="structural", settings=Settings(home=str(tmp_path / "home"))
+    ) as engine:
+        engine.starts_workers = False
+        client = Client(engine, tmp_path)
+        await client.turn("Always run the linter before you commit.")
+        said, _ = await client.turn("Don't remember anything from this session. Fix the parser.")
+        later = [
+            *await client.turn("Never use npm, use pnpm here."),
+            await client.event("SessionEnd"),
+        ]
+        await client.pool.close()
+        kept = [head.description for head in engine.memory(FOLDER).headers()]
+        again = HookSessionPool(engine, 600.0, lambda *_: pytest.fail("it failed"))
+        event = HookEvent(session_id="s1", cwd=FOLDER, hook_event_name="SessionStart")
+        resumed = await again.answer("claude-code", event, "", 20.0)
+        await again.close()
+        assert engine.off_sessions() == {"s1"}
+
+    assert "memory is off" in said.notice
+    assert "none of memorist's tools" in said.text
+    assert [(each.text, each.notice) for each in [*later, resumed]] == [("", "")] * 4
+    assert kept == ["Always run the linter before you commit."]
+
+
+async def test_what_is_pinned_in_words_is_shown_again_after_a_compaction(tmp_path: Path) -> None:
+    """Not while it stands in the conversation; after the client compacted it, once."""
+    async with Memorist(
+        model="structural", settings=Settings(home=str(tmp_path / "home"))
+    ) as engine:
+        engine.starts_workers = False
+        client = Client(engine, tmp_path)
+        first, _ = await client.turn("Keep this in sight for this session: the port is 9417")
+        second, _ = await client.turn("Look at the parser.")
+        compacted = await client.event("SessionStart", source="compact")
+        third, _ = await client.turn("Go on.")
+        await client.pool.close()
+
+    assert "9417" not in first.text + second.text
+    assert "9417" in compacted.text
+    assert "9417" not in third.text
+
+
+async def test_a_host_pins_a_text_and_turns_memory_off_by_a_call(tmp_path: Path) -> None:
+    """`Session.pin` goes out with the next request and stays; after `turn_memory_off` no statement
+    is kept.
+    """
+    settings = Settings(home=str(tmp_path / "home"), compaction=CompactionSettings(enabled=False))
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    async with Memorist(model=ScriptedModel([]), settings=settings) as engine:
+        session = await engine.open("s1", project=str(tmp_path / "shop"))
+        session.pin("the port is 9417")
+        said = [{"role": "user", "content": "Look at the parser."}]
+        body = await session.prepare({"model": MODEL, "max_tokens": 9, "messages": said})
+        session.turn_memory_off()
+        said += [
+            {"role": "assistant", "content": "Done."},
+            {"role": "user", "content": "Always run the linter before you commit."},
+        ]
+        await session.prepare({"model": MODEL, "max_tokens": 9, "messages": said})
+        await session.close()
+        kept = engine.memory(str(tmp_path / "shop")).headers()
+
+    assert "9417" in str(body["messages"])
+    assert kept == []
+
+
+def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> None:
+    """A whole sentence asks for it, typed plainly; tasks and facts with the same words do not."""
+    off = """
+        don't remember anything from this session|please don't save anything about this conversation
+        turn memory off for this session|this chat is off the record|/memorist:off|merk dir nichts aus dieser Sitzung
+        ne retiens rien de cette conversation|no guardes nada de esta sesión|não guarde nada desta conversa
+        не запоминай ничего из этой сессии|请不要记住这次对话的任何内容|この会話は覚えないでください
+    """
+    on = """
+        don't save anything to the database in this test|turn off the memory limit|the session is not saved
+        remember this session for me|the memory is off by 4 bytes|don't record the session cookie
+        why don't you remember anything from this session?|`turn memory off`
+    """
+    split = [each.strip() for line in off.splitlines() for each in line.split("|") if each.strip()]
+    assert [each for each in split if not asks_for_no_memory(each)] == []
+    split = [each.strip() for line in on.splitlines() for each in line.split("|") if each.strip()]
+    assert [each for each in split if asks_for_no_memory(each)] == []
+    assert (
+        read_pinned_text("The key is q7. Keep that in sight for this session.") == "The key is q7."
+    )
+    assert read_pinned_text("/memorist:pin the port is 9417") == "the port is 9417"
+    assert read_pinned_text("pin this dependency to 1.2") == ""
