@@ -25,7 +25,7 @@ from memorist.page.access import PageAccess, to_local_address
 from memorist.page.rendering import VIEW_NAMES, load_texts
 from memorist.page.view import show_untrusted
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
-from support.page_home import LONG, make_home
+from support.page_home import KEY, LONG, make_home
 
 PORT = 8765
 OWN = {"host": f"127.0.0.1:{PORT}"}
@@ -177,12 +177,26 @@ def test_hostile_text_is_text(browser: TestClient, access: PageAccess) -> None:
     assert access.csrf not in browser.get("/memory?path=hostile.md&save=1").text
 
 
+def test_no_view_shows_a_hidden_character_or_a_secret(browser: TestClient) -> None:
+    """Wherever it stands: a memory, a waiting change and its words, a session, what was learned of
+    it; as a page and as JSON.
+    """
+    details = (f"session?id={LONG}", f"session-notes?id={LONG}", f"past-session?id={LONG}")
+    for view in (*VIEW_NAMES, "memory?path=hostile.md", *details):
+        name, _, query = view.partition("?")
+        for address in (f"/{view}", f"/{name}.json?{query}"):
+            text = browser.get(address).text
+            assert "\u202e" not in text, address
+            assert KEY not in text, address
+            assert "cannot be shown" not in text, address
+    assert "‹U+202E›" in browser.get("/inbox").text
+
+
 def test_secrets_are_masked_and_texts_bounded() -> None:
     """A key that stands in a session is not shown, and no text floods the page."""
-    key = "sk-ant-api03-" + "aB3" * 30
-    shown = show_untrusted(f"the key is {key}")
+    shown = show_untrusted(f"the key is {KEY}")
 
-    assert key not in shown
+    assert KEY not in shown
     assert len(show_untrusted("long " * 100_000)) < 30_000
     assert "‹U+200B›" in show_untrusted("a\u200bb")
 

@@ -28,6 +28,7 @@ from memorist.system import SystemClock
 
 LONG = "11111111-aaaa-4bbb-8ccc-000000000001"
 """The session of 34 turns that decided on PostgreSQL."""
+KEY = "sk-ant-api03-" + "aB3" * 30
 HOSTILE = "<img src=https://evil.example/p.png onerror=alert(1)> \u202egnp.exe https://evil.example"
 
 
@@ -38,7 +39,7 @@ def write_long_session(folder: Path, cwd: str) -> Path:
         said = f"Please look at module {turn} and tell me what it does."
         answer = f"Module {turn} reads the orders and writes a report."
         if turn == 5:
-            said = HOSTILE
+            said = f"{HOSTILE} {KEY}"
         if turn == 29:
             said = "Which database do we take? I want PostgreSQL, not SQLite, for the orders."
             answer = "Agreed: PostgreSQL it is."
@@ -119,7 +120,9 @@ def _write_memories(memory: AutoMemory) -> None:
             _topic(f"codex-{number}.md", "project", f"The service {number} listens on 80{number}")
             for number in range(3)
         ],
-        ChangeReason(actor="import", what="import from Codex", quote=f"it listens {HOSTILE}"),
+        ChangeReason(
+            actor="import", what="import from Codex", quote=f"it listens {HOSTILE} with {KEY}"
+        ),
         "it comes from another agent",
     )
     memory.folder.apply_changes(

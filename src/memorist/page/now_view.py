@@ -13,6 +13,7 @@ from memorist.page.session_views import (
     build_session_row,
     build_uses,
     build_window,
+    format_cost,
     read_course,
     read_notes,
 )
@@ -26,7 +27,7 @@ from memorist.page.view import (
     ProseBlock,
     TableBlock,
 )
-from memorist.replay.formatting import base_name, format_dollars, format_time
+from memorist.replay.formatting import base_name, format_time
 from memorist.store.sessions import list_uses_in_session
 
 RUNNING_SECONDS = 900
@@ -94,10 +95,10 @@ def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> l
             NumberBlock(
                 pairs=[
                     ("turn", f"{last.number:,}"),
-                    ("tokens in the window", f"{last.context:,}"),
+                    ("tokens in the window", f"{last.context or sum(last.parts.values()):,}"),
                     ("compactions", f"{len(course.compactions):,}"),
                     ("failures", f"{len(course.troubles):,}"),
-                    ("cost so far", format_dollars(sum(each.cost for each in course.turns))),
+                    ("cost so far", format_cost(course)),
                 ]
             ),
             build_window(course, entry.id),

@@ -192,6 +192,12 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     )
 
 
+def format_cost(course: SessionCourse) -> str:
+    """What a session cost so far, as far as its models' prices are known."""
+    cost = sum(each.cost for each in course.turns)
+    return format_dollars(cost) if cost else "not known"
+
+
 def _session_numbers(
     entry: SessionEntry, course: SessionCourse, total: int
 ) -> list[tuple[str, str]]:
@@ -201,7 +207,7 @@ def _session_numbers(
         ("turns", f"{len(course.turns):,}"),
         ("tokens in the window", f"{total:,}"),
         ("compactions", f"{len(course.compactions):,}"),
-        ("cost of the session", format_dollars(sum(each.cost for each in course.turns))),
+        ("cost of the session", format_cost(course)),
     ]
 
 
@@ -377,8 +383,9 @@ def build_window(course: SessionCourse, id: str) -> BarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
     for each in course.turns:
-        sums.update({kind: tokens for kind, tokens in each.parts.items() if kind != BESIDE})
-    parts = [BESIDE, *(kind for kind, _ in sums.most_common(WINDOW_PARTS))]
+        sums.update(each.parts)
+    beside = sums.pop(BESIDE, 0)
+    parts = [BESIDE] * bool(beside) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
     return BarBlock(
         heading="What filled the window, turn by turn",
         unit="tokens when each turn ended",

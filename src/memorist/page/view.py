@@ -182,7 +182,9 @@ def _make_safe(value: object, key: str = "") -> object:
     if isinstance(value, dict):
         return {name: each if name == "fields" else _make_safe(each, name)
                 for name, each in value.items()}  # fmt: skip
-    if isinstance(value, list):
+    if key == "links" and isinstance(value, list | tuple):
+        return [[show_untrusted(words), address, here] for words, address, here in value]
+    if isinstance(value, list | tuple):
         return [_make_safe(each, key) for each in value]
     return value
 
