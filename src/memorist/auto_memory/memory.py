@@ -7,7 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Self
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
+from memorist.auto_memory.anchors import AnchorChanges, read_anchors, with_anchors
 from memorist.auto_memory.changes import (
     Actor,
     ChangeReason,
@@ -40,6 +43,7 @@ from memorist.auto_memory.index import (
     merge_indexes,
 )
 from memorist.auto_memory.location import locate_memory, record_project
+from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.statements.reach import reaches_every_project
 from memorist.auto_memory.topic import (
     USER_KINDS,
@@ -52,6 +56,7 @@ from memorist.auto_memory.topic import (
     format_utc_timestamp,
     make_file_name,
     parse_topic,
+    with_provenance,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
@@ -98,6 +103,16 @@ _SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", 
 """Actors through whom the user's own words come, and so may reach every project."""
 
 
+class StaleMemory(Struct, frozen=True):
+    """A memory of which something that it names changed."""
+
+    path: str
+    name: str
+    since: str
+    """The day it was last verified or written, ISO 8601."""
+    changes: AnchorChanges
+
+
 class AutoMemory:
     """The memory of one project. All writes of this process go through here."""
 
@@ -123,6 +138,8 @@ class AutoMemory:
             usage_source=usage_source,
             check_owner=check_owner,
         )
+        self.project_files = ProjectFiles("")
+        """The project that the memories are about; `open_memory` names it."""
         self.inbox = Inbox(layout, files)
         self._seals = ReviewedSeals(layout, files)
         self._files = files
@@ -220,6 +237,7 @@ class AutoMemory:
         refused: tuple[RefusedChange, ...] = (),
     ) -> WriteResult:
         """Write here what the gate accepted, and put what is doubtful into the inbox."""
+        accepted = [self._anchor(each, reason) for each in accepted]
         if reason.actor in ("user", "inbox"):
             self._seal_suspicious(each.change for each in accepted)
         result = self._reconcile(accepted, reason)
@@ -278,6 +296,57 @@ class AutoMemory:
         path = self.everywhere.find_free_path(accepted.change.path.removesuffix(".md"))
         return msgspec.structs.replace(
             accepted, change=msgspec.structs.replace(accepted.change, path=path)
+        )
+
+    def _anchor(self, accepted: AcceptedChange, reason: ChangeReason) -> AcceptedChange:
+        """Note what a new or reworded memory rests on. Tidying and taking back say nothing of the
+        project as it is now.
+        """
+        change = accepted.change
+        if change.after is None or reason.actor in ("dream", "undo"):
+            return accepted
+        topic = parse_topic(change.path, change.after)
+        before = parse_topic(change.path, change.before) if change.before is not None else None
+        if before is not None and before.body == topic.body:
+            return accepted
+        anchors = self.project_files.find_anchors(
+            f"{topic.name}\n{topic.description}\n{topic.body}"
+        )
+        if anchors == read_anchors(topic):
+            return accepted
+        after = encode_topic_text(with_anchors(topic, anchors).text())
+        return replace(accepted, change=replace(change, after=after))
+
+    def find_stale(self) -> list[StaleMemory]:
+        """The memories whose anchors changed or are gone, by path. Raises StoreError."""
+        found: list[StaleMemory] = []
+        for topic in self.read_topics():
+            changes = self.project_files.compare(read_anchors(topic))
+            if changes.is_stale:
+                found.append(StaleMemory(topic.path, topic.name, topic.verified_day, changes))
+        return sorted(found, key=lambda each: each.path)
+
+    def confirm(self, paths: Sequence[str]) -> WriteResult:
+        """Say for the user that these memories hold as the project is now: their anchors are taken
+        anew. Raises InputError for a path that is no memory's, StoreError.
+        """
+        now = format_utc_timestamp(self._clock.now())
+        changes: list[MemoryChange] = []
+        for path in paths:
+            topic = self.folder.read_topic(path)
+            made = with_anchors(
+                with_provenance(topic, replace(topic.provenance, verified=now)),
+                self.project_files.find_anchors(f"{topic.name}\n{topic.description}\n{topic.body}"),
+            )
+            changes.append(
+                MemoryChange(
+                    path=path,
+                    before=encode_topic_text(topic.text()),
+                    after=encode_topic_text(made.text()),
+                )
+            )
+        return self.write(
+            changes, ChangeReason(actor="user", what=f"still holds: {', '.join(paths)}"[:200])
         )
 
     def read_topics(self) -> list[Topic]:
@@ -731,6 +800,7 @@ class AutoMemory:
             settings=self.settings,
             usage_source=lambda: uses,
         )
+        clone.project_files = self.project_files
         if self.everywhere is not None:
             clone.everywhere = self.everywhere.clone_for_thread()
         return clone
@@ -807,6 +877,7 @@ def open_memory(
         usage_source=_usage_source(place, database),
         check_owner=lambda: record_project(files, place, project),
     )
+    memory.project_files = ProjectFiles(project)
     memory.everywhere = open_user_memory(
         layout, files=files, clock=clock, settings=settings, database=database
     )

@@ -195,6 +195,12 @@ class Topic(Struct, frozen=True, kw_only=True):
             replaces=_text_list(given, "replaces"),
         )
 
+    @property
+    def verified_day(self) -> str:
+        """The day it was last verified or written, ISO 8601; empty where the file does not say."""
+        origin = self.provenance
+        return (origin.verified or origin.created)[:10]
+
     def text(self) -> str:
         """The file's whole text."""
         return join_front_matter(self.document)

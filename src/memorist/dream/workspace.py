@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.changes import (
     ChangeReason,
     MemoryChange,
@@ -19,7 +20,8 @@ from memorist.auto_memory.changes import (
 )
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import MemoryUsage, parse_pointer_target
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory import AutoMemory, StaleMemory
+from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.topic import Topic, parse_topic
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -46,6 +48,7 @@ from memorist.dream.past_evidence import (
 )
 from memorist.dream.rules import (
     DreamPlan,
+    DreamRemark,
     InstructionSource,
     MemorySnapshot,
     plan_dream,
@@ -115,6 +118,7 @@ def open_dream_memory(workspace: DreamWorkspace) -> Iterator[AutoMemory]:
         settings=workspace.memory,
         usage_source=lambda: workspace.uses,
     )
+    memory.project_files = ProjectFiles(workspace.project)
     try:
         yield memory
     finally:
@@ -230,13 +234,24 @@ class _DreamWriter:
         dreamt = DreamReport(acts=acts, remarks=rules.remarks, refused=tuple(stale))
         if dry_run:
             return self._preview(dreamt, changes, said, rules)
+        stale_memories = self._find_newly_stale()
+        dreamt = replace(
+            dreamt,
+            remarks=(
+                *dreamt.remarks,
+                *(
+                    DreamRemark(each.path, f"{_tell_stale(each)}: look whether it still holds")
+                    for each in stale_memories
+                ),
+            ),
+        )
         why = ChangeReason(actor="dream", what=render_headline("dream", summarize_acts(acts)))
         written = (
             self._memory.write(changes, why, said, tell=self._events.append)
             if changes
             else WriteResult()
         )
-        waiting = [*written.proposals, *self._propose_questions(rules)]
+        waiting = [*written.proposals, *self._propose_questions(rules, stale_memories)]
         return replace(
             dreamt,
             change=written.change_id,
@@ -248,11 +263,21 @@ class _DreamWriter:
             ),
         )
 
-    def _propose_questions(self, rules: DreamPlan) -> list[Proposal]:
-        """Put the questions of rules and model into the inbox."""
+    def _find_newly_stale(self) -> list[StaleMemory]:
+        """Memories of something that changed, each once for one state of it."""
+        asked = _load_asked_marks(self._place)
+        stale = [each for each in self._memory.find_stale() if _stale_mark(each) not in asked]
+        _save_asked_marks(self._place, [_stale_mark(each) for each in stale])
+        return stale
+
+    def _propose_questions(self, rules: DreamPlan, stale: Sequence[StaleMemory]) -> list[Proposal]:
+        """Put the questions of rules and model into the inbox, and whether a memory can go of which
+        nothing that it names is left.
+        """
         asked: list[Proposal] = []
         wanted = [(each.path, each.why) for each in rules.questions]
         wanted += [(change.path, why) for change, why in self._model.questions]
+        wanted += [(each.path, _tell_stale(each)) for each in stale if each.changes.is_groundless]
         for path, why in wanted:
             data = read_if_exists(self._place.files, self._place.layout.folder / path)
             if data is not None:
@@ -311,6 +336,14 @@ class _DreamWriter:
 
 def _asked_marks_path(place: DreamWorkspace) -> Path:
     return place.layout.dream / "asked.json"
+
+
+def _tell_stale(stale: StaleMemory) -> str:
+    return describe_changes(stale.changes, stale.since)
+
+
+def _stale_mark(stale: StaleMemory) -> str:
+    return f"{stale.path}: {_tell_stale(stale)}"
 
 
 def _load_asked_marks(place: DreamWorkspace) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from memorist.auto_memory.index import MemoryHeader, is_order_when_joined
+from memorist.auto_memory.anchors import describe_changes, read_anchors
+from memorist.auto_memory.index import USER_TRUST, MemoryHeader, is_order_when_joined
 from memorist.auto_memory.memory import AutoMemory
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
@@ -49,6 +50,7 @@ from memorist.recall.rendering import (
     render_index,
     render_memories,
     render_memory,
+    with_moved_ground,
 )
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
@@ -74,7 +76,7 @@ class RecallSearcher(Protocol):
 
 def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
-    names = ("index", "recalled", "memory", "caveat", "cut", "select")
+    names = ("index", "recalled", "memory", "caveat", "moved", "cut", "select")
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
 
 
@@ -328,6 +330,7 @@ class MemoryRecall:
         for pick in [pick for pick in picks if pick.path not in taken]:
             with contextlib.suppress(InputError):
                 topic, doubts = self._memory.read_with_suspicions(pick.path)
+                changes = self._memory.project_files.compare(read_anchors(topic))
                 made = render_memory(
                     topic,
                     heads[pick.path],
@@ -336,6 +339,11 @@ class MemoryRecall:
                     prompts=self._prompts,
                     settings=settings,
                 )
+                made = with_moved_ground(
+                    made, describe_changes(changes, topic.verified_day), self._prompts
+                )
+                if changes.is_groundless and heads[pick.path].trust not in USER_TRUST:
+                    doubts = ("nothing that it names is there any more", *doubts)
                 if pick.path in self._listed_paths and is_covered_by_index(topic, heads[pick.path]):
                     continue
                 if not doubts and any(is_order_when_joined(other, topic.body) for other in bodies):

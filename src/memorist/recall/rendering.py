@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.auto_memory.index import (
     TEAM_INDEX_HEADING,
@@ -37,6 +38,7 @@ class RecallPrompts(Struct, frozen=True, kw_only=True):
     recalled: str
     memory: str
     caveat: str
+    moved: str
     cut: str
     select: str
 
@@ -111,6 +113,17 @@ def render_memory(
     return RenderedMemory(
         topic.path, render_template(prompts.memory, values, strict=True).rstrip("\n"), cut
     )
+
+
+def with_moved_ground(made: RenderedMemory, what: str, prompts: RecallPrompts) -> RenderedMemory:
+    """The memory with a remark on what it names and what changed since; as it is where nothing
+    did.
+    """
+    if not what:
+        return made
+    heading, _, rest = made.text.partition("\n")
+    remark = render_template(prompts.moved, {"what": neutralize_markup(what)}, strict=True)
+    return replace(made, text=f"{heading}{remark.rstrip()}\n{rest}")
 
 
 def _trust_remark(trust: Trust) -> str:

@@ -16,6 +16,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.changes import ChangeReason, render_headline
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import (
@@ -27,7 +28,7 @@ from memorist.auto_memory.index import (
 from memorist.auto_memory.lint import LintProblem
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
-from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory, StaleMemory
 from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.topic import (
     MemoryKind,
@@ -166,6 +167,8 @@ def memory_show_command(path: str, as_json: bool) -> None:
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
         )
+        changes = owner.project_files.compare(read_anchors(topic))
+        moved = describe_changes(changes, topic.verified_day)
         by = (
             AuthorLog(owner.layout.team, DiskFiles()).load().get(path.removeprefix(TEAM_PREFIX), [])
             if is_shared(path)
@@ -188,6 +191,8 @@ def memory_show_command(path: str, as_json: bool) -> None:
                 "replaces": list(topic.provenance.replaces),
                 "superseded_by": former.successor if former is not None else "",
                 "gone": former is not None,
+                "anchors": [each.name for each in read_anchors(topic)],
+                "stale": {"changed": changes.changed, "gone": changes.gone},
             }
         )
         return
@@ -201,6 +206,8 @@ def memory_show_command(path: str, as_json: bool) -> None:
             click.echo(f"memorist:      before by {each}", err=True)
         if len(before) > MAX_AUTHORS:
             click.echo(f"memorist: and more: memorist team log {path}", err=True)
+    if moved:
+        click.echo(f"memorist: {moved}; still so? memorist memory check --accept {path}", err=True)
     for doubt in doubts:
         click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
 
@@ -436,15 +443,27 @@ def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], Sequence[Lint
 
 
 @click.command("check")
+@click.option(
+    "--accept",
+    "accepted",
+    multiple=True,
+    metavar="NAME",
+    help="This memory still holds as the project is now. Repeatable; all takes every one.",
+)
 @JSON_OPTION
-def memory_check_command(as_json: bool) -> None:
-    """Look for what is wrong: broken headers, dead pointers, repeats, secrets, planted orders,
-    unread files. Exit status 1 when there is any.
+def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
+    """Look for what is wrong, and for memories of files and commands that changed since.
+
+    Wrong are broken headers, dead pointers, repeats, secrets, planted orders, unread files. Exit
+    status 1 when there is anything. A changed file only means that somebody should look.
 
     Example: memorist memory check
     """
     with open_project_memory() as (engine, memory):
+        if accepted:
+            _accept_stale(memory, accepted)
         topics, problems = find_memory_problems(memory)
+        stale = memory.find_stale()
         moved = (
             find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
         )
@@ -454,21 +473,44 @@ def memory_check_command(as_json: bool) -> None:
                 "folder": str(memory.layout.folder),
                 "memories": len(topics),
                 "problems": problems,
+                "stale": [_render_stale(each) for each in stale],
                 "moved": [each.root for each in moved],
             }
         )
     else:
         for problem in problems:
             click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
+        for old in stale:
+            click.echo(
+                f"{old.path}: {output.make_one_line(describe_changes(old.changes, old.since))}\n"
+                f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
+            )
         for each in moved:
             click.echo(
                 f"the memory of {each.root} may belong here; take it over with: memorist "
                 f"memory rebind {each.root}"
             )
-        if not problems:
+        if not (problems or stale):
             click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
-    if problems:
+    if problems or stale:
         sys.exit(1)
+
+
+def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
+    """Take the anchors of these memories anew. Raises InputError."""
+    every = "all" in names
+    paths = [each.path for each in memory.find_stale()] if every else map(memory.find_path, names)
+    memory.confirm(list(paths))
+
+
+def _render_stale(stale: StaleMemory) -> dict[str, object]:
+    return {
+        "path": stale.path,
+        "since": stale.since,
+        "changed": stale.changes.changed,
+        "gone": stale.changes.gone,
+        "moved": dict(stale.changes.moved),
+    }
 
 
 @click.command("rebind")

@@ -1,0 +1,205 @@
+"""The files and commands of a project, as far as memories name them.
+
+Nothing is ever raised: what cannot be read counts as not there when a memory is written, and as
+unchanged afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.anchors import (
+    DIGEST_LENGTH,
+    MAX_ANCHORS,
+    AnchorChanges,
+    MemoryAnchor,
+    find_named_commands,
+    find_named_paths,
+    is_generated,
+)
+from memorist.core.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from dulwich import errors, repo
+    from dulwich.index import Index
+else:
+    errors, repo = (lazy_module(f"dulwich.{name}") for name in ("errors", "repo"))
+
+MAX_FILE_BYTES = 2_000_000
+"""Largest file that is read for its digest; a larger one is no anchor."""
+MAX_INDEX_BYTES = 20_000_000
+"""Largest index of Git that is read: about 200,000 files."""
+UNREADABLE = "?"
+"""Stands for the digest of a file that is there and cannot be read."""
+
+
+class _PackageScripts(Struct):
+    scripts: dict[str, str] = {}
+
+
+class ProjectFiles:
+    """The project in the folder `project`, or in the repository around it; an empty name is no
+    project, in which nothing is found.
+    """
+
+    def __init__(self, project: str) -> None:
+        self._root = _find_root(project)
+        self._digests: dict[str, tuple[int, int, str]] = {}
+        """Digests by path, each with the modification time and the size that it was read at."""
+        self._tracked: tuple[int, dict[str, str]] = (0, {})
+        """Git's index: its modification time, and the blob of each path."""
+
+    def find_anchors(self, text: str) -> tuple[MemoryAnchor, ...]:
+        """The anchors of a text: files and commands that it names and that are there."""
+        if self._root is None:
+            return ()
+        found: dict[str, MemoryAnchor] = {}
+        for name in find_named_paths(text):
+            path = self._resolve(name)
+            digest = self._digest(path) if path and not is_generated(path) else ""
+            if digest and digest != UNREADABLE:
+                found[path] = MemoryAnchor("file", path, digest)
+        for command in find_named_commands(text):
+            if digest := self._digest_command(command):
+                found[command] = MemoryAnchor("command", command, digest)
+        return tuple(found.values())[:MAX_ANCHORS]
+
+    def compare(self, anchors: Sequence[MemoryAnchor]) -> AnchorChanges:
+        """What became of anchors. Those of a project that is not here count as kept."""
+        if self._root is None or not anchors:
+            return AnchorChanges(kept=len(anchors))
+        changed: list[str] = []
+        gone: list[str] = []
+        moved: list[tuple[str, str]] = []
+        kept = 0
+        for anchor in anchors:
+            digest = (
+                self._digest(anchor.name)
+                if anchor.kind == "file"
+                else self._digest_command(anchor.name)
+            )
+            if digest in (anchor.digest, UNREADABLE):
+                kept += 1
+            elif digest:
+                changed.append(anchor.name)
+            elif anchor.kind == "file" and (new := self._find_moved(anchor)):
+                moved.append((anchor.name, new))
+                kept += 1
+            else:
+                gone.append(anchor.name)
+        return AnchorChanges(
+            changed=tuple(changed), gone=tuple(gone), moved=tuple(moved), kept=kept
+        )
+
+    def _resolve(self, name: str) -> str:
+        """The path of a file by the name that a text gives it: from the root, or the only tracked
+        one that ends so; empty for none.
+        """
+        if self._root is not None and (self._root / name).is_file():
+            return name
+        if "." not in PurePosixPath(name).name:
+            return ""
+        fitting = [path for path in self._read_index() if f"/{path}".endswith(f"/{name}")]
+        return fitting[0] if len(fitting) == 1 else ""
+
+    def _find_moved(self, anchor: MemoryAnchor) -> str:
+        """Where a file of the same content stands now; empty where there is none, or several."""
+        fitting = [
+            path
+            for path, blob in self._read_index().items()
+            if blob.startswith(anchor.digest) and self._digest(path) == anchor.digest
+        ]
+        return fitting[0] if len(fitting) == 1 else ""
+
+    def _digest(self, path: str) -> str:
+        """The digest of a file as Git counts it; empty for none."""
+        if self._root is None:
+            return ""
+        try:
+            facts = (self._root / path).stat()
+            known = self._digests.get(path)
+            if known is not None and known[:2] == (facts.st_mtime_ns, facts.st_size):
+                return known[2]
+            if facts.st_size > MAX_FILE_BYTES:
+                return UNREADABLE
+            data = (self._root / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except (OSError, ValueError):
+            return UNREADABLE
+        digest = _digest_blob(data)
+        self._digests[path] = facts.st_mtime_ns, facts.st_size, digest
+        return digest
+
+    def _digest_command(self, command: str) -> str:
+        """The digest of what a command is defined as; empty where it is not defined."""
+        program, _, name = command.rpartition(" ")
+        if program == "make":
+            return self._digest_rule("Makefile", name)
+        if program in ("just", "task"):
+            return ""
+        try:
+            raw = (self._root or Path()).joinpath("package.json").read_bytes()
+            script = msgspec.json.decode(raw, type=_PackageScripts).scripts.get(name)
+        except (OSError, ValueError):
+            return ""
+        return _digest_blob(script.encode()) if script is not None else ""
+
+    def _digest_rule(self, file: str, target: str) -> str:
+        try:
+            text = (self._root or Path()).joinpath(file).read_text("utf-8", "replace")
+        except OSError:
+            return ""
+        rule = re.search(rf"^{re.escape(target)}[ \t]*:(?!=).*(?:\n\t.*)*", text, re.MULTILINE)
+        return _digest_blob(rule[0].encode()) if rule else ""
+
+    def _read_index(self) -> dict[str, str]:
+        """The blobs of Git's index by path; empty without a repository."""
+        if self._root is None or not (self._root / ".git").exists():
+            return {}
+        try:
+            with repo.Repo(str(self._root)) as repository:
+                facts = Path(os.fsdecode(repository.index_path())).stat()
+                if facts.st_size > MAX_INDEX_BYTES:
+                    return {}
+                if self._tracked[0] != facts.st_mtime_ns:
+                    self._tracked = facts.st_mtime_ns, _list_blobs(repository.open_index())
+        except _index_errors():
+            return {}
+        return self._tracked[1]
+
+
+def _index_errors() -> tuple[type[Exception], ...]:
+    """What the library raises for a damaged repository, or for none."""
+    plain = OSError, ValueError, LookupError, AssertionError, struct.error
+    return (*plain, errors.NotGitRepository, errors.FileFormatException)
+
+
+def _list_blobs(index: Index) -> dict[str, str]:
+    return {
+        path.decode("utf-8", "surrogateescape"): entry.sha.decode("ascii")
+        for path, entry in index.items()
+        if hasattr(entry, "sha")
+    }
+
+
+def _digest_blob(data: bytes) -> str:
+    """The first digits of the digest that Git gives a file of this content."""
+    whole = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
+    return whole.hexdigest()[:DIGEST_LENGTH]
+
+
+def _find_root(project: str) -> Path | None:
+    if not project:
+        return None
+    folder = Path(project)
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)

@@ -1,0 +1,200 @@
+"""A memory knows what it names in the project, and says when that changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorist import Memorist, Settings
+from memorist.auto_memory.anchors import find_named_paths
+from memorist.cli.main import memorist_group
+
+
+def memorist(*arguments: str) -> Result:
+    ran = CliRunner().invoke(memorist_group, arguments)
+    assert "Traceback" not in ran.output
+    return ran
+
+
+def check() -> dict[str, Any]:
+    found = json.loads(memorist("memory", "check", "--json").stdout)
+    assert isinstance(found, dict)
+    return found
+
+
+def git(*arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a few files and a repository."""
+    shop = tmp_path / "shop"
+    (shop / "src").mkdir(parents=True)
+    (shop / "src" / "ledger.py").write_text("ROUND = 2\n")
+    (shop / "src" / "till.py").write_text("OPEN = 9\n")
+    (shop / "uv.lock").write_text("one\n")
+    (shop / "Makefile").write_text("check:\n\truff .\n\nserve:\n\t./serve\n")
+    (shop / "package.json").write_text('{"scripts": {"seed": "node seed.js"}}')
+    monkeypatch.chdir(shop)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "a")
+    return shop
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_memory_of_a_file_that_changed_is_shown_as_such(shop: Path) -> None:
+    """`memory show` and `memory check` name the file and the day; until then they are
+    silent, and nothing is removed.
+    """
+    memorist("memory", "add", "Amounts are rounded in ledger.py, half up.", "--name", "rounding")
+    quiet = memorist("memory", "show", "rounding").output
+    before = check()
+    (shop / "src" / "ledger.py").write_text("ROUND = 3\n")
+    shown = memorist("memory", "show", "rounding").output
+    checked = memorist("memory", "check")
+
+    assert "still true?" not in quiet
+    assert before["stale"] == []
+    assert "src/ledger.py changed since 20" in shown
+    assert checked.exit_code == 1
+    assert "src/ledger.py changed since 20" in checked.stdout
+    assert "Amounts are rounded" in shown
+
+
+def test_what_still_holds_is_accepted(shop: Path) -> None:
+    """`memory check --accept` takes the file as it is now; the next change is told again, and undo
+    takes the acceptance back.
+    """
+    memorist("memory", "add", "Amounts are rounded in src/ledger.py.", "--name", "rounding")
+    (shop / "src" / "ledger.py").write_text("ROUND = 3\n")
+    accepted = memorist("memory", "check", "--accept", "rounding")
+    after = check()["stale"]
+    memorist("memory", "undo", "--yes")
+    undone = check()["stale"]
+    memorist("memory", "check", "--accept", "all")
+    (shop / "src" / "ledger.py").write_text("ROUND = 4\n")
+
+    assert accepted.exit_code == 0
+    assert after == []
+    assert [each["changed"] for each in undone] == [["src/ledger.py"]]
+    assert [each["changed"] for each in check()["stale"]] == [["src/ledger.py"]]
+
+
+def test_a_command_is_an_anchor_by_what_it_is_defined_as(shop: Path) -> None:
+    """A target of the Makefile and a script of the package; another target's change is none."""
+    memorist("memory", "add", "Run `make check` before `npm run seed`.", "--name", "order")
+    (shop / "Makefile").write_text("check:\n\truff .\n\nserve:\n\t./serve --fast\n")
+    calm = check()["stale"]
+    (shop / "Makefile").write_text("check:\n\tmypy\n")
+    (shop / "package.json").write_text('{"scripts": {}}')
+
+    assert calm == []
+    (stale,) = check()["stale"]
+    assert (stale["changed"], stale["gone"]) == (["make check"], ["npm run seed"])
+
+
+def test_what_changes_by_itself_is_no_anchor(shop: Path) -> None:
+    """Lock files, built files, links, versions and names of nothing here raise no question."""
+    text = "See uv.lock, dist/app.js, node_modules/x/y.js, https://a.example/b.py, v1.2.3, no.py."
+    memorist("memory", "add", text, "--name", "noise")
+    (shop / "uv.lock").write_text("two\n")
+
+    assert json.loads(memorist("memory", "show", "noise", "--json").stdout)["anchors"] == []
+    assert check()["stale"] == []
+
+
+def test_a_renamed_file_is_followed(shop: Path) -> None:
+    """A file that Git knows by its content at another place is not gone."""
+    memorist("memory", "add", "The till opens by src/till.py.", "--name", "till")
+    git("mv", "src/till.py", "src/opening.py")
+
+    assert check()["stale"] == []
+
+
+def test_old_memories_without_anchors_are_as_they_were(shop: Path) -> None:
+    """A memory that was written without anchors raises no question, whatever changes."""
+    memorist("memory", "add", "Be brief.", "--name", "brief")
+    folder = Path(check()["folder"])
+    (folder / "old.md").write_text("---\nname: old\ndescription: d\n---\nsrc/till.py opens.\n")
+    memorist("status")
+    (shop / "src" / "till.py").unlink()
+
+    assert check()["stale"] == []
+
+
+LONG = (
+    "The marmot rate is set in src/till.py.\n\nIt is read once a day, from the table of rates, and "
+    "every marmot pays it. Whoever changes it tells the marmots.\n"
+)
+ASKED = "where is the marmot rate set, and who reads the table of marmot rates?"
+
+
+def insert(shop: Path, home: Path, session: str) -> str:
+    """What a new session of this project is sent for the question."""
+    with Memorist(settings=Settings(home=str(home))) as engine:
+        opened = engine.open(session, project=str(shop))
+        body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": ASKED}]}
+        return str(opened.prepare(body))
+
+
+def test_an_insert_says_what_changed_and_leaves_out_what_has_no_ground(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed file is named beside the memory. When everything that it names is gone, what a
+    model concluded is not shown; the user's own word is, with what is gone.
+    """
+    home = tmp_path / "home"
+    monkeypatch.setenv("MEMORIST_HOME", str(home))
+    memorist("memory", "add", LONG, "--name", "marmot-rate", "--description", "the marmot rate")
+    path = Path(check()["folder"]) / "marmot-rate.md"
+    before = insert(shop, home, "before")
+    (shop / "src" / "till.py").write_text("OPEN = 10\n")
+    changed = insert(shop, home, "changed")
+    (shop / "src" / "till.py").unlink()
+    gone = insert(shop, home, "gone")
+    path.write_text(path.read_text().replace("trust: reviewed", "trust: derived"))
+    concluded = insert(shop, home, "concluded")
+
+    assert "read once a day" in before
+    assert "look before you rely" not in before
+    assert "src/till.py changed since 20" in changed
+    assert "src/till.py gone since 20" in gone
+    assert "read once a day" in gone
+    assert "read once a day" not in concluded
+
+
+def test_a_dream_asks_once_about_a_memory_whose_ground_moved(shop: Path) -> None:
+    """The dream's report names it, and the next one does not; a memory of nothing that is left waits
+    in the inbox as a question. No dream alters it.
+    """
+    memorist("memory", "add", "Amounts are rounded in src/ledger.py.", "--name", "rounding")
+    memorist("memory", "add", "The till opens by src/till.py.", "--name", "till")
+    (shop / "src" / "ledger.py").write_text("ROUND = 3\n")
+    (shop / "src" / "till.py").unlink()
+    git("rm", "-q", "--cached", "src/till.py")
+    first = memorist("dream", "--now").output
+    second = memorist("dream", "--now").output
+    waiting = memorist("memory", "inbox").output
+
+    assert "src/ledger.py changed since" in first
+    assert "src/ledger.py changed since" not in second
+    assert "till.md" in waiting
+    assert [each["path"] for each in check()["stale"]] == ["rounding.md", "till.md"]
+
+
+def test_names_of_files_are_told_from_other_words() -> None:
+    """Paths and names with an ending; not addresses, versions of nothing, or sentences."""
+    found = find_named_paths(
+        "In src/a.py and ./b/c.ts, see `d.toml`. Use e.g. it; and/or that (f.go)."
+    )
+
+    assert {"src/a.py", "b/c.ts", "d.toml", "f.go"} <= set(found)
+    assert not {"this", "https", "See", "Use"} & set(found)
