@@ -50,7 +50,7 @@ from memorist.recall.rendering import (
     render_index,
     render_memories,
     render_memory,
-    with_moved_ground,
+    with_change_remark,
 )
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
@@ -339,7 +339,7 @@ class MemoryRecall:
                     prompts=self._prompts,
                     settings=settings,
                 )
-                made = with_moved_ground(
+                made = with_change_remark(
                     made, describe_changes(changes, topic.verified_day), self._prompts
                 )
                 if changes.is_groundless and heads[pick.path].trust not in USER_TRUST:

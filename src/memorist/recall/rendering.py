@@ -115,7 +115,7 @@ def render_memory(
     )
 
 
-def with_moved_ground(made: RenderedMemory, what: str, prompts: RecallPrompts) -> RenderedMemory:
+def with_change_remark(made: RenderedMemory, what: str, prompts: RecallPrompts) -> RenderedMemory:
     """The memory with a remark on what it names and what changed since; as it is where nothing
     did.
     """
