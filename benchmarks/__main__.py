@@ -28,6 +28,7 @@ BENCHES = {
     "cache": "cache",
     "prepare": "preparing",
     "proxy": "proxy",
+    "load": "load",
     "recall": "recall",
     "public": "public",
     "before-tool": "before_tool",

@@ -219,7 +219,9 @@ def _said() -> str:
     return "It is checked. " * EVENTS
 
 
-def _stream() -> bytes:
+def _stream(block: dict[str, Any] | None = None) -> bytes:
+    """The chunks of an answer: a text, or a call of a tool."""
+
     def event(kind: str, **more: object) -> bytes:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, **more})}\n\n".encode()
 
@@ -240,17 +242,19 @@ def _stream() -> bytes:
     }
     parts = [
         event("message_start", message=message),
-        event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        event("content_block_start", index=0, content_block=block or {"type": "text", "text": ""}),
     ]
+    delta = {"type": "text_delta", "text": "It is checked. "}
+    if block is not None:
+        delta = {"type": "input_json_delta", "partial_json": '{"row": 7}'}
     parts += [
-        event(
-            "content_block_delta", index=0, delta={"type": "text_delta", "text": "It is checked. "}
-        )
-        for _ in range(EVENTS)
+        event("content_block_delta", index=0, delta=delta)
+        for _ in range(EVENTS if block is None else 1)
     ]
+    reason = "end_turn" if block is None else "tool_use"
     parts += [
         event("content_block_stop", index=0),
-        event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 160}),
+        event("message_delta", delta={"stop_reason": reason}, usage={"output_tokens": 160}),
     ]
     return (
         b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in (*parts, event("message_stop")))
@@ -258,24 +262,31 @@ def _stream() -> bytes:
     )
 
 
-def _serve(told: Connection) -> None:
-    """A server that reads a request and streams the answer, and does nothing else."""
-    answer = (
+def _serve(told: Connection, calls_tools: bool) -> None:
+    """A server that reads a request and streams the answer, and does nothing else. One that
+    `calls_tools` answers what is not a tool's result by a call.
+    """
+    head = (
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        + _stream()
     )
+    text = head + _stream()
+    call = head + _stream({"type": "tool_use", "id": "toolu_1", "name": "tool_1", "input": {}})
 
     async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             try:
-                head = (await reader.readuntil(b"\r\n\r\n")).lower()
-                length = head.partition(b"content-length:")[2].partition(b"\r")[0]
-                await reader.readexactly(int(length or 0))
+                asked = (await reader.readuntil(b"\r\n\r\n")).lower()
+                length = asked.partition(b"content-length:")[2].partition(b"\r")[0]
+                body = await reader.readexactly(int(length or 0))
             except (asyncio.IncompleteReadError, ConnectionError):
                 writer.close()
                 return
-            writer.write(answer)
+            newest = body[body.rfind(b'"role"') :] if calls_tools else b""
+            writer.write(call if calls_tools and b'"tool_result"' not in newest else text)
             await writer.drain()
+            if b"connection: close" in asked:
+                writer.close()
+                return
 
     async def main() -> None:
         server = await asyncio.start_server(one, "127.0.0.1", 0, limit=2**20)
@@ -286,11 +297,11 @@ def _serve(told: Connection) -> None:
 
 
 @contextmanager
-def bare_server() -> Iterator[int]:
+def bare_server(*, calls_tools: bool = False) -> Iterator[int]:
     """The port of a bare server, in a process of its own."""
     context = multiprocessing.get_context("spawn")
     mine, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, calls_tools), daemon=True)
     process.start()
     try:
         yield mine.recv()

@@ -7,9 +7,11 @@ with the settings of its project and with its own governor, events and receipts.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -30,6 +32,10 @@ def _ignore(what: object) -> None:
 
 def _refuse_database() -> sqlite3.Connection:
     raise UsageError("this runtime has no database")
+
+
+HeavyRunner = Callable[..., Awaitable[Any]]
+"""Runs a pure function of a module, with its arguments, in a thread or another process."""
 
 
 class Runtime(Struct, frozen=True, kw_only=True):
@@ -57,6 +63,8 @@ class Runtime(Struct, frozen=True, kw_only=True):
     record_receipt: Callable[[Receipt], object] = _ignore
     """Keeps a fork's receipt and emits its event."""
 
+    run_heavy: HeavyRunner = asyncio.to_thread
+    """Runs work of seconds beside the event loop."""
     learned_windows: dict[str, int] = field(default_factory=dict)
     """Context windows in tokens by model, as their servers showed them in this process; shared by
     the sessions of an engine.

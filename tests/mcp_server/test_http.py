@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -216,3 +216,17 @@ async def test_clients_that_hang_up_harm_nobody(shop: Path) -> None:
             status = await Asker(client).ask("status")
 
     assert "memories: 0" in status
+
+
+@pytest.mark.covers("SF-6")
+def test_half_requests_keep_no_client_out(shop: Path) -> None:
+    """Three hundred connections that send the beginning of a request, without a token: the next
+    client is answered.
+    """
+    with serving(shop, token=TOKEN) as url, ExitStack() as open_now:
+        where = urlsplit(url)
+        for _ in range(300):
+            address = (where.hostname or "", where.port or 0)
+            half = open_now.enter_context(socket.create_connection(address, timeout=20))
+            half.sendall(b"POST /mcp HTTP/1.1\r\nhost: loc")
+        assert ask(url, authorization=f"Bearer {TOKEN}") == 200

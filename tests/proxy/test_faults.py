@@ -11,6 +11,7 @@ import json
 import logging
 import socket
 import struct
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -898,3 +899,65 @@ def test_the_time_that_a_slow_conversation_takes_is_no_others(proxied: Proxied) 
             began = time.monotonic()
             assert proxy.ask("/v1/messages", HELLO).status == 200
             assert time.monotonic() - began < 30
+
+
+@pytest.mark.covers("SF-6")
+@pytest.mark.parametrize(
+    "path", ["/../x", "/a/%2e%2e/x", "/%252E%252e/x", "/v1/..%2fx", "/.%5c../x"]
+)
+def test_a_path_that_climbs_out_of_the_providers_base_is_refused(
+    proxied: Proxied, path: str
+) -> None:
+    """`..` in any spelling reaches no provider: behind a base address it would name another place
+    on the same host, with the client's key.
+    """
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        found = proxied(f"{server.url}/tenant-a").ask(path, {})
+
+    assert found.status == 400
+    assert not server.received
+
+
+@pytest.mark.covers("SF-6")
+def test_requests_that_never_arrive_whole_are_closed(
+    proxied: Proxied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body that stops is answered by 408, and a header that stops closes the connection."""
+    monkeypatch.setattr("memorist.proxy.exchange.BODY_SECONDS", 0.1)
+    monkeypatch.setattr("memorist.proxy.server.IDLE_SECONDS", 0.1)
+    head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n"
+    heard = []
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        proxy = proxied(server)
+        for part in (head, head + b"content-length: 99\r\n\r\n{"):
+            with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as asking:
+                asking.sendall(part)
+                heard.append(asking.recv(1_000))
+
+    assert heard[0] == b""
+    assert heard[1].startswith(b"HTTP/1.1 408")
+    assert not server.received
+
+
+def test_a_long_first_request_keeps_no_other_waiting(proxied: Proxied) -> None:
+    """While a history of a megabyte is read for the first time, which takes a second or so, a
+    request that came later goes out before it.
+    """
+    history = [
+        (user if place % 2 == 0 else assistant)(f"{place}: the importer checks row {place}. " * 40)
+        for place in range(601)
+    ]
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        proxy = proxied(server)
+        proxy.ask("/v1/messages", anthropic([user("Hello.")]), headers=NAMED)
+        slow = threading.Thread(
+            target=proxy.ask, args=("/v1/messages", anthropic(history)), daemon=True
+        )
+        slow.start()
+        while not list(proxy.home.rglob("*/proxy-*")):
+            assert slow.is_alive()
+        proxy.ask("/v1/messages", anthropic([user("Quick.")]), headers=NAMED)
+        slow.join(60)
+
+    sent = [json.dumps(request.body) for request in server.received]
+    assert ["Quick." in text for text in sent] == [False, True, False]

@@ -621,7 +621,7 @@ class Compactor(SessionExtension):
             case "full" | "inline":
                 return await self._compact_with_model(strategy, (held, whole), call, terms)
             case "structural":
-                return self._compact_structurally(held, terms.limit)
+                return await self._compact_structurally(held, terms.limit)
             case "tail":
                 return ensure_user_first(
                     keep_tail(
@@ -726,7 +726,12 @@ class Compactor(SessionExtension):
         size = sum(estimate_message_tokens(message, held.factor) for message in kept)
         return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
 
-    def _compact_structurally(self, held: MeasuredConversation, limit: int) -> CompactionResult:
+    async def _compact_structurally(
+        self, held: MeasuredConversation, limit: int
+    ) -> CompactionResult:
+        """Compact without a model, beside the loop: a long history takes seconds, in which the
+        host's other conversations go on.
+        """
         usual = min(limit // 2, held.tokens // 2, self._settings.keep_maximum_tokens)
         budget = max(usual, self._round_budget(held, limit))
         if held.tokens < MIN_SUMMARIZABLE_TOKENS:
@@ -734,10 +739,11 @@ class Compactor(SessionExtension):
                 f"The conversation has {held.tokens:,} tokens; there is nothing to be gained."
             )
         cwd = self._tracker.ledger.cwd
-        made = build_extractive_summary(
+        made: CompactedHistory = await self._runtime.run_heavy(
+            build_extractive_summary,
             held.messages,
             budget,
-            user_texts=self._user_texts,
+            user_texts=tuple(self._user_texts),
             transcript=held.transcript,
             cwd=cwd,
             factor=held.factor,

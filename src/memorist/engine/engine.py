@@ -57,7 +57,7 @@ from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limit
 from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.rollouts.sources import default_source_folders, has_recordings
-from memorist.runtime import Runtime, SessionContext
+from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.session_memory.notes import SessionMemory, load_notes_prompts
 from memorist.settings import Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
@@ -122,6 +122,8 @@ class Memorist:
         """Whether opening a session starts a worker process for due work on past sessions;
         `memorist worker` does that work too.
         """
+        self.run_heavy: HeavyRunner = asyncio.to_thread
+        """Runs work of seconds beside the event loop."""
         self.extensions: list[Callable[[SessionContext], SessionExtension]] = []
         """What opens the host's own extensions of each live session: mostly subclasses of
         `memorist.SessionExtension` whose constructor takes the session's context. They follow
@@ -410,7 +412,7 @@ class Memorist:
             await asyncio.sleep(HANDOVER_STEP_SECONDS)
 
     def _session_runtime(self, project: str, listener: EventListener | None) -> Runtime:
-        runtime = replace(self.runtime, environment=self.environment)
+        runtime = replace(self.runtime, environment=self.environment, run_heavy=self.run_heavy)
         if listener is not None:
             runtime = replace(runtime, emit=listener)
         if self._reads_project_settings:

@@ -19,7 +19,12 @@ from memorist.core.tokens import token_factor
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.history_search import SearchResults
-from memorist.engine.host_history import HostHistory, replace_lone_surrogates, to_plain_json
+from memorist.engine.host_history import (
+    HistoryUpdate,
+    HostHistory,
+    replace_lone_surrogates,
+    to_plain_json,
+)
 from memorist.engine.model_limits import (
     WindowObserver,
     find_price,
@@ -51,6 +56,11 @@ from memorist.ports import Request
 from memorist.session_memory.notes import SessionMemory
 from memorist.session_memory.trigger import ConversationTracker, NotesDue
 from memorist.store.layout import SessionLayout
+
+STEP_SECONDS, STEP_MESSAGES = 0.004, 256
+"""After so many seconds or messages of reading a history, others get their turn. Our choice: less
+than a request takes on the network.
+"""
 
 
 class Session:
@@ -173,7 +183,7 @@ class Session:
         objects are never changed. Takes time in proportion to what is new in the history. Raises
         FormatError when the request is not of the session's format.
         """
-        news = self._history.add_request(self._history_items(request))
+        news = await self._add_history(self._history_items(request))
         following = self._log.tracker
         following.meter.factor = token_factor(str(request.get("model", "")))
         back = self._view.find_rollback(news)
@@ -190,8 +200,7 @@ class Session:
                 CompactionBoundary(id="", line=0, trigger="host", kept=len(kept)), kept
             )
             self._extensions.on_history_replaced("rewritten")
-        for message in news.messages:
-            self._log.add_message(message)
+        await self._add_messages(news.messages)
         self._view.add_request(news, back)
         if back is not None:
             self._extensions.on_history_replaced("rolled back")
@@ -207,6 +216,25 @@ class Session:
             await self._compact()
         await self._run_extensions(request, news.messages)
         return self._build_request(request, rewritten=news.rewritten)
+
+    async def _add_history(self, items: Sequence[Any]) -> HistoryUpdate:
+        """Find what is new in a history; one that is long and new as a whole is decoded in a
+        thread, and nothing else of this session runs meanwhile.
+        """
+        if len(items) > STEP_MESSAGES and self._request is None:
+            return await asyncio.to_thread(self._history.add_request, items)
+        return self._history.add_request(items)
+
+    async def _add_messages(self, messages: Sequence[Message]) -> None:
+        """Record the new messages. After each step of a long history the host's other
+        conversations have as much time as it took.
+        """
+        clock, began = self._log.runtime.clock, self._log.runtime.clock.monotonic()
+        for number, message in enumerate(messages, 1):
+            self._log.add_message(message)
+            if number % STEP_MESSAGES == 0 or clock.monotonic() - began > STEP_SECONDS:
+                await asyncio.sleep(clock.monotonic() - began)
+                began = clock.monotonic()
 
     async def _run_extensions(self, request: JsonObject, messages: Sequence[Message]) -> None:
         """Insert what the extensions have to show besides the host's messages, given the new

@@ -14,6 +14,7 @@ connections, and what the provider reports of the key's rate limits.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -31,6 +32,7 @@ from memorist.errors import UsageError
 from memorist.events import EventListener
 from memorist.models.registry import SharedModel, SharedModelHandle, SharedModelPool, open_model
 from memorist.ports import Clock, HostInfo, Model
+from memorist.runtime import HeavyRunner
 from memorist.settings import Settings
 from memorist.store.layout import home_name
 from memorist.system import SystemClock
@@ -114,6 +116,8 @@ class Tenants:
         Set it before the first session to give tenants keys of their own that are not in the
         environment.
         """
+        self.run_heavy: HeavyRunner = asyncio.to_thread
+        """Runs work of seconds beside the event loop, for all tenants."""
         self._environment = {
             name: value for name, value in os.environ.items() if name not in _EXCLUDED_VARIABLES
         }
@@ -267,6 +271,7 @@ class Tenants:
             model=model or "structural", home=home, settings=settings, clock=self._clock
         )
         engine.environment, engine.starts_workers = variables, False
+        engine.run_heavy = self.run_heavy
         return _Tenant(engine, model)
 
     def _acquire_model(

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memorist.errors import UsageError
 from memorist.mcp_server.server import McpServer
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
+from memorist.uvicorn_server import BoundedConfig
 
 AUTH_VARIABLE = "MEMORIST_MCP_TOKEN"
 MIN_TOKEN_CHARS = 16
@@ -27,8 +28,6 @@ MIN_TOKEN_CHARS = 16
 MCP_PATH = "/mcp"
 MAX_BODY_BYTES = 1_000_000
 """Bytes of the largest request: fifty times the longest memory that an agent may write."""
-MAX_CONNECTIONS = 200
-"""Concurrent connections; further ones are refused with 503."""
 
 
 class McpAccessPolicy(Struct, frozen=True, kw_only=True):
@@ -115,17 +114,7 @@ def serve_http(
 ) -> None:
     """Serve until the process receives SIGINT or SIGTERM."""
     reception = McpServer(folder, working_folder)
-    config = uvicorn.Config(
-        build_app(reception, policy),
-        log_level="warning",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        lifespan="on",
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=5,
-    )
+    config = BoundedConfig(build_app(reception, policy), lifespan="on")
     try:
         uvicorn.Server(config).run(sockets=[listener])
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
@@ -41,6 +42,12 @@ class UpstreamUnreachable(Exception):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
+
+
+class BodyTooSlow(Exception):
+    """The client's body did not arrive in time."""
+
+    status = 408
 
 
 class Upstream:
@@ -96,6 +103,8 @@ async def iterate_chunks(body: bytes) -> AsyncIterator[bytes]:
         yield body[at : at + CHUNK_BYTES]
 
 
+BODY_SECONDS = 300.0
+"""Longest time for a body that is read to arrive. Our choice: 64 MB over 2 Mbit/s."""
 MAX_REPLY_BYTES = 67_108_864
 """Bytes of a reply that are read on the side; a longer one is only passed on. Our choice."""
 MAX_ERROR_BYTES = 1_048_576
@@ -130,7 +139,7 @@ class ProxyExchange:
         """What memorist did, for the log and the `x-memorist` header."""
 
     async def run(self) -> web.StreamResponse:
-        """Handle the request. Raises UpstreamUnreachable."""
+        """Handle the request. Raises UpstreamUnreachable, BodyTooSlow."""
         if self._headers.get("expect", "").lower() == "100-continue":
             await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self._request.writer.output_size = 0
@@ -168,13 +177,18 @@ class ProxyExchange:
         return await self._relay(upstream, taken, begun)
 
     async def _read_body(self) -> tuple[bytes, bool]:
-        """The request's body, and whether it is complete."""
+        """The request's body, and whether it is complete. Raises BodyTooSlow."""
         parts, size = [], 0
-        async for part in self._request.content.iter_any():
-            parts.append(part)
-            size += len(part)
-            if size > self._dependencies.settings.body_bytes:
-                return b"".join(parts), False
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for part in self._request.content.iter_any():
+                    parts.append(part)
+                    size += len(part)
+                    if size > self._dependencies.settings.body_bytes:
+                        return b"".join(parts), False
+        except TimeoutError:
+            self._request.content.set_exception(ConnectionError())  # nobody reads the rest
+            raise BodyTooSlow("the request took too long to arrive") from None
         return (parts[0] if len(parts) == 1 else b"".join(parts)), True
 
     async def _send_prepared(self, taken: PreparedCall, data: bytes) -> aiohttp.ClientResponse:

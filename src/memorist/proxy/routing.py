@@ -63,6 +63,19 @@ def find_route(
     return Route(upstream=upstream, path=below + mark + query, format=format)
 
 
+_ESCAPED = re.compile("%([0-9a-fA-F]{2})")
+
+
+def leaves_base(path: str) -> bool:
+    """Whether a path holds a segment `.` or `..`, however often it is percent-encoded: behind a
+    provider's base address it would name something else.
+    """
+    plain, before = path.partition("?")[0], ""
+    while plain != before:
+        plain, before = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), plain), plain
+    return any(part in (".", "..") for part in re.split(r"[/\\]", plain))
+
+
 def _detect_format(path: str) -> str:
     return next((format for pattern, format in _CALL_PATHS if pattern.fullmatch(path)), "")
 

@@ -8,10 +8,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import multiprocessing
 import socket
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from aiohttp import web
@@ -23,6 +28,7 @@ from memorist.errors import SettingsError, UsageError
 from memorist.platforms import processes
 from memorist.proxy.exchange import (
     MAX_HEADER_BYTES,
+    BodyTooSlow,
     ExchangeDependencies,
     ProxyExchange,
     Upstream,
@@ -35,6 +41,7 @@ from memorist.proxy.routing import (
     check_token,
     find_route,
     find_tenant,
+    leaves_base,
     parse_tenant_tokens,
 )
 from memorist.proxy.sessions import CallPipeline, ProxyEngines
@@ -46,6 +53,9 @@ from memorist.system import open_listening_socket as open_socket
 
 
 log = logging.getLogger("memorist.proxy")
+
+
+Value = TypeVar("Value")
 
 
 class Proxy:
@@ -82,6 +92,8 @@ class Proxy:
                 "no upstream of memorist's proxy matches; name one first in the path, such as "
                 "/anthropic/v1/messages",
             )
+        if leaves_base(way.path):
+            return _error_response(400, "a path with `.` or `..` in it is not passed on")
         began = time.monotonic()
         unknown = self._tenancy.has_tenants and not tenant
         means = ExchangeDependencies(
@@ -94,7 +106,7 @@ class Proxy:
             exchange.outcome = "passed: it is of no tenant that is known"
         try:
             answer = await exchange.run()
-        except UpstreamUnreachable as error:
+        except (UpstreamUnreachable, BodyTooSlow) as error:
             answer = _error_response(error.status, f"memorist's proxy: {error}")
         log.info(
             "%s %s %s %d %s in %.0f ms",
@@ -130,6 +142,14 @@ GC_THRESHOLDS = (50_000, 20, 50)
 """Thresholds of Python's garbage collector: request bodies make many objects and no cycles.
 
 Our choice.
+"""
+IDLE_SECONDS = 75.0
+"""How long a connection may be open without a whole request line and headers, and between two
+requests. nginx's default for the latter.
+"""
+SWITCH_SECONDS = 0.0001
+"""How long the thread of a long reading may keep the interpreter from the loop: a request needs it
+some ten times or more. Our choice; Python's own is fifty times that.
 """
 SINGLE_HOME = Tenancy()
 """All clients share one home."""
@@ -178,6 +198,7 @@ async def serve(
         max_line_size=MAX_HEADER_BYTES,
         max_field_size=MAX_HEADER_BYTES,
         read_bufsize=1_048_576,
+        keepalive_timeout=IDLE_SECONDS,
     )
     open_now = await asyncio.get_running_loop().create_server(server, sock=listening)
     try:
@@ -187,6 +208,27 @@ async def serve(
         server.pre_shutdown()
         await server.shutdown(SHUTDOWN_SECONDS)
         await proxy.close()
+
+
+class HeavyProcess:
+    """A process of its own for work of seconds, begun when there is some: a thread would take the
+    interpreter from the loop at every step of every request.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def run(self, work: Callable[..., Value], /, *given: object, **named: object) -> Value:
+        """Run `work`; in a thread where there can be no process."""
+        try:
+            if self._pool is None:
+                spawning = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(max_workers=1, mp_context=spawning)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, partial(work, *given, **named))
+        except (BrokenExecutor, OSError):
+            self._pool = None
+            return await asyncio.to_thread(work, *given, **named)
 
 
 async def serve_until_signal(
@@ -201,7 +243,9 @@ async def serve_until_signal(
     processes.call_on_end_signals(asyncio.get_running_loop(), until.set)
     gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*GC_THRESHOLDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     async with open_engines() as engines:
+        engines.run_heavy = HeavyProcess().run
         await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
 
 

@@ -7,7 +7,7 @@ import logging
 import secrets
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,8 +28,10 @@ from memorist.ports import HostInfo
 from memorist.proxy.body import RequestBody, decompress_body, parse_upstream_reply, rewrite_body
 from memorist.proxy.conversations import (
     BodyCache,
+    BodyReading,
     ConversationCall,
     ConversationMatcher,
+    HistoryLink,
     IncomingCall,
     ProxyConversation,
     UnrelatedCall,
@@ -330,6 +332,9 @@ MAX_HOMES = 1_000
 again. Our choice.
 """
 
+LARGE_BODY_BYTES = 1_000_000
+"""Bytes from which a body is parsed in a thread. Our choice: a megabyte takes 6 ms."""
+
 log = logging.getLogger("memorist.proxy")
 
 
@@ -384,7 +389,7 @@ class CallPipeline:
         found: ConversationCall | UnrelatedCall | None = None
         body: RequestBody | None = None
         try:
-            found, body = run_guarded(lambda: self._identify(route, headers, raw, tenant))
+            found, body = await self._identify(route, headers, raw, tenant)
             if isinstance(found, UnrelatedCall):
                 return PreparedCall(raw, f"passed: {found.why}")
             call, given = found, body
@@ -409,39 +414,46 @@ class CallPipeline:
             else PreparedCall(new, "changed", found, body, prepared)
         )
 
-    def _identify(
+    async def _identify(
         self, route: Route, headers: Mapping[str, str], raw: bytes, tenant: str
     ) -> tuple[ConversationCall | UnrelatedCall, RequestBody]:
-        """Find the conversation of a request, and parse its body.
-
-        Raises FormatError, and what opening a home raises.
+        """Find the conversation of a request, and parse its body; a large one is parsed in a
+        thread, so that other requests go on. Raises EngineCallFailed.
         """
-        home = self._home(tenant)
-        plain = decompress_body(raw, headers.get("content-encoding", ""))
-        reading = self._bodies.read(route.format, plain, tenant)
-        body, before = reading.body, reading.links
-        who = identify_client(headers, body)
-        caller = hash_caller(headers, home.store.salt)
-        found = home.matcher.match(
-            IncomingCall(
+        salt = run_guarded(lambda: self._home(tenant).store.salt)
+
+        def read() -> tuple[BodyReading, IncomingCall]:
+            plain = decompress_body(raw, headers.get("content-encoding", ""))
+            reading = self._bodies.read(route.format, plain, tenant)
+            who = identify_client(headers, reading.body)
+            links: Sequence[HistoryLink] = ()
+            if who.certainty not in ("named", "likely") and not who.unrelated_reason:
+                links = link_history(route.format, reading.body.items, reading.links)
+            return reading, IncomingCall(
                 format=route.format,
                 identity=who,
-                caller=caller,
-                body=body,
-                known_links=before,
+                caller=hash_caller(headers, salt),
+                body=reading.body,
+                known_links=links,
                 shape=reading.shape,
             )
-        )
-        named = who.certainty in ("named", "likely")
-        self._bodies.store(
-            reading,
-            []
-            if named or isinstance(found, UnrelatedCall)
-            else link_history(route.format, body.items, before),
-        )
+
+        if len(raw) > LARGE_BODY_BYTES:
+            reading, call = await asyncio.to_thread(run_guarded, read)
+        else:
+            reading, call = run_guarded(read)
+        return run_guarded(lambda: self._match(reading, call, tenant)), reading.body
+
+    def _match(
+        self, reading: BodyReading, call: IncomingCall, tenant: str
+    ) -> ConversationCall | UnrelatedCall:
+        """Find the conversation of a request that was read, and keep the reading for the next."""
+        found = self._home(tenant).matcher.match(call)
+        is_related = isinstance(found, ConversationCall)
+        self._bodies.store(reading, list(call.known_links) if is_related else [])
         if isinstance(found, ConversationCall):
             found.conversation.tenant = tenant
-        return found, body
+        return found
 
     async def recover(self, prepared_call: PreparedCall) -> bytes | None:
         """The bytes of a smaller request, once, after the provider rejected one as too long; else

@@ -57,6 +57,7 @@ from memorist.team.protocol import (
 )
 from memorist.team.remote import MAX_REVISIONS
 from memorist.team.shared_file import find_key_problem, text_checksum
+from memorist.uvicorn_server import MAX_CONNECTIONS, BoundedConfig
 
 # The store of a team server: memories of several teams, each with its current checksum;
 # deletions leave a tombstone; tokens are stored as hashes.
@@ -372,8 +373,6 @@ def _token_hash(token: str) -> str:
 
 BODY_SECONDS = 30.0
 """Time limit for a request's body to arrive."""
-MAX_CONNECTIONS = 200
-"""Concurrent connections; further ones are refused with 503."""
 MAX_READ_RESPONSE_BYTES = 1_000_000
 """Bytes of texts in one response; a client asks for 200,000."""
 FORWARDED_HEADERS = (
@@ -659,15 +658,5 @@ def bind_server_socket(
 
 def serve_team(store: TeamStore, listening: socket.socket, limits: TeamServerLimits) -> None:
     """Serve until the process is told to stop (SIGINT, SIGTERM)."""
-    config = uvicorn.Config(
-        TeamApplication(store, limits).asgi,
-        log_level="warning",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        lifespan="off",
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_keep_alive=5,
-        timeout_graceful_shutdown=5,
-    )
+    config = BoundedConfig(TeamApplication(store, limits).asgi, lifespan="off")
     uvicorn.Server(config).run(sockets=[listening])

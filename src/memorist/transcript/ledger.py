@@ -9,6 +9,7 @@ own (SM-14).
 from __future__ import annotations
 
 import re
+from collections import deque
 
 from msgspec import Struct
 
@@ -362,7 +363,7 @@ class TranscriptLedger:
         self.branch = branch
         self.messages = 0
         self.boundaries = 0
-        self._unread: list[Message] = []
+        self._unread: deque[Message] = deque()
         self._turns = TurnLog()
         commands = CommandLog()
         self._talk = Dialogue(self._turns, commands)
@@ -401,7 +402,8 @@ class TranscriptLedger:
         self.messages += 1
         self._unread.append(message)
         if len(self._unread) > UNREAD_LIMIT:
-            self._process_unread()
+            # One and not all of them: a history that is read in at once gives others their turn.
+            self._process_message(self._unread.popleft())
 
     def process_pending(self) -> None:
         """Process the added messages now, at a time when nobody waits."""
@@ -409,10 +411,8 @@ class TranscriptLedger:
 
     def _process_unread(self) -> None:
         """Process the messages added since the last time."""
-        if self._unread:
-            unread, self._unread = self._unread, []
-            for message in unread:
-                self._process_message(message)
+        while self._unread:
+            self._process_message(self._unread.popleft())
 
     def _process_message(self, message: Message) -> None:
         for block in message.blocks:
