@@ -14,11 +14,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import memorist_group
+from memorist.core.messages import Message
 from memorist.core.tokens import estimate_text_tokens
 from memorist.engine.engine import Memorist
+from memorist.formats.detect import read_session
 from memorist.formats.host_markup import strip_host_markup
+from memorist.formats.transcript import SessionHead
 from memorist.settings import Settings
 from memorist.store.layout import Layout
+from memorist.store.transcript import LineFile
 
 KEY = "sk-ant-api03-" + "Zq7" * 31 + "-AA"
 ROW = "def read_rows(path): return list(csv.reader(open(path)))  # reads every row at once\n"
@@ -251,6 +255,40 @@ async def test_a_session_is_found_by_its_id_with_the_notes_of_its_model(
     assert ASKED in text
 
 
+@pytest.mark.parametrize(
+    ("to", "variable", "kind"),
+    [("claude-code", "CLAUDE_CONFIG_DIR", "claude_code"), ("codex", "CODEX_HOME", "codex")],
+)
+def test_a_session_file_that_the_client_resumes_is_written_beside_its_others(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, to: str, variable: str, kind: str
+) -> None:
+    """`--resumable` writes one new file among the client's own sessions, readable as a session of
+    it, with the hand-over as its only message and none of it as the user's word; a second call
+    writes a second file.
+    """
+    session = claude_file(tmp_path, running=False)
+    own = tmp_path / "own"
+    monkeypatch.setenv(variable, str(own))
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / "h.md"
+    run(session, "--to", target)
+
+    printed = json.loads(run(session, "--to", to, "--resumable", "--json").output)
+    said = run(session, "--to", to, "--resumable").output
+
+    path = Path(printed["path"])
+    head, *messages = read_session(LineFile(path))
+    assert isinstance(head, SessionHead)
+    assert (head.format, head.cwd) == (kind, os.path.realpath(tmp_path))
+    assert [each.text for each in messages if isinstance(each, Message)] == [
+        target.read_text("utf-8")
+    ]
+    assert strip_host_markup(target.read_text("utf-8")) == ""
+    assert head.session in printed["command"]
+    assert "to undo, delete that file" in said
+    assert len([each for each in own.rglob("*") if each.is_file()]) == 2
+
+
 def test_wrong_calls_are_told_plainly(tmp_path: Path, home: Path) -> None:
     """An unknown session, a file that exists already, a file to be opened: a sentence, and nothing
     is written.
@@ -262,6 +300,7 @@ def test_wrong_calls_are_told_plainly(tmp_path: Path, home: Path) -> None:
         (("no-such", "--to", "codex"), "no-such"),
         ((session, "--to", taken), "exists already"),
         ((session, "--to", tmp_path / "x.md", "--open"), "--open needs"),
+        ((session, "--to", tmp_path / "x.md", "--resumable"), "--resumable needs"),
     ):
         done = run(*arguments)
         assert done.exit_code

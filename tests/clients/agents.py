@@ -16,6 +16,7 @@ import pytest
 
 from memorist.core.messages import JsonObject, Message
 from memorist.formats.detect import read_session
+from memorist.formats.resumable_session import ResumableSession
 from memorist.formats.transcript import TranscriptEntry
 from memorist.store.transcript import LineFile
 from memorist.testing import ScriptedServer, Step
@@ -122,6 +123,11 @@ class Codex:
         self._environment = {"CODEX_HOME": str(self._home), "SCRIPTED_KEY": "any"}
         self._begun = False
 
+    def take_up(self, session: ResumableSession) -> None:
+        """Put a session file among its own; the next turn resumes it."""
+        _write_session(self._home, session)
+        self._begun = True
+
     def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
         """One turn. By its id a session is resumed from any folder."""
         resumed = ["resume", self.session_file().stem[-ID_LENGTH:]] if self._begun else []
@@ -162,6 +168,12 @@ class ClaudeCode:
         }
         self._begun = False
 
+    def take_up(self, session: ResumableSession) -> None:
+        """Put a session file among its own; the next turn resumes it."""
+        _write_session(self._home, session)
+        self._session = session.arguments[-1]
+        self._begun = True
+
     def ask(self, words: str, *, folder: str = "", model: str = "") -> None:
         """One turn. `/compact …` compacts."""
         session = ["--resume" if self._begun else "--session-id", self._session]
@@ -184,6 +196,12 @@ class ClaudeCode:
         """The transcript."""
         (found,) = (self._home / "projects").glob("*/*.jsonl")
         return found
+
+
+def _write_session(home: Path, session: ResumableSession) -> None:
+    path = home / session.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(session.data)
 
 
 def _project(folder: Path) -> Path:

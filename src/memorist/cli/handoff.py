@@ -6,7 +6,11 @@ import os
 import shlex
 import shutil
 import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
+from uuid import uuid4
 
 import click
 from msgspec import Struct
@@ -20,6 +24,11 @@ from memorist.core.markdown import load_prompt
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError
 from memorist.formats.detect import read_session
+from memorist.formats.resumable_session import (
+    MAX_FOLDER_NAME,
+    ResumableClient,
+    render_resumable_session,
+)
 from memorist.formats.transcript import FORMAT_TITLES
 from memorist.session_memory.template import written_bodies
 from memorist.store.database import open_database
@@ -64,9 +73,16 @@ class SessionFile(Struct, frozen=True):
     show_default=True,
     help="Tokens that the hand-over may have.",
 )
+@click.option(
+    "--resumable",
+    is_flag=True,
+    help="Write a session file that the client resumes, instead of a first prompt.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the client with it, in this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def handoff_command(session: str, target: str, budget: int, opens: bool, as_json: bool) -> None:
+def handoff_command(
+    session: str, target: str, budget: int, resumable: bool, opens: bool, as_json: bool
+) -> None:
     """Let another agent take up the work of SESSION, running or finished.
 
     SESSION is a session file, an id or the start of one (`memorist sessions` lists them), or a
@@ -77,12 +93,17 @@ def handoff_command(session: str, target: str, budget: int, opens: bool, as_json
     Example: memorist handoff 01a20126 --to codex --open
     """
     client = CLIENT_PROGRAMS.get(target)
-    if opens and client is None:
-        raise InputError(f"--open needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
+    if client is None and (opens or resumable):
+        option = "--open" if opens else "--resumable"
+        raise InputError(f"{option} needs one of {', '.join(CLIENT_PROGRAMS)} behind --to")
     found = find_recorded_session(session)
     text = _render_session(found, budget)
-    path = _write_handoff(text, found.name, Path(target) if client is None else None)
-    command = "" if client is None else f"{client} {shlex.quote(_first_prompt(path))}"
+    if resumable:
+        path, arguments = _write_resumable(text, target)
+    else:
+        path = _write_handoff(text, found.name, Path(target) if client is None else None)
+        arguments = (_first_prompt(path),)
+    command = "" if client is None else shlex.join((client, *arguments))
     if as_json:
         output.print_json(
             {
@@ -95,10 +116,11 @@ def handoff_command(session: str, target: str, budget: int, opens: bool, as_json
     else:
         click.echo(f"{path}: {estimate_text_tokens(text):,} tokens")
         if command and not opens:
-            click.echo(f"open it with: {command}   (or once more with --open)")
+            again = "to undo, delete that file" if resumable else "or once more with --open"
+            click.echo(f"open it with: {command}   ({again})")
     if opens and client is not None:
-        direct = os.name != "nt" and len(text.encode()) <= ARGUMENT_BYTES
-        _open_client(client, text if direct else _first_prompt(path))
+        direct = not resumable and os.name != "nt" and len(text.encode()) <= ARGUMENT_BYTES
+        _open_client(client, (text,) if direct else arguments)
 
 
 def find_recorded_session(session: str) -> SessionFile:
@@ -180,12 +202,37 @@ def _write_handoff(text: str, name: str, chosen: Path | None) -> Path:
     return chosen.absolute()
 
 
+def _write_resumable(text: str, target: str) -> tuple[Path, tuple[str, ...]]:
+    """Write a new session file for this folder among the client's own; where it is, and the
+    arguments by which the client resumes it.
+    """
+    clients: tuple[ResumableClient, ...] = get_args(ResumableClient)
+    client = next(each for each in clients if each == target)
+    cwd = os.path.realpath(Path.cwd())
+    if client == "claude-code" and len(cwd) > MAX_FOLDER_NAME:
+        raise InputError(
+            "the path of this folder is too long for Claude Code to find a session by it; "
+            "hand over without --resumable"
+        )
+    home = Path(os.environ.get("HOME") or "~").expanduser()
+    folders = {
+        "claude-code": os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude",
+        "codex": os.environ.get("CODEX_HOME") or home / ".codex",
+    }
+    moment = datetime.fromtimestamp(SystemClock().now(), UTC)
+    made = render_resumable_session(client, text, id=uuid4(), cwd=cwd, at=moment)
+    path = Path(folders[client], made.path).absolute()
+    if not DiskFiles().create(path, made.data):
+        raise InputError(f"{path} exists already")
+    return path, made.arguments
+
+
 def _first_prompt(path: Path) -> str:
     return f"Read {path} and take up the work that it hands over."
 
 
-def _open_client(program: str, prompt: str) -> None:
+def _open_client(program: str, arguments: Sequence[str]) -> None:
     found = shutil.which(program)
     if found is None:
         raise InputError(f"{program} is not installed, or not on the PATH")
-    raise SystemExit(subprocess.run([found, prompt], check=False).returncode)
+    raise SystemExit(subprocess.run([found, *arguments], check=False).returncode)
