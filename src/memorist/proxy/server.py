@@ -9,10 +9,11 @@ import asyncio
 import gc
 import logging
 import multiprocessing
+import secrets
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,7 @@ from memorist.proxy.exchange import (
     Upstream,
     UpstreamUnreachable,
 )
+from memorist.proxy.metrics import CONTENT_TYPE, ProxyMetrics
 from memorist.proxy.routing import (
     TENANTS_BY_HEADER,
     Tenancy,
@@ -45,7 +47,7 @@ from memorist.proxy.routing import (
     parse_tenant_tokens,
 )
 from memorist.proxy.sessions import CallPipeline, ProxyEngines
-from memorist.safety.server_access import LOOPBACK_NAMES
+from memorist.safety.server_access import LOOPBACK_NAMES, is_same_token
 from memorist.settings import ProxySettings
 from memorist.system import open_listening_socket as open_socket
 
@@ -68,6 +70,7 @@ class Proxy:
         self._token = token
         self._tenancy = tenancy
         self._upstream = Upstream(settings)
+        self._metrics = ProxyMetrics()
         self.pipeline = CallPipeline(ProxyEngines(engines), settings)
 
     async def close(self) -> None:
@@ -79,6 +82,10 @@ class Proxy:
         """Answer one request of a client."""
         headers = {name.lower(): value for name, value in request.headers.items()}
         refused = check_host(headers, request.headers.getall("host", []), self._settings.hosts)
+        if refused is None and request.method in ("GET", "HEAD"):
+            own = self._answer_own(request.path, headers)
+            if own is not None:
+                return own
         tenant = find_tenant(headers, self._tenancy)
         refused = refused or check_token(headers, self._token, tenant, self._tenancy)
         if refused is not None:
@@ -108,12 +115,31 @@ class Proxy:
             answer = await exchange.run()
         except (UpstreamUnreachable, BodyTooSlow) as error:
             answer = _error_response(error.status, f"memorist's proxy: {error}")
+        self._metrics.record(
+            way.upstream, answer.status, exchange.outcome, time.monotonic() - began
+        )
         log.info(
             "%s %s %s %d %s in %.0f ms",
             request.method, way.upstream, way.path.partition("?")[0][:120], answer.status,
             exchange.outcome, 1_000 * (time.monotonic() - began),
         )  # fmt: skip
         return answer
+
+    def _answer_own(self, path: str, headers: Mapping[str, str]) -> web.Response | None:
+        """The answer to a question about the proxy itself; None where it is for a provider.
+
+        Figures need the proxy's token where there is one, and are not for tenants.
+        """
+        if path == "/healthz":
+            return web.Response(body=b'{"ok":true}', content_type="application/json")
+        if path != "/metrics":
+            return None
+        if (self._token or self._tenancy.has_tenants) and not is_same_token(
+            headers.get("x-memorist-token", ""), self._token or secrets.token_hex()
+        ):
+            return _error_response(401, "the proxy's figures need its token in x-memorist-token")
+        text = self._metrics.render(len(self.pipeline.pool))
+        return web.Response(body=text, headers={"content-type": CONTENT_TYPE})
 
 
 def _request_target(request: web.BaseRequest) -> str:

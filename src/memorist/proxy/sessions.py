@@ -164,6 +164,10 @@ class ProxySessionPool:
         self._disk = DiskBreaker(SystemClock())
         self._tasks: set[asyncio.Task[Any]] = set()
 
+    def __len__(self) -> int:
+        """Number of open conversations."""
+        return len(self._pool)
+
     async def prepare(
         self, conversation: ProxyConversation, request: JsonObject
     ) -> PreparedRequest:

@@ -1,0 +1,46 @@
+"""What a proxy tells of itself: that it is well, and its figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from memorist.proxy.routing import Tenancy
+from memorist.testing import Say, ScriptedServer
+from proxy.conftest import Proxied, anthropic, user
+
+
+@pytest.mark.covers("SF-6")
+def test_a_proxy_tells_that_it_is_well_and_what_it_did(proxied: Proxied) -> None:
+    """`/healthz` and `/metrics` are answered by the proxy itself, reach no provider, and name
+    neither session nor words; every other path goes to the provider as before.
+    """
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        proxy = proxied(server)
+        named = {"x-memorist-session": "secret-name"}
+        proxy.ask("/v1/messages", anthropic([user("Hello.")]), headers=named)
+        well = proxy.ask("/healthz", method="GET")
+        figures = proxy.ask("/metrics", method="GET")
+
+    text = figures.data.decode()
+    assert (well.status, well.body) == (200, {"ok": True})
+    assert figures.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'requests_total{upstream="anthropic",status="200",outcome="unchanged"} 1' in text
+    assert "memorist_proxy_open_conversations 1" in text
+    assert 'seconds_bucket{le="+Inf"} 1' in text
+    assert "secret-name" not in text
+    assert len(server.received) == 1
+
+
+@pytest.mark.covers("SF-6")
+def test_figures_need_the_proxys_token(proxied: Proxied) -> None:
+    """A client without the token, and any tenant, learns that the proxy is well and no figure."""
+    token = "0aK9xmP2qLr7" + "vBn4wZs8tYc3"
+    with ScriptedServer(lambda request: Say(text="Hello.")) as server:
+        guarded = proxied(server, token=token)
+        assert guarded.ask("/healthz", method="GET").status == 200
+        assert guarded.ask("/metrics", method="GET").status == 401
+        shown = {"x-memorist-token": token}
+        assert guarded.ask("/metrics", method="GET", headers=shown).status == 200
+        many = proxied(server, tenancy=Tenancy(by_header=True))
+        tenant = {"x-memorist-tenant": "one", "x-memorist-token": ""}
+        assert many.ask("/metrics", method="GET", headers=tenant).status == 401
