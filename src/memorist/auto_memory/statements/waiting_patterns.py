@@ -5,6 +5,7 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 
 from __future__ import annotations
 
+from memorist.auto_memory.statements.house_rules import HOUSE_RULES
 from memorist.auto_memory.statements.patterns import (
     CONDITION,
     NEGATION,
@@ -23,6 +24,7 @@ from memorist.auto_memory.statements.plain import (
     THING,
     USE,
 )
+from memorist.auto_memory.statements.preferences import PREFERENCES
 
 MANNER = (
     r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"
@@ -601,5 +603,5 @@ _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
     ),
 )
 
-WAITING_PATTERNS = (*_ENGLISH, *_OTHER_LANGUAGES)
+WAITING_PATTERNS = (*_ENGLISH, *_OTHER_LANGUAGES, *HOUSE_RULES, *PREFERENCES)
 """Probably meant to last: waits in the inbox."""

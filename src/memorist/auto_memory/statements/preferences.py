@@ -1,0 +1,69 @@
+"""What people like, avoid and live by, said plainly: it holds beyond the task, yet it may only
+explain one. It waits for the person's yes. Pure.
+"""
+
+from __future__ import annotations
+
+from memorist.auto_memory.statements.patterns import StatementPattern, define_pattern
+
+_ONE_TIME = (
+    r".*\b(?:this|that|these|those|here|now|today|yet|again|it|them|you|we|bug|error|build|commit|branch|pr|tests?|function|"
+    r"button|page|output|code|merge|deploy|log|logs)\b"
+)
+_STANCE = (
+    r"(?:passionate|enthusiastic|particular|picky|serious|adamant|careful|strict|wary|sceptical|skeptical|opposed|against|averse|allergic|"
+    r"intolerant|sensitive|prone|committed|dedicated|devoted|drawn|partial|indifferent|uncomfortable|comfortable|fond|keen|into|"
+    r"fascinated|obsessed|interested in (?!why|how|what|whether|if\b)|bored|terrified|afraid|scared|anxious|claustrophobic|an? (?:\w+ ){0,3}(?:believer|advocate|enthusiast|"
+    r"supporter|follower|vegan|vegetarian|minimalist|introvert|extrovert|beginner|collector|traveller|traveler|purist|parent|owner))"
+)
+_HABIT = (
+    r"(?:avoid|wear|eat|drink|drive|follow an? (?:[\w-]+ ){1,3}|insist on|swear by|stick (?:to|with)|stay away from|steer clear of|refrain from|abstain from|tend to|"
+    r"gravitate|lean towards?|make it a (?:point|rule)|value|cherish|appreciate|adore|loathe|detest|despise|abhor|dislike|favou?r|"
+    r"struggle with|suffer from|get (?:\w+ )?(?:seasick|carsick|anxious|overwhelmed|bored)|practi[sc]e|buy|shop|"
+    r"refuse|cannot (?:stand|tolerate|eat)|can['’]?t (?:stand|tolerate|eat))"
+)
+
+PREFERENCES: tuple[StatementPattern, ...] = (
+    define_pattern(
+        "rule",
+        r"(?P<text>as (?:someone|a person|an? (?:[\w-]+ ){1,4}?)(?: ?(?:who|with|that)\b)?[^?]{2,100}?,? (?:i|my)\b.{4,})",
+        unless=r".*\b(?:you said|mentioned|above|before)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>i(?:['’]m| am)(?: (?:not|very|really|particularly|especially|quite|extremely|deeply|highly|too|also|truly|generally))* "
+        rf"{_STANCE}\b.{{3,}})",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>i (?:(?:strictly|only|always|usually|generally|mostly|exclusively|religiously|rarely|seldom|never|really|absolutely|do not|"
+        rf"don['’]?t|personally|typically|have always|['’]ve always) )*{_HABIT}\b.{{3,}})",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i(?:['’]d| would)(?: (?:much|always|generally|far))* (?:rather|prefer|sooner) .{4,})",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>i (?:have|['’]ve|have got|suffer from|live with) (?:(?:an?|no|absolutely|little|severe|strong|deep|mild|real|personal|chronic|"
+        r"never|always|had) )*(?:[\w-]+ ){0,2}(?:interest|aversion|fear|phobia|allergy|allergies|intolerance|preference|passion|weakness|soft spot|"
+        r"distaste|disdain|sensitivity|condition|disability|commitment|dislike|sworn|given up|quit|diabetes|asthma|arthritis|migraines?)\b.*)",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:due to|because of|given|owing to|with|since) my (?:[\w-]+ ){0,2}(?:allerg\w+|asthma|arthritis|diabetes|health|back|knees?|"
+        r"eyesight|hearing|anxiety|adhd|dyslexia|autism|condition|disability|budget|diet|beliefs?|faith|religion|schedule|kids|children|"
+        r"family|commute|fear|phobia|sensitivity|intolerance)\b[^?]{0,40}?,? (?:i|my)\b.{4,})",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>my (?:diet|religion|faith|beliefs?|budget|health|doctor|lifestyle|values|taste|tastes|schedule|culture)\b .{4,})",
+        unless=_ONE_TIME,
+    ),
+)
+"""What people like, avoid and live by: each waits in the inbox."""
