@@ -37,6 +37,32 @@ SITUATIONS = (
     "bob:$6$ab12cd34${Z}:19000:0:99999:7:::", "bob:$2y$10${T}", "bob:$apr1$ab12cd34${R}", '"auth": "{U}"', "data:\n  password: {U}", '"auths": {{"r.io": {{"auth": "{U}"}}}}', "seed phrase: {W}", "client_secret={K}&grant_type=x", "the key for staging is {G}, thanks", "請使用{G}。", "令牌={K}", "（{G}）", "`{G}`", "<{G}>", "{G}…",
     "git clone https://bob:{G}@github.com/a/b", "Your verification token: {K}", "JWT_SECRET={K}", "SECRET_KEY_BASE={H}{H}", "DJANGO_SECRET_KEY='{K}'", "ENCRYPTION_KEY={H}", "webhook_secret: {K}", "signing_key={K}", "password2: {P}", "OLD_PASSWORD={P}", "db.password = {P}", "Password>{P}</", "password->{P}",
 )  # fmt: skip
+MORE_SITUATIONS = (
+    # programs' own files
+    'environment = {{\n  DB_PASSWORD = "{P}"\n}}', 'variable "db_password" {{\n  default = "{P}"\n}}', 'master_password      = "{P}"', 'Environment="API_TOKEN={K}"', 'environment=HOME="/srv",SECRET_KEY="{K}"',
+    "[pypi]\nusername = __token__\npassword = {P}", "<server><id>r</id><username>ci</username><password>{P}</password></server>", "mavenPassword={P}", '<add name="Db" connectionString="Server=db;User ID=sa;Password={P}" />', "'password' => env('DB_PASSWORD', '{P}'),",
+    ':secret_key_base => "{H}{H}"', 'config :app, App.Endpoint, secret_key_base: "{K}{K}"', '{{:db-password "{P}"}}', "local password = '{P}'", 'Sys.setenv(API_KEY = "{K}")', 'ENV["API_TOKEN"] = "{K}"', 'services.app.environment.JWT_SECRET = "{K}";', 'db {{ user = "bob", password = "{P}" }}',
+    'private const val API_KEY = "{K}"', 'let apiToken: String = "{K}"', 'const PASSWORD: &str = "{P}";', 'Password: "{P}",', "$password = '{P}';", 'my $password = "{P}";', 'ConvertTo-SecureString "{P}" -AsPlainText -Force', 'set "DB_PASSWORD={P}"', "set -gx API_KEY {K}", "setenv API_KEY {K}", "let g:api_token = '{K}'",
+    "- name: DB_PASSWORD\n  value: {P}", '- name: API_KEY\n          value: "{K}"', "environment:\n  - POSTGRES_PASSWORD={P}", '"Env": ["PATH=/bin", "DB_PASSWORD={P}"]', "stringData:\n  password: {P}", "helm install x . --set auth.password={P}", "[client]\nuser=root\npassword={P}", "bindpw {P}", 'psk="{P}"', "wpa_passphrase home {P}",
+    "username=bob\npassword={P}\ndomain=acme", "enable secret {P}", "snmp-server community {P} RO", "user default on >{P} ~* +@all", "default_pass = {P}", 'db.createUser({{user: "bob", pwd: "{P}", roles: []}})', "https://bob:{P}@git.acme.dev", "protocol=https\nhost=g.dev\nusername=bob\npassword={P}", "users:\n- name: ci\n  user:\n    token: {K}",
+    "secret_access_key = {B}", "aws_secret_access_key={B}", '"SecretAccessKey": "{B}"', "secret_key = {B}", "gs_secret_access_key = {B}", "client_secret = {K}", 'registry "acme" {{ token = "{K}" }}', "npmAuthToken: {K}", "always-auth=true\n_password={U}", "index-url = https://bob:{P}@pypi.acme.dev/simple", "http-basic.acme.dev bob {P}",
+    # what programs print
+    'declare -x DB_PASSWORD="{P}"', "DB_PASSWORD={P}\nHOME=/root\nSHLVL=1", "root 12 0.0 mysqld --password={P} --port=3306", "2026-01-02T10:00:00Z INFO login user=bob password={P} ip=10.0.0.1", "User(name='bob', password='{P}')", "User[name=bob, password={P}]", "{{'user': 'bob', 'password': '{P}'}}", 'level=debug msg="connecting" dsn="bob:{P}@tcp(db:3306)/shop"',
+    "> Authorization: Bearer {K}", "< set-cookie: session_token={K}; Path=/", '{{"name": "Authorization", "value": "Bearer {K}"}}', '{{"key": "api_key", "value": "{K}"}}', "Your new password: {P}", "Generated password: {P}", "A temporary password is generated for root@localhost: {P}", "Password set to {P}", "Created API key: {K}", "Access Key ID: x\nSecret Access Key: {B}",
+    "token: {K} (expires in 30 days)", "New token (copy it now):\n{G}", '  password   = "{P}" -> (sensitive value)', '+ password = "{P}"', "-DB_PASSWORD={P}", "@@ -1 +1 @@\n-token: {K}", "config.py:12:PASSWORD = '{P}'", "  12:  api_key: {K}", "./.env:3:SMTP_PASSWORD={P}", "\x1b[35m.env\x1b[0m\x1b[36m:\x1b[0m\x1b[32m3\x1b[0m\x1b[36m:\x1b[0mSMTP_PASSWORD={P}",
+    # the web
+    "https://app.acme.dev/cb#access_token={K}&token_type=bearer", "https://api.acme.dev/x?apikey={K}", "https://acme.dev/reset?password={P}", "username=bob&password={P}", 'Content-Disposition: form-data; name="password"\n\n{P}', "<wsse:Password>{P}</wsse:Password>", '<input type="password" name="pw" value="{P}">', "X-Vault-Token: {K}", "http POST api.acme.dev X-Api-Key:{K}", "xoauth2 token {K}", "Authorization: Digest {H}",
+    'fetch(u, {{headers: {{"x-api-key": "{K}"}}}})', "headers={{'X-Auth-Token': '{K}'}}", "auth=('bob', '{P}')", "HTTPBasicAuth('bob', '{P}')", 'requests.get(u, params={{"api_key": "{K}"}})', "psycopg2.connect(host='db', password='{P}')", "new Client({{ password: '{P}' }})", "jwt.encode(payload, '{K}', algorithm='HS256')", "createClient(url, '{G}')", "smtp.login('bob@acme.dev', '{P}')", "ssh.connect(h, username='bob', password='{P}')",
+    # command lines
+    "PGPASSWORD='{P}' pg_dump shop", "mysql --user=root --password={P}", "mongodump --uri mongodb://bob:{P}@h/x", "vault login {G}", "export TOKEN=$(echo {G})", "curl -H 'X-Api-Key: {K}' u", 'curl -H "Authorization: Bearer {K}" u', "curl 'https://u?token={K}'", "curl -d '{{\"password\":\"{P}\"}}' u", "curl -d password={P} u", "wget --http-password={P} u", "rsync --password-file=<(echo {P}) a b", "smbclient //h/s -U bob%{P}", "net use \\\\h\\s {P} /user:bob", "cmdkey /add:h /user:bob /pass:{P}", "xfreerdp /u:bob /p:{P} /v:h", "ipmitool -U admin -P {P} power", "openssl enc -aes-256-cbc -k {P} -in a", "gpg --batch --passphrase {P} -d x", "keytool -storepass {P} -list", "sudo useradd -p '{P}' bob", "echo 'bob:{P}' | chpasswd", "terraform apply -var db_password={P}", "ansible -e 'ansible_password={P}' all", "docker run -e API_KEY={K} x", "snowsql -u bob --password {P}", "lftp -u bob,{P} h", "ncftpput -u bob -p {P} h", "pip install -i https://bob:{P}@p/simple x", "git remote add o https://{G}@github.com/a/b",
+    # people
+    "pw: {P}", "pass: {P}", "pwd is {P}", "login: bob / {P}", "user bob, password {P}", "username: bob password: {P}", "credentials: bob:{P}", "creds are bob / {P}", "log in as bob with password {P}", "here's the api key: {K}", "the token is `{K}`", "use this key {G} please", "my openai key is {K}", "set the secret to {K}", "password (do not share) {P}", "the db password changed to {P}",
+    "das Passwort ist {P}", "Zugangsdaten: bob / {P}", "mon mot de passe c'est {P}", "identifiants : bob / {P}", "la clave es {P}", "usuario: bob clave: {P}", "senha do banco: {P}", "la password del db è {P}", "пароль такой: {P}", "логин bob пароль {P}", "账号：bob 密码：{P}", "密码改成 {P}", "令牌是 {K}", "パスワードを{P}に変更", "비번은 {P}", "hasło to {P}", "heslo je {P}", "kata sandi: {P}", "wachtwoord is {P}", "lösenordet är {P}", "şifresi {P}", "parola este {P}", "κωδικός: {P}", "รหัสผ่าน: {P}", "पासवर्ड: {P}",
+)  # fmt: skip
+"""Further situations, written after the rules: files of many programs, what they print, the web,
+commands, and what people write in some twenty languages. Rules were mended by the half that
+`part_of` calls looked at.
+"""
 _WORDS = [
     "abandon",
     "ability",
@@ -57,12 +83,14 @@ _WORDS = [
 ]
 
 
-def draw_situations(seed: int = 1, each: int = 3) -> Iterator[tuple[int, str, str]]:
-    """Yield the number of the situation, its text with drawn values, and the secret in it."""
+def draw_situations(
+    situations: tuple[str, ...], seed: int = 1, each: int = 3
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each situation, its text with drawn values, and the secret in it."""
     random = Random(seed)
-    for number, situation in enumerate(SITUATIONS):
+    for situation in situations:
         for _ in range(each):
-            yield (number, *fill_situation(situation, random))
+            yield (situation, *fill_situation(situation, random))
 
 
 def fill_situation(situation: str, random: Random) -> tuple[str, str]:

@@ -35,7 +35,7 @@ STEMS = (
 """Parts of names, in small letters, at which a name is looked at. `secret_keys` decides what it
 says.
 """
-_WHOLE_WORDS = frozenset(("token", "key", "secret", "creds"))
+_WHOLE_WORDS = frozenset(("token", "key", "secret", "creds", "auth"))
 """Stems that are words: with a letter after them (`tokens`, `keyboard`, `tokenCount`) they name
 something else.
 """
@@ -50,8 +50,8 @@ _TAIL_BEYOND_ASCII = lazy_pattern(r"[^\W\d_\u2e80-\uffff]{0,12}")
 _PROVIDER_END = lazy_pattern(r"[\w.-]{0,48}(?:[ \t][\w.-]{1,24}){0,3}")
 
 _MARKUP = r"""(?:(?:\\{0,3}["'`\])*]|&quot;|&\#34;){0,6}|</(?:b|strong|th|code|em)>)"""
-_FOR_WHOM = r"(?:[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:for|of|to|on|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
-_VERB = r"(?:is|are|was|ist|lautet|est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
+_FOR_WHOM = r"(?:[ \t](?:\([^()\n]{1,30}\)|api|secret[ao]|privad[ao]|d'acc[eè]s|d'ordine|(?:(?:was|is|has[ ]been)[ ](?:generated|created|issued|given)[ ])?(?:for|of|to|on|from|für|fuer|von|zum|du|de|pour|para|del|do|da|per|di|для|от|к|на)[ \t][^\n:=;\"'`(){}\[\],|]{1,40}?))?"
+_VERB = r"(?:is|are|was|ist|lautet|est|es|è|é|är|er|jest|je|on|là|это|—|–|adalah|este|hy|to|такой|такая|такое|теперь|nu|now|artık|(?:(?:was|is|has[ ]been|got)[ ])?(?:changed|set|reset|updated)[ ]to|is[ ]now)"
 _NO_VALUE_AFTER = lazy_pattern(
     r"[.)]|\((?![\"'`])|[ ]?(?:!=[ ]|is[ ]not[ ]|is[ ]None|=[ ](?:self|None|os|str)\b|: (?:str|bool|Optional)\b(?![^\n=]{0,20}=[ ]?[bru]?[\"']))"
 )
@@ -62,9 +62,10 @@ _BETWEEN = lazy_pattern(
     r"|(?P<cell></(?:td|th|dt|key|name|string)>\s{0,20}<(?:td|dd|string|value|code)[^<>\n]{0,80}>|\|{1,2}|│|┃|║|\t[ \t]*|[ ]{2,}(?=\S))"
     r"|(?P<pair>\"?,?\s{0,60}[\"']?[vV]al(?:ue)?[\"']?[ \t]{0,4}[:=](?=[ \t\"']))"
     r"|(?P<argument>,(?=[ \t]*\\?[\"'`])|\((?=[\"'`]))"
+    r"|(?P<part>\r?\n\r?\n)"
     r"|(?P<quote>(?<=[ \t])(?=[\"']))"
     r"|(?P<attribute>(?<=[ \t])value[ \t]*=)"
-    rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|[是为為はが는은이가][:：]?)"
+    rf"|(?P<said>(?<=[ \t]){_VERB}:?(?=[ \t])|(?:改|换|換|设|設|设置|設置|变|變)?[是为為成]|[はがを는은이가을를][:：]?)"
     r"|(?P<gap>(?<=[ \t])(?=[^\s=:|>-]))"
     r")(?:[ \t]{0,40}(?:\*{1,2}|__)?[ \t]{0,4}(?:[|>][+-]?[ \t]*\n[ \t]{1,40}|\\?\n[ \t]{1,40}(?=[\"'`]|\S{8,200}[ \t]*(?:\n|\Z))(?!\S{1,60}[:=][ \t\n]))?"
     r"(?:&quot;|&\#34;)?(?:(?:[A-Za-z][\w.:]{0,40})?\(\s{0,20}(?=[\"'`]))?(?:[bruf@$]{1,2}(?=[\"'`]))?(?:<(?:code|b|string|value|strong|em)>)?)",
@@ -98,6 +99,11 @@ _SETTING = lazy_pattern(
     r"(?:\bset(?:x|env)?|\bconfigure set|\bconfig set|\bconfig|\bexport|\bENV|\bARG|\brequire|\bwith|\bencrypted|\blogin[ ]\S{1,40}|\bset \S{1,60})[ ][\w.:/-]{0,60}\Z|\b(?:requirepass|masterauth)\Z",
     re.IGNORECASE,
 )
+_LOGIN_BEFORE = lazy_pattern(
+    r"\b(?:user(?:name)?|login|log in as|account|usuario|utilisateur|benutzer(?:name)?|логин|пользователь|utente|kullanıcı)[ :=]{1,2}[\w.@\\-]{1,64},?[ ](?:and |with |the |und |et |y |e |и |с )*\Z",
+    re.IGNORECASE,
+)
+"""A user's name in front of the word for a password, with nothing but a gap after the word."""
 _MEMBER = lazy_pattern(
     r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.\w*[A-Z]?[a-z]{4}\w*\Z|[A-Za-z_]\w*(?:::|->|\?\.)\w+"
 )
@@ -129,6 +135,8 @@ def find_assigned_secrets(stem: str, text: str, at: int) -> Iterator[SafetyFindi
         kind = classify_key(name)
     else:
         end = _match_end(_TAIL_BEYOND_ASCII, text, end)
+    if text.startswith("::", max(0, start - 2)) and text[end : end + 1] in {'"', "'"}:
+        return  # the name of a type, such as "AWS::ApiGateway::ApiKey"
     if kind and _NO_VALUE_AFTER.match(text, end) is None:
         found = _value_of(text, start, end, kind)
         yield from (found,) if found else find_column_secrets(text, at, kind)
@@ -215,14 +223,19 @@ def _fits(text: str, start: int, end: int, one: _AssignedValue) -> bool:
     """
     way = one.between.lastgroup
     value = one.value
+    if way == "part":
+        return text[max(0, start - 6) : start] == 'name="' and text[end : end + 1] == '"'
     if way == "gap" and not text[end : one.start].startswith(("  ", "\t")):
         return (
-            _OPTION.match(text[max(0, start - 1) : end]) is not None
+            (_LOGIN_BEFORE.search(text[max(0, start - 80) : start]) is not None and _is_said(value))
+            or _OPTION.match(text[max(0, start - 1) : end]) is not None
             or _SETTING.search(text[max(0, start - 80) : end]) is not None
         )
-    if way in {"argument", "said", "quote", "cell", "gap"}:
-        return any(map(str.isdigit, value)) and value[-1:] not in {".", "?", ":"}
-    return True
+    return way not in {"argument", "said", "quote", "cell", "gap"} or _is_said(value)
+
+
+def _is_said(value: str) -> bool:
+    return any(map(str.isdigit, value)) and value[-1:] not in {".", "?", ":"}
 
 
 def _value_of(text: str, start: int, end: int, kind: KeyKind) -> SafetyFinding | None:

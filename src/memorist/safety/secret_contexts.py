@@ -32,7 +32,7 @@ _ADDRESS_TOKEN = lazy_pattern(r"""://([^\s/:@"'<>]{20,512})(?::[^\s/:@"'<>]{0,20
 _BEARER = lazy_pattern(r"bearer(?:[ \t]{1,8}|%20)([A-Za-z0-9._~+/-]{16,}={0,2})", re.IGNORECASE)
 _BASIC = lazy_pattern(rf"{EDGE}basic[ \t]{{1,8}}([A-Za-z0-9+/]{{8,}}={{0,2}})", re.IGNORECASE)
 _AUTHORIZATION = lazy_pattern(
-    r"""authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4})?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
+    r"""(?<![A-Za-z])authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["'`]?(?:(?:token|apikey|api-key|key|sso-key|bot|genie\w*|aws4\S*|digest|oauth|negotiate)[ \t:=]{1,4})?"?([^\s"'`,;<>(){}\[\]]{16,512})""",
     re.IGNORECASE,
 )
 _COOKIE = lazy_pattern(
@@ -69,7 +69,7 @@ _WORDS = lazy_pattern(
 _DISCORD = lazy_pattern(r"(?<![\w-])[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])")
 
 _LOGIN = lazy_pattern(
-    r"""(?:credentials?|creds|logins?|zugangsdaten|identifiants|acc[eè]s)["'*]{0,3}[ ]?[:=][ ]?["'*]{0,3}[\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",
+    r"""(?:credentials?|creds|logins?|zugangsdaten|identifiants|acc[eè]s)["'*]{0,3}(?:[ ]?[:=]|[ ](?:are|is|sind|sont|:))[ ]?["'*]{0,3}[\w.@-]{2,64}[ ]?[/:|][ ]?([^\s"'*,;<>()]{8,64})(?=[\s"'*,;]|\Z)""",
     re.IGNORECASE,
 )
 
@@ -96,7 +96,14 @@ _COMMANDS = {
     "unzip": rf"(?<=\s)-P[ ]?{_QUOTED}",
     "7z": rf"(?<=\s)-p{_QUOTED}",
     "zip ": rf"(?<=\s)-P[ ]?{_QUOTED}",
-    "openssl ": r"(?<=\s)-?pass(?:in|out)?[ ](?:pass:)(\S{4,128})",
+    "openssl ": rf"(?<=\s)-?pass(?:in|out)?[ ](?:pass:)(\S{{4,128}})|(?<=\s)-k[ ]{_QUOTED}",
+    "useradd": rf"(?<=\s)(?:-p|--password)[ =]{_QUOTED}",
+    "usermod": rf"(?<=\s)(?:-p|--password)[ =]{_QUOTED}",
+    "xfreerdp": rf"(?<=\s)/p:{_QUOTED}",
+    "rdesktop": rf"(?<=\s)-p[ ]?{_QUOTED}",
+    "wpa_passphrase ": rf"[ ]\S{{1,64}}[ ]{_QUOTED}",
+    "rabbitmqctl": rf"(?:add_user|change_password)[ ]\S{{1,64}}[ ]{_QUOTED}",
+    "bindpw ": rf"[ ]+{_QUOTED}",
     "smbclient": r"(?<=\s)-U[ ]?[\"']?[\w.\\-]{1,64}%([^\s\"']{4,128})",
     "ipmitool": rf"(?<=\s)-P[ ]{_QUOTED}",
     "htpasswd": r"(?<=\s)-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ](\S{4,128})",
@@ -113,6 +120,19 @@ _COMMANDS = {
 _PIPED = lazy_pattern(
     r"""(?:echo|printf)(?:[ ]-[a-zA-Z]+)?[ ]["']?(?:%s\\?n?["']?[ ]["']?)?(?:[\w.-]{1,64}:(?=[^|\n]{0,120}chpasswd))?([^\s"'|]{6,128})["']?[ ]?\|[ ]?[^|\n]{0,120}?(?:password-stdin|sudo[ ]-\w{0,4}S|passwd|chpasswd|login|gpg|--passphrase-fd)"""
 )
+_SECOND_ARGUMENT = lazy_pattern(
+    r"""[\w.]{1,20}[ ]?=?[ ]?\([ ]?["'][^"'\n]{1,128}["'],[ ]?[bru]?["']([^"'\n]{6,256})["']""",
+    re.IGNORECASE,
+)
+"""A user's name and a password, one after the other."""
+_SIGNING_KEY = lazy_pattern(
+    r"""jwt\.\w{4,10}\([^"'\n,]{1,80},[ ]?[bru]?["']([^"'\n]{16,256})["']""", re.IGNORECASE
+)
+_BEFORE_HOST = lazy_pattern(r"""[\w.%$-]{1,64}:([^\s:/@"'(){}]{4,128})@(?:tcp|unix)\(""")
+_SECURE_STRING = lazy_pattern(
+    r"""securestring[ ](?:-string[ ])?["']([^"'\n]{6,128})["']""", re.IGNORECASE
+)
+_LONGEST_BEFORE_HOST = 200
 _LINE = 400
 """Characters of a command's line that are read."""
 
@@ -157,6 +177,16 @@ def _command_line(
         group = found.lastindex or 0
         if is_typed_password(found[group]):
             yield SafetyFinding(*found.span(group), rule)
+
+
+def _before_host(text: str, at: int) -> Iterator[SafetyFinding]:
+    """The password of an address without a scheme, as a driver of Go writes it."""
+    begin = max(0, at - _LONGEST_BEFORE_HOST)
+    stretch = text[begin:at]
+    start = at - len(re.split(r"[\s\"'=]", stretch)[-1])
+    found = _BEFORE_HOST.match(text, start)
+    if found and is_typed_password(found[1]):
+        yield SafetyFinding(*found.span(1), "url-password")
 
 
 def _piped(text: str, at: int) -> Iterator[SafetyFinding]:
@@ -247,6 +277,14 @@ READERS: dict[str, SecretReader] = {
             ),
         ),
     ),
+    "@tcp(": _before_host,
+    "@unix(": _before_host,
+    **dict.fromkeys(
+        ("auth=(", "auth = (", "basicauth(", ".login("),
+        partial(_one, _SECOND_ARGUMENT, "login-password", is_typed_password),
+    ),
+    "securestring": partial(_one, _SECURE_STRING, "command-password", is_typed_password),
+    "jwt.": partial(_one, _SIGNING_KEY, "assigned-secret", _is_bearer),
     "echo ": _piped,
     "printf ": _piped,
     **{

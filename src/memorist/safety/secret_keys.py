@@ -36,6 +36,7 @@ PASSWORD_WORDS = frozenset(
         "contraseña",
         "contrasenya",
         "senha",
+        "clave",
         "wachtwoord",
         "losenord",
         "lösenord",
@@ -84,7 +85,6 @@ SECRET_WORDS = frozenset(
         "segredo",
         "secreto",
         "jeton",
-        "clave",
         "chiave",
         "schlüssel",
         "schluessel",
@@ -539,7 +539,7 @@ def classify_key(name: str) -> KeyKind:
     if last == "pass":
         spaced = name[-5:-4] == " "
         return "password" if before in _PASS_OWNERS else "" if before and not spaced else "pass"
-    if last in {"key", "clave", "chiave", "clé", "cle"} and last != "clave":
+    if last in {"key", "chiave", "clé", "cle"}:
         return "secret" if before in KEY_QUALIFIERS else "" if before in _OTHER_KEYS else "key"
     return _other_kind(last, before)
 

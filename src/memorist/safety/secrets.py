@@ -35,7 +35,7 @@ from memorist.safety.secret_values import (
     is_placeholder,
     is_random_looking,
 )
-from memorist.safety.text_view import TextView, strip_colors
+from memorist.safety.text_view import COLOR_SIGNS, TextView, strip_colors
 
 if TYPE_CHECKING:
     import ahocorasick_rs as automata
@@ -76,7 +76,8 @@ def find_secrets(text: str) -> tuple[SafetyFinding, ...]:
     """
     # One byte for each character, so that places in the bytes are places in the text.
     data = text.encode("ascii", "replace")
-    view = strip_colors(text, data)
+    signs = _color_search().find_matches_as_indexes(data)
+    view = strip_colors(text, (at for _, at, _ in signs)) if signs else TextView(text)
     found = remove_overlaps(
         _find_all(view.text, data if view.text is text else view.text.encode("ascii", "replace"))
     )
@@ -168,6 +169,15 @@ def _name_search() -> _HintSearch:
     for name, provider in load_named_providers().items():
         readers.setdefault(name, []).append(partial(find_named_secrets, name, provider))
     return _HintSearch(readers, overlapping=True)
+
+
+@cache
+def _color_search() -> BytesAhoCorasick:
+    return automata.BytesAhoCorasick(
+        [sign.encode() for sign in COLOR_SIGNS],
+        matchkind=automata.MatchKind.LeftmostLongest,
+        implementation=automata.Implementation.DFA,
+    )
 
 
 @cache

@@ -5,7 +5,7 @@ text it was made of.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -17,7 +17,8 @@ _COLOR = lazy_pattern(
 """A control sequence (ECMA-48: CSI, a character set's choice, an operating system command), raw or
 as JSON and shells write it.
 """
-_SIGNS = (b"\x1b", b"\\x1b[", b"\\x1B[", b"\\u001b[", b"\\u001B[", b"\\033[", b"\\e[")
+COLOR_SIGNS = ("\x1b", "\\x1b[", "\\x1B[", "\\u001b[", "\\u001B[", "\\033[", "\\e[")
+"""How a control sequence begins."""
 
 
 class TextView(Struct, frozen=True):
@@ -40,15 +41,15 @@ class TextView(Struct, frozen=True):
         return self.stood_from[part] + at - self.shown_from[part]
 
 
-def strip_colors(text: str, data: bytes) -> TextView:
-    """The text without colour codes; the text itself, as the same object, where it has none. `data`
-    has one byte for each character of it.
+def strip_colors(text: str, places: Iterable[int]) -> TextView:
+    """The text without colour codes; the text itself, as the same object, where it has none.
+    `places`: where a sign of one stands, in order.
     """
     parts: list[str] = []
     shown_from: list[int] = []
     stood_from: list[int] = []
     done = size = 0
-    for at in sorted(at for sign in _SIGNS for at in _places(data, sign)):
+    for at in places:
         code = _COLOR.match(text, at) if at >= done else None
         if code is None:
             continue
@@ -65,10 +66,3 @@ def strip_colors(text: str, data: bytes) -> TextView:
         shown_from.append(size)
         stood_from.append(done)
     return TextView("".join(parts), tuple(shown_from), tuple(stood_from))
-
-
-def _places(text: bytes, sign: bytes) -> Iterator[int]:
-    at = text.find(sign)
-    while at >= 0:
-        yield at
-        at = text.find(sign, at + 1)
