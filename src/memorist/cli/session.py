@@ -283,7 +283,6 @@ async def _summarize_with_model(
         try:
             summary = await request_summary(
                 request,
-                held.sizes[-len(request.messages) :],
                 None,
                 replace(runtime, governor=governor, record_receipt=governor.record_receipt),
                 marker=how.texts.cut_marker,

@@ -4,10 +4,12 @@ outcome.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from msgspec.structs import replace
 
 from memorist.compaction import full, inline, tool_results
@@ -76,7 +78,12 @@ from memorist.compaction.tool_results import (
     keep_all_shown,
 )
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_end
+from memorist.core.tokens import (
+    estimate_message_tokens,
+    estimate_text_tokens,
+    token_factor,
+    truncate_end,
+)
 from memorist.errors import ContextTooLong, StoreError
 from memorist.events import CompactionFailed, ConversationCompacted, ResultsStored
 from memorist.extensions import SessionExtension, SessionReply
@@ -90,6 +97,7 @@ from memorist.forks.spec import (
     ParentCall,
 )
 from memorist.formats.registry import find_codec
+from memorist.models.context_window import ErrorRecordingModel, discover_window
 from memorist.models.pricing import MILLION, ModelPrice
 from memorist.models.registry import open_sibling
 from memorist.ports import FileSystem, Model, Request
@@ -108,47 +116,109 @@ from memorist.transcript.ledger import TranscriptLedger, WorkRecord
 COMPACTION_LABEL = "compact"
 
 
+MAX_SUMMARY_TOKENS = 20_000
+"""Most tokens that an answer may have (claude-code.md 6.4), in a window that has room for them."""
+
+SUMMARY_SHARE = 4
+"""The answer gets at most one part in so many of the window, so that a small one still holds a
+conversation.
+"""
+
+SIZE_MARGIN = 0.95
+"""Share of the window's room that is filled after a refusal told the true size of a request."""
+
+
 async def request_summary(
     request: SummaryRequest,
-    sizes: tuple[int, ...],
     parent: ParentCall | None,
     runtime: Runtime,
     *,
     marker: str,
     asked: bool = False,
 ) -> str | UnusableSummary:
-    """The summary, or the hand-over of an inline compaction, or why there is none. `sizes` are the
-    estimated tokens of the request's messages, `marker` the text put before a cut history.
+    """The summary, or the hand-over of an inline compaction, or why there is none. `marker` is the
+    text put before a cut history.
 
     First the parent's request with one more message, so that the provider's cache serves it. Where
     that does not fit, or there is no parent of the same model, the history is sent in a new
-    request, and its oldest rounds are dropped until it fits, three times at most.
+    request, without the oldest rounds that the model's window does not hold; after a refusal by
+    what it tells of the sizes, three times at most.
     """
-    model, settings = runtime.model, runtime.settings.compaction
-    if model is None:
+    if runtime.model is None:
         return UnusableSummary("No model is set up.", asked=False)
+    model, settings = ErrorRecordingModel(runtime.model), runtime.settings.compaction
     fork = partial(_run_fork, model, runtime, asked=asked)
-    why: UnusableSummary | None = None
     if parent is not None and shares_prefix(model.name, model.format, parent):
         found = await fork(request.text, parent)
         if not _is_too_long(found):
             return found
-        why = found if isinstance(found, UnusableSummary) else None
-    messages = request.messages
-    for attempt in range(settings.too_long_retries + 1):
-        if attempt or why is not None:
-            shorter = drop_oldest_rounds(
-                messages, sizes, excess=None, marker=marker, share=settings.too_long_share
-            )
-            if isinstance(shorter, UnchangedHistory):
-                return UnusableSummary(shorter.why)
-            messages, sizes = shorter.messages, shorter.sizes
-        found = await fork(request.text, ParentCall(_build_request(model, messages, parent)))
+    await discover_window(runtime.model)
+    history = _FittedHistory(request, model, parent, marker, settings.too_long_share)
+    for _ in range(settings.too_long_retries + 1):
+        if not history.shorten():
+            break
+        fitted = ParentCall(_build_request(model, history.messages, parent))
+        found = await fork(request.text, fitted)
         if not _is_too_long(found):
             return found
     return UnusableSummary(
         "The conversation does not fit the model's window, even without its oldest rounds."
     )
+
+
+class _FittedHistory:
+    """A history that is cut, from its oldest rounds on, to what the model's window holds."""
+
+    def __init__(
+        self,
+        request: SummaryRequest,
+        model: ErrorRecordingModel,
+        parent: ParentCall | None,
+        marker: str,
+        share: float,
+    ) -> None:
+        self._model = model
+        self._marker = marker
+        self._share = share
+        factor = token_factor(model.name)
+        self.messages = request.messages
+        self._sizes = tuple(estimate_message_tokens(each, factor) for each in request.messages)
+        self._fixed = estimate_text_tokens(request.text, factor)
+        if parent is not None and parent.request.format == model.format:
+            shell = {**parent.request.body, find_codec(model.format).history_key(): []}
+            self._fixed += estimate_text_tokens(msgspec.json.encode(shell).decode(), factor)
+
+    def shorten(self) -> bool:
+        """Drop what does not fit, as far as sizes are known; False where no shorter request is
+        left to try after a refusal.
+        """
+        excess = self._excess()
+        if excess is not None and excess <= 0:
+            return True
+        shorter = drop_oldest_rounds(
+            self.messages, self._sizes, excess=excess, marker=self._marker, share=self._share
+        )
+        if isinstance(shorter, UnchangedHistory):
+            return self._model.error is None
+        self.messages, self._sizes = shorter.messages, shorter.sizes
+        return True
+
+    def _excess(self) -> int | None:
+        """Tokens, as estimated, beyond the window's room; None after a refusal that tells no
+        size.
+        """
+        estimated = sum(self._sizes) + self._fixed
+        room = self._model.window - _answer_limit(self._model)
+        refused = self._model.error
+        if not isinstance(refused, ContextTooLong):
+            return estimated - room
+        if not refused.tokens:
+            return None
+        return math.ceil(estimated - room * SIZE_MARGIN * estimated / refused.tokens)
+
+
+def _answer_limit(model: Model) -> int:
+    return min(MAX_SUMMARY_TOKENS, model.window // SUMMARY_SHARE)
 
 
 def _is_too_long(found: str | UnusableSummary) -> bool:
@@ -163,7 +233,7 @@ def _build_request(
     """
     wire = find_codec(model.format)
     name = model.name.partition(":")[2].partition("@")[0] or model.name
-    body: JsonObject = wire.build_request(name, system="", text="", max_output=20_000)
+    body: JsonObject = wire.build_request(name, system="", text="", max_output=_answer_limit(model))
     if parent is not None and parent.request.format == model.format:
         body = {**parent.request.body, "model": name}
     return Request(
@@ -674,7 +744,7 @@ class Compactor(SessionExtension):
         request = build_summary_request(
             whole, self._prompts, call.instructions, hand_over=strategy == "inline"
         )
-        summary = await self._request_summary(strategy, request, whole, call)
+        summary = await self._request_summary(strategy, request, call)
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         reviewed = review_summary(
@@ -689,7 +759,6 @@ class Compactor(SessionExtension):
         self,
         strategy: str,
         request: SummaryRequest,
-        whole: MeasuredConversation,
         call: CompactionRequest,
     ) -> str | UnusableSummary:
         """Ask for the summary. On a switch to a smaller window the model that has worked so far
@@ -699,7 +768,6 @@ class Compactor(SessionExtension):
         ask = partial(
             request_summary,
             request,
-            whole.sizes[-len(request.messages) :],
             call.parent,
             marker=self._prompts.cut_marker,
             asked=call.manual is not None,

@@ -15,7 +15,7 @@ from memorist.context.rollback import find_rolled_back_spans
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.core.tokens import estimate_text_tokens, token_factor
-from memorist.errors import BudgetSpent, ContextTooLong, ModelError, ModelRefused, ModelUnavailable
+from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.forks.fork import run_with_budget
 from memorist.forks.spec import (
     EditMethod,
@@ -32,7 +32,8 @@ from memorist.formats.transcript import (
     TranscriptEntry,
     TurnRollback,
 )
-from memorist.ports import Model, Reply, Request
+from memorist.models.context_window import ErrorRecordingModel, discover_window
+from memorist.ports import Model
 from memorist.rollouts.evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceRowBuilder,
@@ -164,6 +165,7 @@ async def extract_session(
     stage, problem = proven, ""
     ask_model = runtime.model is not None and gone.task_log.has_exchange
     if runtime.model is not None and ask_model:
+        await discover_window(runtime.model)
         found = await _ModelExtraction(thread, runtime, runtime.model, proven.memory).run(
             lines, gone
         )
@@ -196,48 +198,13 @@ class StageOneFailed(Struct, frozen=True):
     is_over_budget: bool = False
 
 
-class _ErrorRecordingModel:
-    """A model that also records the error of its last call, which a receipt only gives in words."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.error: ModelError | None = None
-        self.counted = 0
-        """Input tokens of the last call, as the provider counted them."""
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def format(self) -> str:
-        return self._model.format
-
-    @property
-    def window(self) -> int:
-        return self._model.window
-
-    async def send(self, request: Request) -> Reply:
-        self.error = None
-        try:
-            reply = await self._model.send(request)
-        except ModelError as error:
-            self.error = error
-            raise
-        self.counted = reply.usage.context - reply.usage.output
-        return reply
-
-    async def close(self) -> None:
-        """Do nothing: the model is the caller's to close."""
-
-
 class _ModelExtraction:
     """Extraction of one session by a model, in one part or several."""
 
     def __init__(self, thread: Rollout, runtime: Runtime, model: Model, known: RawMemory) -> None:
         self._thread = thread
         self._runtime = runtime
-        self._model = _ErrorRecordingModel(model)
+        self._model = ErrorRecordingModel(model)
         self._known = known
         self._texts = StageOnePrompts(
             load_prompt("rollouts/stage_one"),
