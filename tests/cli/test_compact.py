@@ -14,7 +14,7 @@ from memorist.cli.main import memorist_group
 from memorist.formats import transcript
 from memorist.formats.transcript import SkippedLine
 from memorist.store.transcript import LineFile
-from memorist.testing import HttpError, ScriptedServer
+from memorist.testing import HttpError, Say, ScriptedServer
 from support.program import run_program
 
 STRATEGIES = ["auto", "micro", "session-memory", "full", "inline", "structural", "tail"]
@@ -258,3 +258,30 @@ def test_a_summary_that_cannot_be_used_gives_way_to_structure(
     assert "structural at message" in done.stdout
     kinds = {kind["label"]: kind["runs"] for kind in json.loads(status.stdout)["kinds"]}
     assert kinds == {"compact": 1}
+
+
+@pytest.mark.covers("CP-7")
+def test_a_summary_is_asked_within_the_window_that_the_server_tells(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conversation that is larger than a small model's window is cut before it goes out, and not
+    by one refusal after the other.
+    """
+    answer = "Rounding is looked at. " + " ".join(f"part_{turn}.py" for turn in range(20))
+    monkeypatch.chdir(session.parent)
+    with ScriptedServer(lambda request: Say(text=answer), window=8_000) as server:
+        done = CliRunner().invoke(
+            memorist_group,
+            [
+                "compact",
+                str(session),
+                *("--strategy", "full", "--budget", "2000"),
+                *("--model", f"openai-chat:tiny@{server.openai_url}"),
+            ],
+            catch_exceptions=False,
+        )
+
+    asked = [each for each in server.requests if each.path.endswith("/chat/completions")]
+    assert done.exit_code == 0
+    assert server.refusals == []
+    assert len(asked) == 1

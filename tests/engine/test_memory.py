@@ -210,6 +210,29 @@ async def test_what_is_known_is_not_written_again(tmp_path: Path, project: Path)
     assert len(memory.headers()) == 1
 
 
+@pytest.mark.covers("AM-11", "RC-2")
+async def test_nothing_of_a_message_is_shown_back_after_it(tmp_path: Path, project: Path) -> None:
+    """Several wishes in one message are each written, and none comes back as a note of an earlier
+    session, neither with this request nor with a later one of the same session.
+    """
+    reason = " and the auditors compare every single line of it with the ledger of the branch" * 3
+    said = (
+        f"From now on always round the invoice totals half up, because of the importer{reason}.\n\n"
+        "From now on always name branches after the ticket."
+    )
+    async with Memorist(model="structural", home=tmp_path / "home") as engine:
+        host = Loop(project, engine)
+        memory = engine.memory(str(project))
+        session = await host.open("one")
+        await host.turn(session, said)
+        await host.turn(session, "Why does the importer round the invoice totals half up?")
+        shown = text_of(host.sent[-1])
+        await session.close()
+
+    assert len(memory.headers()) >= 2
+    assert "bear on the last message" not in shown
+
+
 @pytest.mark.covers("AM-10")
 @pytest.mark.parametrize(
     ("policy", "written", "waiting"), [("auto", 1, 0), ("review", 0, 1), ("off", 0, 0)]

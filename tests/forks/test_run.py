@@ -403,6 +403,22 @@ async def test_without_file_tools_edits_are_read_from_the_text(wire: str) -> Non
     assert files.read(NOTES) == b"1\ntwo\n"
 
 
+@pytest.mark.covers("FK-6")
+async def test_edits_in_the_text_count_beside_file_tools_too() -> None:
+    """A small model that has an editing tool and writes its edit as text has made it; what is wrong
+    with it is told.
+    """
+    broken = f'<edit path="{NOTES}"><old>one</old></edit>'
+    whole = f'<edit path="{NOTES}"><old>one</old><new>1</new></edit>'
+
+    receipt, model, files = await play([Say(text=broken), Say(text=whole)])
+
+    report = find_codec("anthropic").decode_request(model.requests[2].body).messages[-1].text
+    assert "pairs of <old> and <new>" in report
+    assert receipt.outcome is ForkOutcome.CHANGED
+    assert files.read(NOTES) == b"1\ntwo\n"
+
+
 @pytest.mark.covers("FK-6", "FK-3")
 async def test_text_edits_stand_under_the_same_permission_and_failures_go_back() -> None:
     """A denied path, a text that is not there and a broken element are named in one report; the

@@ -62,6 +62,8 @@ BAD = [
     "structural:x",
     "local:",
     "gemini:x",
+    "ollama:qwen3:8b",
+    "vllm:org/model",
 ]
 
 
@@ -78,6 +80,15 @@ def test_a_bad_model_string_is_refused_with_the_right_forms(text: str) -> None:
     """The error says what to write instead."""
     with pytest.raises(ModelNameError, match=r"openai-chat:|http://"):
         parse_model_name(text)
+
+
+@pytest.mark.covers("OP-1")
+def test_a_local_server_by_its_own_name_is_told_how_it_is_written() -> None:
+    """Who writes the server as if it were a provider gets the line that works, with the model."""
+    with pytest.raises(ModelNameError) as refused:
+        parse_model_name("ollama:qwen3:8b")
+
+    assert "openai-chat:qwen3:8b@http://127.0.0.1:11434/v1" in str(refused.value)
 
 
 @pytest.mark.covers("SF-1")

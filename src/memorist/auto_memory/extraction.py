@@ -87,8 +87,13 @@ class MemoryExtraction:
         memory: AutoMemory,
         context: SessionContext,
         wait_until_scanned: Callable[[], Awaitable[object]],
+        on_written: Callable[[Sequence[str]], object] | None = None,
     ) -> None:
         self._memory = memory
+        self._on_written = on_written
+        """Is told the paths of every memory written from this conversation, by rule or by a model:
+        their content is in it already.
+        """
         self._context = context
         self._runtime = context.runtime
         self._wait_until_scanned = wait_until_scanned
@@ -130,7 +135,7 @@ class MemoryExtraction:
 
     def on_message(
         self, message: Message, *, replayed: bool = False, deferred: bool = False
-    ) -> WriteResult | None:
+    ) -> None:
         """Follow one message.
 
         Explicit statements are applied at once, or, when `deferred`, by the next
@@ -147,11 +152,12 @@ class MemoryExtraction:
             self._statements.clear()
         reply = self._replies.read(message)
         if replayed or self._memory.settings.policy == "off":
-            return None
+            return
         for typed in (message, reply):
             if typed is not None and typed.origin is Origin.USER:
                 self._collect_statements(typed)
-        return None if deferred else self.apply_statements()
+        if not deferred:
+            self.apply_statements()
 
     def _collect_statements(self, typed: Message) -> None:
         self._typed_ids.append(typed.id)
@@ -181,12 +187,11 @@ class MemoryExtraction:
         """Whether statements are waiting to be applied."""
         return bool(self._deferred_statements)
 
-    def apply_statements(self) -> WriteResult | None:
+    def apply_statements(self) -> None:
         """Apply the statements not applied yet, without a model.
 
         A failing disk is reported and stops nothing.
         """
-        written = None
         wishes, self._deferred_statements = self._deferred_statements, []
         for wish, message in wishes:
             try:
@@ -194,11 +199,15 @@ class MemoryExtraction:
                     self._retract_latest(message)
                     continue
                 written = self._apply_statement(wish, message)
+                self._tell_written(written)
                 self._note_latest(message.id, written)
             except (StoreError, InputError) as error:
                 with contextlib.suppress(StoreError):
                     self._runtime.emit(MemoryRefused("", (str(error),)))
-        return written
+
+    def _tell_written(self, written: WriteResult) -> None:
+        if self._on_written is not None and written.paths:
+            self._on_written(written.paths)
 
     def _apply_statement(self, wish: Statement, message: Message) -> WriteResult:
         memory, decided = self._plan(wish, message)
@@ -358,6 +367,7 @@ class MemoryExtraction:
             )
             self._runtime.emit(ExtractionFailed(str(error), ForkOutcome.FAILED.value))
             return
+        self._tell_written(written)
         self._runtime.record_receipt(_correct_receipt(receipt, written))
         self._advance_cursor(messages)
 

@@ -12,7 +12,6 @@ from msgspec import Struct
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.write_evidence import extract_user_text
-from memorist.auto_memory.write_result import WriteResult
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
@@ -102,22 +101,14 @@ class MemoryExtension(SessionExtension):
             self._turn_messages.clear()
         self._turn_messages.append(message)
         if self.extraction is not None:
-            self._on_written(
-                self.extraction.on_message(
-                    message, replayed=replayed, deferred=not self._is_scanned
-                )
-            )
+            self.extraction.on_message(message, replayed=replayed, deferred=not self._is_scanned)
         if self.recall is not None and not replayed:
             self.recall.on_message(message)
-
-    def _on_written(self, written: WriteResult | None) -> None:
-        if written is not None and self.recall is not None:
-            self.recall.on_memories_written(written.paths)
 
     def _apply_pending_statements(self) -> None:
         """Write the memories that the user asked for while the initial scan was running."""
         if self.extraction is not None and self._is_scanned:
-            self._on_written(self.extraction.apply_statements())
+            self.extraction.apply_statements()
 
     def on_history_replaced(self, reason: HistoryChange) -> None:
         """Show the index again, and what was recalled where it is due."""
@@ -264,7 +255,7 @@ class MemoryExtension(SessionExtension):
         if self.extraction is not None:
             if self._initial_scan is not None and self.extraction.has_deferred_statements:
                 await self._initial_scan.wait(MAX_SCAN_WAIT_SECONDS)
-            self._on_written(self.extraction.apply_statements())
+            self.extraction.apply_statements()
             await self.extraction.drain()
         if self._team_watcher is not None:
             await self._team_watcher.close()
@@ -303,4 +294,7 @@ def open_memory_extension(
         if settings.enabled
         else None
     )
-    return MemoryExtension(MemoryExtraction(memory, context, scan.wait), recall, scan, team_watcher)
+    extraction = MemoryExtraction(
+        memory, context, scan.wait, recall.on_memories_written if recall is not None else None
+    )
+    return MemoryExtension(extraction, recall, scan, team_watcher)

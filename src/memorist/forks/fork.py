@@ -337,12 +337,16 @@ async def _apply_reply(
 
 def _parse_text_edits(reply: Reply, way: EditMethod, *, expected: bool) -> TextEdits:
     """The edits in the reply's text. With the JSON method an answer is always expected, except
-    beside tool calls.
+    beside tool calls. A small model that has tools often writes its edits as text all the same:
+    they count, and what is wrong with them is told where it called no tool.
     """
     text = _reply_text(reply)
     match way:
         case EditMethod.TEXT:
             return parse_edit_elements(text)
+        case EditMethod.TOOLS:
+            edits = parse_edit_elements(text)
+            return edits if expected else TextEdits(edits.calls)
         case EditMethod.JSON if expected or text.strip():
             return parse_json_edits(text)
         case _:

@@ -72,6 +72,19 @@ ModelChoice = StructuralChoice | LocalChoice | AnthropicChoice | OpenAIChoice | 
 _WITH_URL = re.compile(r"(?P<name>.*?)@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*)", re.DOTALL)
 
 
+_LOCAL_SERVERS = {
+    "ollama": 11_434,
+    "lmstudio": 1_234,
+    "lm-studio": 1_234,
+    "llamacpp": 8_080,
+    "llama.cpp": 8_080,
+    "vllm": 8_000,
+}
+"""Servers that people name as if they were a provider, and the port on which each listens by
+default (their own pages).
+"""
+
+
 def parse_model_name(text: str) -> ModelChoice:
     """Parse a model string. Raises `ModelNameError`, which says what is wrong and what is right."""
     given = text.strip()
@@ -93,6 +106,12 @@ def parse_model_name(text: str) -> ModelChoice:
                     f"such as openai-chat:qwen3@http://127.0.0.1:11434/v1."
                 )
             return OpenAIChatChoice(name, url)
+        case server if server in _LOCAL_SERVERS and colon:
+            raise ModelNameError(
+                f"The model {given!r} is written as openai-chat:{rest.strip() or 'NAME'}@"
+                f"http://127.0.0.1:{_LOCAL_SERVERS[server]}/v1, with the address at which the "
+                f"server listens."
+            )
         case _:
             raise ModelNameError(f"There is no model {given!r}; use {MODEL_NAME_FORMS}.")
 
