@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -99,6 +99,24 @@ class Model(Protocol):
     async def close(self) -> None:
         """Close connections or stop the embedded server. May be called twice."""
         ...
+
+
+@runtime_checkable
+class DiscoversWindow(Protocol):
+    """A model whose server can be asked for its window."""
+
+    async def discover_window(self) -> int | None:
+        """Ask once; None where the server does not tell."""
+        ...
+
+
+async def discover_window(model: Model) -> int:
+    """The model's window in tokens, asked of its server where that can tell: before the first
+    request is built, so that it is not refused for its length.
+    """
+    if isinstance(model, DiscoversWindow):
+        await model.discover_window()
+    return model.window
 
 
 class Embedder(Protocol):

@@ -449,6 +449,27 @@ async def test_text_edits_stand_under_the_same_permission_and_failures_go_back()
     assert files.read(NOTES) == b"1\n2\n"
 
 
+@pytest.mark.covers("FK-7")
+async def test_a_fork_of_a_small_model_is_cut_to_its_window() -> None:
+    """The summary of the history is cut between its start and its newest lines, and the answer gets
+    its part of the window, so that nothing is refused for its length.
+    """
+    model = ScriptedModel([Say(text="Done.")], format="openai_chat", window=4_096)
+    summary = "Derived first. " + "It went on and on. " * 2_000 + "Newest last."
+
+    receipt = await run_fork(
+        spec(None, history_summary=summary), model=model, files=memory(), clock=FrozenClock()
+    )
+
+    sent = model.requests[0].body
+    text = str(sent["messages"])
+    assert receipt.outcome is ForkOutcome.UNCHANGED
+    assert len(text) < 3_072 * 4
+    assert "Derived first." in text
+    assert "Newest last." in text
+    assert sent["max_completion_tokens"] == 1_024
+
+
 @pytest.mark.covers("FK-6", "FK-7")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:

@@ -97,10 +97,10 @@ from memorist.forks.spec import (
     ParentCall,
 )
 from memorist.formats.registry import find_codec
-from memorist.models.context_window import ErrorRecordingModel, discover_window
+from memorist.models.context_window import ErrorRecordingModel
 from memorist.models.pricing import MILLION, ModelPrice
 from memorist.models.registry import open_sibling
-from memorist.ports import FileSystem, Model, Request
+from memorist.ports import FileSystem, Model, Request, discover_window
 from memorist.runtime import Runtime, SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import SessionMemory

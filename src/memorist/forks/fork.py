@@ -20,6 +20,7 @@ from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
     choose_edit_method,
+    fit_window,
     is_fork,
     model_id,
     shares_prefix,
@@ -48,7 +49,7 @@ from memorist.formats.codec import (
     is_custom_call,
 )
 from memorist.formats.registry import find_codec
-from memorist.ports import Clock, FileSystem, Model, Reply, Request
+from memorist.ports import Clock, FileSystem, Model, Reply, Request, discover_window
 
 _current_label: ContextVar[str] = ContextVar("memorist_fork", default="")
 """Label of the fork that the current task belongs to; child tasks inherit it."""
@@ -178,6 +179,8 @@ class _ForkRun:
                 return self._fail("A fork may not fork.")
             hands = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
             async with asyncio.timeout(max(0.0, spec.limits.seconds - self._elapsed())):
+                if spec.parent is None:
+                    spec = fit_window(spec, await discover_window(self._model))
                 stopped = await self._converse(spec, hands)
         except (TimeoutError, ModelTimeout):
             self.statement = f"It took longer than {spec.limits.seconds:g} seconds (forks.seconds)."

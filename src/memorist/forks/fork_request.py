@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock
+from memorist.core.tokens import estimate_text_tokens, truncate_middle
 from memorist.forks.spec import EditMethod, ForkSpec, ParentCall
 from memorist.forks.tool_calls import EDITS_JSON_SCHEMA, can_edit
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
@@ -127,6 +129,41 @@ def _task_text(spec: ForkSpec, way: EditMethod, texts: ForkPrompts) -> str:
 
 def _boundary_text(spec: ForkSpec, texts: ForkPrompts) -> str:
     return render_template(texts.boundaries, {"label": spec.label}, strict=True).strip()
+
+
+ANSWER_SHARE = 4
+"""A fresh request asks for at most one part in so many of the window as output, since servers count
+it towards the window.
+"""
+
+ROOM_SHARE = 0.7
+"""Share of the window's room that is filled by estimate: a small model's own tokenizer counts up to
+1.4 times as many (SmolLM2 on recorded sessions).
+"""
+
+MIN_SUMMARY_TOKENS = 300
+"""Tokens that the summary of a history keeps at least. Our choice: less tells nothing."""
+
+
+def fit_window(spec: ForkSpec, window: int) -> ForkSpec:
+    """A fork without a parent, as a window of so many tokens holds it: a smaller output limit, and
+    the summary of the history cut in its middle, between what is derived and what is newest.
+    """
+    if spec.parent is not None or not window:
+        return spec
+    output = min(spec.limits.output, window // ANSWER_SHARE)
+    room = int((window - output) * ROOM_SHARE) - estimate_text_tokens(spec.instruction)
+    summary = spec.history_summary
+    return replace(
+        spec,
+        limits=replace(spec.limits, output=output),
+        history_summary=summary
+        and truncate_middle(summary, max(MIN_SUMMARY_TOKENS, room - BOUNDARY_TOKENS)),
+    )
+
+
+BOUNDARY_TOKENS = 500
+"""Tokens of what stands around the task: the boundaries and the form of edits."""
 
 
 def build_first_request(

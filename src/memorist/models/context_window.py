@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
 from memorist.errors import ModelError
@@ -153,24 +153,6 @@ def read_ollama_model(body: object) -> int | None:
         OLLAMA_DEFAULT_WINDOW,
     )
     return min(trained, OLLAMA_DEFAULT_WINDOW)
-
-
-@runtime_checkable
-class DiscoversWindow(Protocol):
-    """A model whose server can be asked for its window."""
-
-    async def discover_window(self) -> int | None:
-        """Ask once; None where the server does not tell."""
-        ...
-
-
-async def discover_window(model: Model) -> int:
-    """The model's window in tokens, asked of its server where that can tell: before the first
-    request is built, so that it is not refused for its length.
-    """
-    if isinstance(model, DiscoversWindow):
-        await model.discover_window()
-    return model.window
 
 
 class ErrorRecordingModel:

@@ -32,8 +32,8 @@ from memorist.formats.transcript import (
     TranscriptEntry,
     TurnRollback,
 )
-from memorist.models.context_window import ErrorRecordingModel, discover_window
-from memorist.ports import Model
+from memorist.models.context_window import ErrorRecordingModel
+from memorist.ports import Model, discover_window
 from memorist.rollouts.evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceRowBuilder,
