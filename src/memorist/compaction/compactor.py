@@ -97,9 +97,9 @@ from memorist.forks.spec import (
     ParentCall,
 )
 from memorist.formats.registry import find_codec
-from memorist.models.context_window import ErrorRecordingModel
 from memorist.models.pricing import MILLION, ModelPrice
 from memorist.models.registry import open_sibling
+from memorist.models.streaming import ErrorRecordingModel
 from memorist.ports import FileSystem, Model, Request, discover_window
 from memorist.runtime import Runtime, SessionContext
 from memorist.safety.secrets import redact

@@ -1,5 +1,5 @@
 """The context window that a server really has: read from what it says of itself, or from its
-refusal of a request that was too long.
+refusal of a request that was too long. Pure.
 
 Sources of the fields: llama.cpp's server (`/props`, `/v1/models`, `exceed_context_size_error`),
 vLLM (`/v1/models`), LM Studio (`/api/v0/models`), Ollama (`/api/ps`, `/api/show`), and the wording
@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from memorist.core.lazy import lazy_pattern
-from memorist.errors import ModelError
-from memorist.ports import Model, Reply, Request
 
 MIN_WINDOW, MAX_WINDOW = 256, 100_000_000
 """Bounds in tokens between which a number is taken for a window; anything else is no window. Our
@@ -153,42 +151,3 @@ def read_ollama_model(body: object) -> int | None:
         OLLAMA_DEFAULT_WINDOW,
     )
     return min(trained, OLLAMA_DEFAULT_WINDOW)
-
-
-class ErrorRecordingModel:
-    """A model that also records the error of its last call, which a receipt only gives in words."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.error: ModelError | None = None
-        self.counted = 0
-        """Input tokens of the last call, as the provider counted them."""
-
-    @property
-    def name(self) -> str:
-        """The name of the model behind it."""
-        return self._model.name
-
-    @property
-    def format(self) -> str:
-        """The wire format of the model behind it."""
-        return self._model.format
-
-    @property
-    def window(self) -> int:
-        """Context window in tokens, as known by now."""
-        return self._model.window
-
-    async def send(self, request: Request) -> Reply:
-        """Send one request and keep the error that it ends with. Raises a `ModelError`."""
-        self.error = None
-        try:
-            reply = await self._model.send(request)
-        except ModelError as error:
-            self.error = error
-            raise
-        self.counted = reply.usage.context - reply.usage.output
-        return reply
-
-    async def close(self) -> None:
-        """Do nothing: the model is the caller's to close."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.errors import FormatError, ModelRefused, ModelUnavailable
+from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS
 from memorist.formats.registry import find_codec
 from memorist.models.errors import (
@@ -34,7 +34,7 @@ from memorist.models.rate_limits import (
     report_of_failure,
 )
 from memorist.models.retry import RetryPolicy
-from memorist.ports import Clock, Reply, Request
+from memorist.ports import Clock, Model, Reply, Request
 from memorist.system import SystemClock
 
 
@@ -272,3 +272,42 @@ class ModelAccess(Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Access(key=<hidden>, base_url={self.base_url!r}, bearer={self.bearer})"
+
+
+class ErrorRecordingModel:
+    """A model that also records the error of its last call, which a receipt only gives in words."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.error: ModelError | None = None
+        self.counted = 0
+        """Input tokens of the last call, as the provider counted them."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind it."""
+        return self._model.name
+
+    @property
+    def format(self) -> str:
+        """The wire format of the model behind it."""
+        return self._model.format
+
+    @property
+    def window(self) -> int:
+        """Context window in tokens, as known by now."""
+        return self._model.window
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request and keep the error that it ends with. Raises a `ModelError`."""
+        self.error = None
+        try:
+            reply = await self._model.send(request)
+        except ModelError as error:
+            self.error = error
+            raise
+        self.counted = reply.usage.context - reply.usage.output
+        return reply
+
+    async def close(self) -> None:
+        """Do nothing: the model is the caller's to close."""

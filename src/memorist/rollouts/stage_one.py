@@ -32,7 +32,7 @@ from memorist.formats.transcript import (
     TranscriptEntry,
     TurnRollback,
 )
-from memorist.models.context_window import ErrorRecordingModel
+from memorist.models.streaming import ErrorRecordingModel
 from memorist.ports import Model, discover_window
 from memorist.rollouts.evidence import (
     MIN_EVIDENCE_TOKENS,
