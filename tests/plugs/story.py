@@ -56,14 +56,14 @@ LATER = "Add the package left-pad, please."
 EVERYTHING = frozenset({"notes", "compaction", "recall", "extraction"})
 
 
-def settings(*, reaches: frozenset[str] = EVERYTHING) -> Settings:
+def settings(*, reaches: frozenset[str] = EVERYTHING, window: int = WINDOW) -> Settings:
     """A small window for memorist too; without a model. A plug that cannot compact gets no window
     to compact for.
     """
     known = ModelSettings(
         prices={
             MODEL: ModelPrice(
-                window=WINDOW if "compaction" in reaches else None,
+                window=window if "compaction" in reaches else None,
                 max_output=MAX_OUTPUT,
                 input=3.0,
                 output=15.0,
@@ -161,10 +161,12 @@ class Told(Struct):
 
 
 @contextmanager
-def attached(home: Path, plug: Plug, told: Told) -> Iterator[EngineThread]:
+def attached(home: Path, plug: Plug, told: Told, window: int = WINDOW) -> Iterator[EngineThread]:
     """An engine for one process state."""
     with EngineThread(
-        home=home, settings=settings(reaches=plug.reaches), listener=told.events.append
+        home=home,
+        settings=settings(reaches=plug.reaches, window=window),
+        listener=told.events.append,
     ) as engine:
         yield engine
 
@@ -264,6 +266,71 @@ def second(plug: Plug, home: Path, project: Path) -> None:
     shown = LESSON in words(server.received[0].body)
     assert shown == ("recall" in plug.reaches), words(server.received[0].body)
     assert not told.failures(), told.failures()
+
+
+LARGE_WINDOW = 60_000
+"""Tokens: three large pages take a third of it."""
+LARGE_PAGES = 24
+AT_ONCE = 3
+"""Large pages that the model asks for in one reply."""
+
+
+def read_large_page(number: int) -> str:
+    """Read one page of the harbour report."""
+    return f"Page {number} begins. " + "Timber and tar came in. " * 1_040 + f"Page {number} ends."
+
+
+class LastResultReader:
+    """A model that knows how far it has read by the pages that it sees whole, and by nothing
+    else.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __call__(self, request: Request) -> Step:
+        said = words(request.body)
+        seen = [each for each in range(1, LARGE_PAGES + 1) if read_large_page(each) in said]
+        first = max(seen, default=0) + 1
+        if first > LARGE_PAGES:
+            return Say(text=f"The ship Marigold-{LARGE_PAGES} came last.")
+        if len(self.asked) >= 2 * LARGE_PAGES:
+            return Say(text="I keep reading the same pages.")
+        numbers = range(first, first + AT_ONCE)
+        self.asked += numbers
+        return ReplyParts(
+            parts=tuple(CallTool(name=TOOL, input={"number": number}) for number in numbers)
+        )
+
+
+def read_large_pages(plug: Plug, folder: Path) -> None:
+    """Results of 25,000 characters, three calls at once, far more than the window together: a model
+    that goes by its last results asks for no page twice.
+    """
+    model, told = LastResultReader(), Told()
+    with (
+        ScriptedServer(model, window=LARGE_WINDOW) as server,
+        attached(folder / "home", plug, told, LARGE_WINDOW) as engine,
+    ):
+        world = World(server=server, project=folder, attached=engine, tool=_large_tool())
+        talk = plug.begin(world, "large")
+        last = talk.say(TASK)
+        talk.close()
+    assert model.asked == list(range(1, LARGE_PAGES + 1))
+    assert f"Marigold-{LARGE_PAGES}" in last
+    assert told.compactions()
+    assert not server.refusals, server.refusals
+    assert not told.failures(), told.failures()
+
+
+def _large_tool() -> Callable[[int], str]:
+    """The large pages as the tool of the story, which hosts know by its name."""
+
+    def read_page(number: int) -> str:
+        """Read one page of the harbour report."""
+        return read_large_page(number)
+
+    return read_page
 
 
 def tell_users_apart(plug: Plug, folder: Path) -> None:

@@ -22,6 +22,7 @@ from plugs.story import (
     Told,
     World,
     attached,
+    read_large_pages,
     read_page,
     run_story,
     tell_users_apart,
@@ -149,6 +150,14 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(OpenAIAgents(wire, how), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+def test_a_model_that_goes_by_its_last_results_repeats_no_call(tmp_path: Path, wire: str) -> None:
+    """Results of 25,000 characters, three at once: no page is asked for twice."""
+    read_large_pages(OpenAIAgents(wire, "async"), tmp_path)
 
 
 @pytest.mark.parametrize("how", ["async", "stream"])

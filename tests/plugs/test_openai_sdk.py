@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story, tell_users_apart
+from plugs.story import (
+    MAX_OUTPUT,
+    MODEL,
+    TOOL,
+    Talk,
+    World,
+    read_large_pages,
+    run_story,
+    tell_users_apart,
+)
 
 pytest.importorskip(
     "openai", reason="openai is not installed; `make test-plugs PLUGS=openai-sdk` brings it"
@@ -168,6 +177,14 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(OpenAISDK(wire, how), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+def test_a_model_that_goes_by_its_last_results_repeats_no_call(tmp_path: Path, wire: str) -> None:
+    """Results of 25,000 characters, three at once: no page is asked for twice."""
+    read_large_pages(OpenAISDK(wire, "create"), tmp_path)
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
