@@ -390,6 +390,11 @@ class RecallSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Show before a tool call what is known of it: memories that name the file, and what worked
     instead of a call that failed in a past session.
     """
+    holdout: Annotated[float, Meta(ge=0, le=0.5)] = 0.0
+    """Share of sessions, drawn by their id, that go without memory, so that `memorist status
+    --effect` can tell whether it helps: they are shown neither the index nor memories, past
+    sessions or rollout memory. What is said in them is remembered as ever, and pinned texts stay.
+    """
     limit: int = 5
     """Memories per message."""
     file_lines: int = 200

@@ -349,6 +349,21 @@ class AutoMemory:
             changes, ChangeReason(actor="user", what=f"still holds: {', '.join(paths)}"[:200])
         )
 
+    def mute(self, path: str, *, muted: bool) -> WriteResult:
+        """Leave a memory out of all that models are shown, or let it in again, for the user. Raises
+        InputError for a path that is no memory's, StoreError.
+        """
+        topic = self.folder.read_topic(path)
+        status = "muted" if muted else "active"
+        made = with_provenance(topic, replace(topic.provenance, status=status))
+        change = MemoryChange(
+            path=path,
+            before=encode_topic_text(topic.text()),
+            after=encode_topic_text(made.text()),
+        )
+        what = f"{'mute' if muted else 'unmute'}: {path}"
+        return self.write([change], ChangeReason(actor="user", what=what))
+
     def read_topics(self) -> list[Topic]:
         """Return every memory; each is read once, and again when it changed. Raises StoreError."""
         known, self._topic_cache = self._topic_cache, {}

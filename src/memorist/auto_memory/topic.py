@@ -127,7 +127,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     """ISO 8601 date and time, UTC."""
     verified: str = ""
     status: str = "active"
-    """`active`, or `superseded`."""
+    """`active`, `superseded`, or `muted` by the user: kept, and not shown to a model."""
     trust: Trust = Trust.UNKNOWN
     replaces: tuple[str, ...] = ()
     """Paths of the memories in whose place it came; the history has them."""

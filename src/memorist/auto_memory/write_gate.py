@@ -310,10 +310,17 @@ def _determine_origin(
         quote=quote,
         created=before.created or case.now,
         verified=case.now,
-        status=claimed.status if claimed.status in ("active", "superseded") else "active",
+        status=_judge_status(claimed, before, by_user=case.actor in USER_ACTORS),
         trust=trust,
     )
     return trust, provenance
+
+
+def _judge_status(claimed: Provenance, before: Provenance, *, by_user: bool) -> str:
+    """The status that a change may give: only the user mutes a memory, or takes that back."""
+    if not by_user and "muted" in (claimed.status, before.status):
+        return before.status
+    return claimed.status if claimed.status in ("active", "superseded", "muted") else "active"
 
 
 _ASKS_TO_SHARE = lazy_pattern(

@@ -25,6 +25,7 @@ from memorist.budget.status import (
 )
 from memorist.cli import output
 from memorist.cli.doctor.hooks import format_hook_failures
+from memorist.cli.effect import print_effect, read_effect
 from memorist.cli.memory_status import read_memory_status, render_memory_status
 from memorist.cli.surroundings import load_project_settings
 from memorist.dream.gates import (
@@ -218,8 +219,11 @@ DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (
     show_default=True,
     help="Days to look at, the last of them today.",
 )
+@click.option(
+    "--effect", is_flag=True, help="Whether memory helps, by the sessions that went without it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def status_command(days: int, as_json: bool) -> None:
+def status_command(days: int, effect: bool, as_json: bool) -> None:
     """Show what is remembered here, by origin, what waits and what was shown last; then what ran in
     the background, what it cost, what is left of the caps, what is due, on hold
     and blocked, and why.
@@ -229,6 +233,10 @@ def status_command(days: int, as_json: bool) -> None:
     settings = load_project_settings()
     layout = Layout(Path(settings.home).expanduser())
     with _open_database(layout) as database:
+        if effect:
+            folder = locate_memory(layout, str(Path.cwd()), settings.auto_memory).folder
+            print_effect(read_effect(database, folder), as_json=as_json)
+            return
         found = read_status(database, settings, SystemClock().now(), days)
         memory = read_memory_status(database)
     if as_json:

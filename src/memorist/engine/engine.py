@@ -35,6 +35,7 @@ from memorist.dream.project import open_dream
 from memorist.engine.blocking import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.disk_breaker import HOST_BUSY_SECONDS
+from memorist.engine.effect_meter import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
 from memorist.engine.rollout_memory import RolloutMemoryExtension
@@ -48,7 +49,7 @@ from memorist.engine.session_wishes import (
     read_off_sessions,
 )
 from memorist.engine.worker_process import has_exited, start_worker
-from memorist.errors import SessionInUse, UsageError
+from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
 from memorist.flags.flags import Flags, FlagSource, open_flags_file
@@ -64,6 +65,7 @@ from memorist.skills.discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
+from memorist.store.sessions import list_drawn_sessions, record_draw
 from memorist.store.state import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
 from memorist.team.location import open_remote, read_remote_location
@@ -258,9 +260,11 @@ class Memorist:
         The order of the list is the order of their calls; `more` come after memorist's own.
         """
         context, host = log.context, log.context.host
-        memory, extensions = self._open_memory_extension(log), list[SessionExtension]()
+        held_out = self._draw_holdout(context)
+        memory = self._open_memory_extension(log, held_out=held_out)
+        extensions: list[SessionExtension] = []
         learns = self.settings.uses_rollouts and host.main and host.memory and not host.remote
-        if learns:
+        if learns and not held_out:
             extensions.append(RolloutMemoryExtension(context, self._open_rollout_state))
         extensions.append(memory)
         if host.memory:
@@ -291,17 +295,38 @@ class Memorist:
         """Ids of sessions whose user turned memory off. Raises StoreError."""
         return read_off_sessions(self._files, self.layout)
 
-    def _open_memory_extension(self, log: SessionLog) -> MemoryExtension:
+    def _open_memory_extension(self, log: SessionLog, *, held_out: bool = False) -> MemoryExtension:
         context = log.context
         return open_memory_extension(
-            context, self._memory_for(context), self._open_team_watcher(context)
+            context,
+            self._memory_for(context),
+            self._open_team_watcher(context),
+            held_out=held_out,
         )
+
+    def _draw_holdout(self, context: SessionContext) -> bool:
+        """Whether a session goes without memory to measure what memory does; what it was first
+        holds. Recorded once; where that fails, it has memory.
+        """
+        share = self.settings.recall.holdout
+        if not (share and context.id and context.host.main and context.host.memory):
+            return False
+        try:
+            database = context.runtime.open_database()
+            held_out = list_drawn_sessions(database).get(context.id)
+            if held_out is None:
+                held_out = is_held_out(context.id, share)
+                now = context.runtime.clock.now()
+                record_draw(database, context.project, context.id, held_out=held_out, now=now)
+        except StoreError:
+            return False
+        return held_out
 
     def _open_session_recall(self, context: SessionContext) -> SessionRecall | None:
         """Open the recall of past sessions, and bring its index up to date in a thread."""
         host, settings = context.host, self.settings
         learns = settings.uses_rollouts and host.main and host.memory and not host.remote
-        if not learns or not settings.recall.enabled:
+        if not learns or not settings.recall.enabled or self._draw_holdout(context):
             return None
         recall = SessionRecall(
             context, lambda: open_state(self.settings.state, self.layout.database)

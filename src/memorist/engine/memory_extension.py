@@ -281,9 +281,11 @@ def open_memory_extension(
     context: SessionContext,
     memory: AutoMemory | None,
     team_watcher: TeamWatcher | None = None,
+    *,
+    held_out: bool = False,
 ) -> MemoryExtension:
-    """Build extraction and recall for a session; neither where no memory is kept, nor for a
-    subagent, whose prompts a model wrote.
+    """Build extraction and recall for a session, extraction alone for one that is held out; neither
+    where no memory is kept, nor for a subagent, whose prompts a model wrote.
     """
     if memory is None or not context.host.main:
         return MemoryExtension()
@@ -291,7 +293,7 @@ def open_memory_extension(
     scan = InitialScan(memory.folder, settings)
     recall = (
         MemoryRecall(memory, context, FolderSearch(memory.folder, settings))
-        if settings.enabled
+        if settings.enabled and not held_out
         else None
     )
     extraction = MemoryExtraction(

@@ -161,9 +161,10 @@ def list_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
 
 
 _NAME = "state.sqlite"
-MemoryUseKind = Literal["shown", "listed", "read", "cited", "withheld"]
+MemoryUseKind = Literal["shown", "listed", "read", "cited", "withheld", "given", "held_out"]
 """`shown` to the model, `listed` in the index that it was shown, `read` by it with a tool, `cited`
-in its answer, or `withheld` because it looked unsafe.
+in its answer, or `withheld` because it looked unsafe. Of no one memory, with an empty path: that a
+session was drawn to be `given` memory, or to be `held_out`.
 """
 
 
@@ -278,6 +279,28 @@ def _read_use(row: sqlite3.Row) -> MemoryUse:
         score=row["score"],
         bytes=row["bytes"],
     )
+
+
+def record_draw(
+    database: sqlite3.Connection, folder: str, session: str, *, held_out: bool, now: float
+) -> None:
+    """Record that a session was drawn, once. Raises StoreError."""
+    if session not in list_drawn_sessions(database):
+        what: MemoryUseKind = "held_out" if held_out else "given"
+        record_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
+
+
+def list_drawn_sessions(database: sqlite3.Connection) -> dict[str, bool]:
+    """The sessions that were drawn, each with whether it went without memory; what it was first
+    counts. Raises StoreError.
+    """
+    rows = _query_uses(
+        database,
+        "select session, what from memory_uses where path = '' and what in ('given', 'held_out') "
+        "order by number desc",
+        (),
+    )
+    return {row["session"]: row["what"] == "held_out" for row in rows}
 
 
 def total_uses(database: sqlite3.Connection, folder: str) -> dict[str, MemoryUseTotal]:

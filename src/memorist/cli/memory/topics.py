@@ -348,6 +348,24 @@ def memory_edit_command(path: str, text: str | None) -> None:
             print_write_result(written, "changed")
 
 
+@click.command("mute")
+@click.argument("path")
+@click.option("--undo", is_flag=True, help="Let it be shown again.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
+    """Keep a memory and leave it out of all that models are shown.
+
+    Example: memorist memory mute use-pnpm --yes
+    """
+    with open_project_memory() as (_, memory):
+        owner, path = memory.locate(path)
+        topic = owner.folder.read_topic(path)
+        if not undo:
+            confirm(f"Show {output.make_one_line(topic.name)} to no model any more?", yes=yes)
+        owner.mute(path, muted=not undo)
+    click.echo(f"shown again: {path}" if undo else f"muted: {path}; --undo lets it be shown again")
+
+
 @click.command("forget")
 @click.argument("paths", nargs=-1, required=True)
 @click.option(
