@@ -236,7 +236,7 @@ def generated() -> dict[Path, str]:
         )
         + "\n",
     }
-    order = runpy.run_path(str(DOCS.parent / "tests" / "test_architecture.py"))["ORDER"]
+    order = tomllib.loads((DOCS.parent / "tests" / "architecture.toml").read_text("utf-8"))["order"]
     parts["start-here"] = "\n".join(parts_of(DOCS.parent / "src" / "memorist", order)) + "\n"
     parts["plugs/mcp"] = "\n".join(tools_of(TOOLS)) + "\n"
     texts = {}
