@@ -139,6 +139,7 @@ bench: .venv/dev  ## the measurements that docs/benchmarks.md quotes (NAME=recal
 docs: .venv/dev  ## write the generated parts of the documents and the outputs of their commands anew
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/console.py
+	$(BIN)/python docs/moving_picture.py
 
 build/site-env/made: requirements/site.txt pyproject.toml
 	@$(PYTHON) -m venv build/site-env
