@@ -311,6 +311,22 @@ def test_what_is_wrong_with_a_memory_is_named(browser: TestClient) -> None:
     assert "What is wrong" not in browser.get("/memory?path=use-npm.md").text
 
 
+def test_a_memory_of_a_file_that_changed_is_named_and_confirmed(
+    browser: TestClient, access: PageAccess, project: Path
+) -> None:
+    """It stands in the list with a button that says it is still true, which settles it."""
+    (project / "ledger.py").write_text("ROUND = 2\n")
+    words = ["memory", "add", "--name", "rounding", "Amounts are rounded in ledger.py, half up."]
+    assert CliRunner().invoke(memorist_group, words).exit_code == 0
+    assert "What is wrong" not in browser.get("/memories").text
+    (project / "ledger.py").write_text("ROUND = 3\n")
+
+    assert "ledger.py changed since" in browser.get("/memories").text
+    assert "Still true" in browser.get("/memory?path=rounding.md").text
+    assert post(browser, "confirm", path="rounding.md", project="", csrf=access.csrf) == 303
+    assert "ledger.py changed since" not in browser.get("/memories").text
+
+
 def test_machines_are_brought_in_line_by_a_button(
     browser: TestClient, access: PageAccess, tmp_path: Path
 ) -> None:

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from msgspec import structs
+
+from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.changes import ChangeReason, RecordedChange, render_headline
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import INDEX_NAME, MemoryHeader, sort_newest_first
@@ -120,22 +123,23 @@ def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
 def build_problems(place: MemoryPlace, path: str = "") -> list[PageBlock]:
     """What `memorist memory check` finds, in all memories or in one."""
     _, problems = find_memory_problems(place.memory)
-    rows = [
-        PageRow(
-            cells=[
-                PageCell(
-                    each.path or "the folder",
-                    place.address("memory", path=each.path) if each.path else "",
-                ),
-                PageCell(each.what, quiet=each.cure),
-            ]
-        )
-        for each in problems
-        if path in {"", each.path}
-    ]
+    rows = [_problem_row(place, each.path, each.what, each.cure) for each in problems]
+    for stale in place.memory.find_stale():
+        what = describe_changes(stale.changes, stale.since)
+        still = place.action("Still true", "confirm", path=stale.path)
+        row = _problem_row(place, stale.path, what, "still true? else edit or forget it")
+        rows.append(structs.replace(row, actions=[still]))
+    if path:
+        wanted = place.address("memory", path=path)
+        rows = [each for each in rows if each.cells[0].href == wanted]
     columns = ["Memory", "What is wrong, and what mends it"]
     table = TableBlock(heading="What is wrong", columns=columns, rows=rows[:PAGE_ROWS])
     return [table] if rows else []
+
+
+def _problem_row(place: MemoryPlace, path: str, what: str, cure: str) -> PageRow:
+    href = place.address("memory", path=path) if path else ""
+    return PageRow(cells=[PageCell(path or "the folder", href), PageCell(what, quiet=cure)])
 
 
 _TRUST_TONES: dict[Trust, Tone] = {Trust.STATED: "good"}
@@ -545,6 +549,7 @@ def change_memory(place: MemoryPlace, action: str, fields: dict[str, str]) -> st
     changes: dict[str, Callable[[], str]] = {
         "accept": lambda: _describe(memory.accept(fields["id"]), "Accepted"),
         "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
+        "confirm": lambda: _confirm(memory, fields["path"]),
         "reject": lambda: f"Rejected: {memory.reject(fields['id']).path}",
         "undo": lambda: f"Taken back: {memory.undo(fields['change']).why.what}",
         "edit": lambda: _describe(
@@ -556,6 +561,11 @@ def change_memory(place: MemoryPlace, action: str, fields: dict[str, str]) -> st
     if action not in changes:
         raise InputError(f"the page knows no change {action!r}")
     return changes[action]()
+
+
+def _confirm(memory: AutoMemory, path: str) -> str:
+    memory.confirm([path])
+    return f"It holds as the project is now: {path}"
 
 
 def _forget(memory: AutoMemory, path: str) -> str:
