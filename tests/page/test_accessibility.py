@@ -12,7 +12,7 @@ from memorist.page.rendering import VIEW_NAMES
 from page.conftest import Keyboard
 from support.page_home import LONG
 
-pytestmark = [pytest.mark.page, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.page, pytest.mark.timeout(300, func_only=True)]
 
 AXE = Path(__file__).parents[2] / "build" / "page" / "node_modules" / "axe-core" / "axe.min.js"
 DETAILS = (

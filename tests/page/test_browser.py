@@ -11,7 +11,7 @@ import pytest
 
 from page.conftest import Keyboard
 
-pytestmark = [pytest.mark.page, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.page, pytest.mark.timeout(60, func_only=True)]
 """Each task takes less than a minute."""
 
 

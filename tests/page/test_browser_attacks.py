@@ -12,7 +12,7 @@ from memorist.page.rendering import VIEW_NAMES
 from page.conftest import Keyboard
 from support.page_home import LONG
 
-pytestmark = [pytest.mark.page, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.page, pytest.mark.timeout(120, func_only=True)]
 
 READ = """
 const done = arguments[arguments.length - 1], address = arguments[0];
