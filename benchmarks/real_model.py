@@ -135,6 +135,8 @@ def _judge(way: str, rows: Sequence[sqlite3.Row], *, stands: bool, **more: Any) 
     sent = [each for row in rows for each in json.loads(row["sent"])]
     last = rows[-1] if rows else None
     why = " ".join(str(last["said"]).split())[:160] if last is not None else "it was not asked"
+    if last is not None:
+        why = why or f"the run ended as {last['outcome']}, and gave no reason"
     given = str(more.pop("why", "")) or why
     refused = sum(each.get("error") == "ContextTooLong" for each in sent)
     fault = str(more.pop("fault", "")) or (
@@ -325,7 +327,7 @@ def try_recall(line: CommandLine) -> Iterator[ModelRun]:
     yield _judge(
         "recall",
         line.receipts("recall"),
-        stands=right >= by_ranker and wrong == 0,
+        stands=any('"selected_memories"' in row["said"] for row in line.receipts("recall")),
         why=f"{right} right and {wrong} wrong shown, by the ranker {by_ranker} and "
         f"{scores['ranker'][1]}",
         fault=f"{right} right by the model, {by_ranker} by the ranker" if right < by_ranker else "",
