@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from memorist.auto_memory.memory import AutoMemory
 from memorist.cli.main import memorist_group
+from memorist.cli.memory import topics
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
@@ -199,6 +201,33 @@ def test_forget_for_good_cleans_the_sessions_that_said_and_saw_it(shell: Shell) 
     assert "shown.json" in result.output
     entries = list(read_transcript(folder.parent / "said" / "transcript.jsonl"))
     assert any("[forgotten]" in entry.text for entry in entries if isinstance(entry, Message))
+
+
+@pytest.mark.covers("AM-10")
+@pytest.mark.parametrize("step", ["remove_texts", "forget_uses", "purge"])
+def test_forgetting_for_good_that_was_killed_is_finished_by_the_same_command(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Killed before any of its steps, the command given again leaves no copy, also of what another
+    session's files hold.
+    """
+    path = shell.add("The password hint is xylophone")
+    other = shell.home / "sessions" / "p" / "other"
+    other.mkdir(parents=True)
+    (other / "window.json").write_text('{"text": "The password hint is xylophone"}')
+
+    def end(*_: object, **__: object) -> None:
+        raise SystemExit(9)
+
+    with monkeypatch.context() as patched:
+        owner = AutoMemory if step == "purge" else topics
+        patched.setattr(owner, step, end)
+        assert shell("memory", "forget", "--hard", "--yes", path).exit_code == 9
+    result = shell("memory", "forget", "--hard", "--yes", path)
+
+    assert result.exit_code == 0, result.output
+    held = [each for each in shell.home.rglob("*") if each.is_file()]
+    assert not [each for each in held if b"xylophone" in each.read_bytes()]
 
 
 @pytest.mark.covers("AM-10")

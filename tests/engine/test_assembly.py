@@ -483,6 +483,27 @@ async def test_a_damaged_record_of_the_first_context_is_made_anew(
         assert whole.count("Use tabs in this project.") == 1
 
 
+@pytest.mark.covers("CX-3", "SF-1")
+async def test_a_first_context_with_a_secret_is_shown_whole_and_not_stored(
+    tmp_path: Path, project: Path
+) -> None:
+    """A token in an instruction file reaches the model in each process, as the host's own text, and
+    no file of the home has it.
+    """
+    token = "ghp_" + "0aK9xmP2qLr7vBn4wZs8tYc3dF6gH1jQ5eXu"
+    (project / "CLAUDE.md").write_text(f"Use {token} for the registry.\n", "utf-8")
+    host = Host(tmp_path / "home")
+    context = HostContext(folder=str(project), family="file-native")
+    for question in ("One.", "Two."):
+        async with host.engine() as engine:
+            session = await host.open(engine, project, context)
+            whole = await host.turn(session, question)
+
+        assert whole.count(token) == 1
+        held = [each for each in (tmp_path / "home").rglob("*") if each.is_file()]
+        assert not [each for each in held if token.encode() in each.read_bytes()]
+
+
 @pytest.mark.covers("CX-1", "CX-2", "CP-8", "SK-2")
 @pytest.mark.parametrize("family", ["rollout", "file-native"])
 async def test_a_compaction_brings_the_context_and_the_called_skills_back(

@@ -58,6 +58,7 @@ from memorist.core.messages import (
 from memorist.errors import InputError, StoreError
 from memorist.ports import FileSystem, ReadableFileSystem
 from memorist.runtime import Runtime
+from memorist.safety.redacted_json import encode_redacted
 from memorist.settings import Family
 
 REMINDER_TAG = "system-reminder"
@@ -528,11 +529,22 @@ def load_first_context(
 
 
 def save_first_context(
-    files: FileSystem, path: Path, family: Family, pieces: tuple[ContextPiece, ...]
+    files: FileSystem,
+    path: Path,
+    family: Family,
+    pieces: tuple[ContextPiece, ...],
+    *,
+    raw: bool = False,
 ) -> None:
-    """Save the pieces.
+    """Save the pieces; unless `raw`, not where they hold a secret.
 
-    If the disk refuses, a new process cannot resend the same bytes; nothing else is lost.
+    What is not saved, also because the disk refuses, a new process assembles anew: it cannot resend
+    the same bytes, and nothing else is lost.
     """
+    data = msgspec.json.encode(SavedFirstContext(family, pieces))
+    if not raw and encode_redacted(SavedFirstContext(family, pieces)) != data:
+        with contextlib.suppress(StoreError, FileNotFoundError):
+            files.remove(path)
+        return
     with contextlib.suppress(StoreError):
-        files.write(path, msgspec.json.encode(SavedFirstContext(family, pieces)))
+        files.write(path, data)

@@ -258,6 +258,7 @@ class ContextExtension(SessionExtension):
             self._log.context.layout.context_snapshot,
             self._family,
             self.pieces,
+            raw=self._runtime.settings.raw_transcripts,
         )
         self._log.add_entry(WorldStateRecord(full=True, state=self._world_state.values))
 

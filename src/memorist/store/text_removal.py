@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -37,15 +37,19 @@ class TextRemoval(Struct, frozen=True, kw_only=True):
     """Files that still hold a text: open sessions, databases, and short texts."""
 
 
-def remove_texts(layout: Layout, texts: Iterable[str]) -> TextRemoval:
-    """Remove every copy of these texts below the home folder. Unreadable files are passed over."""
+def remove_texts(
+    layout: Layout, texts: Iterable[str], *, among: Callable[[Path], bool] = lambda _: True
+) -> TextRemoval:
+    """Remove every copy of these texts from the files below the home folder that `among` takes.
+    Unreadable files are passed over.
+    """
     given = {text.strip() for text in texts} - {""}
     every = _encode_forms(given)
     wanted = _encode_forms({text for text in given if len(text) >= MIN_TEXT_CHARS})
     cleaned: list[Path] = []
     deleted: list[Path] = []
     remaining: list[Path] = []
-    for path, data in _find_copies(layout.home, every):
+    for path, data in _find_copies(filter(among, layout.home.rglob("*")), every):
         if _is_derived(path, layout):
             path.unlink(missing_ok=True)
             deleted.append(path)
@@ -54,6 +58,15 @@ def remove_texts(layout: Layout, texts: Iterable[str]) -> TextRemoval:
         else:
             remaining.append(path)
     return TextRemoval(cleaned=tuple(cleaned), deleted=tuple(deleted), remaining=tuple(remaining))
+
+
+def join_removals(one: TextRemoval, other: TextRemoval) -> TextRemoval:
+    """What became of the copies in two rounds."""
+    return TextRemoval(
+        cleaned=one.cleaned + other.cleaned,
+        deleted=one.deleted + other.deleted,
+        remaining=one.remaining + other.remaining,
+    )
 
 
 def _encode_forms(texts: Iterable[str]) -> list[bytes]:
@@ -66,8 +79,8 @@ def _encode_forms(texts: Iterable[str]) -> list[bytes]:
     return sorted(forms, key=lambda form: (-len(form), form))
 
 
-def _find_copies(home: Path, forms: list[bytes]) -> Iterator[tuple[Path, bytes]]:
-    for path in sorted(each for each in home.rglob("*") if each.is_file()):
+def _find_copies(files: Iterable[Path], forms: list[bytes]) -> Iterator[tuple[Path, bytes]]:
+    for path in sorted(each for each in files if each.is_file()):
         with contextlib.suppress(OSError):
             data = path.read_bytes()
             if any(form in data for form in forms):

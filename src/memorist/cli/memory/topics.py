@@ -48,7 +48,7 @@ from memorist.recall.search import FolderSearch
 from memorist.settings import RecallSettings
 from memorist.store.files import DiskFiles
 from memorist.store.sessions import forget_uses
-from memorist.store.text_removal import TextRemoval, remove_texts
+from memorist.store.text_removal import TextRemoval, join_removals, remove_texts
 from memorist.team.local import AuthorLog
 
 # Open the project's memory for one command, and report its changes.
@@ -414,17 +414,27 @@ def forget_for_good(
     """Remove every copy of these memories. Returns the changes of the history that held them, what
     became of other copies of their words, and the sessions that they came from.
 
+    The memory itself goes last: a command that was killed leaves it named in the folder or its
+    history, and the same command given again finishes what is left.
+
     Raises InputError for a path that neither the folder nor its history has.
     """
     topics = [topic for path in paths for topic in memory.read_versions(path)]
-    changes = memory.purge(paths)
-    forget_uses(engine.database(), str(memory.layout.folder), paths)
     texts = [
         text
         for topic in topics
         for text in (topic.body, topic.description, topic.provenance.quote, topic.path)
     ]
-    return changes, remove_texts(engine.layout, texts), _source_sessions(topics)
+    owned = (memory.layout.folder, memory.layout.state)
+    elsewhere = remove_texts(
+        engine.layout, texts, among=lambda path: not any(map(path.is_relative_to, owned))
+    )
+    forget_uses(engine.database(), str(memory.layout.folder), paths)
+    changes = memory.purge(paths)
+    beside = remove_texts(
+        engine.layout, texts, among=lambda path: any(map(path.is_relative_to, owned))
+    )
+    return changes, join_removals(elsewhere, beside), _source_sessions(topics)
 
 
 def _print_removal(found: TextRemoval, home: Path) -> None:
