@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from array import array
 from collections import OrderedDict
@@ -47,11 +48,20 @@ from memorist.recall.relevance import explain_match
 # Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
 
 
-BASE_MEANING_WEIGHT = 0.5
-MEANING_WEIGHT_RANGE = 5.0
-"""Weight of one standard deviation of meaning, in units of the lexical score: the first where the
-words of the query are found, up to their sum where none is. Chosen on half the repositories of a
-set of paraphrases and on four conversations of LoCoMo (docs/ranking.md).
+MATCH_WEIGHTS = (1.0, 0.5)
+CHANCE_WEIGHTS = (0.05, 1.0)
+"""Weights of the score by words and of one standard deviation of meaning, where words say more than
+chance and where they do not.
+"""
+
+CHANCE_GROWTH = 0.33
+CHANCE_SHARE = 0.5
+CHANCE_SHARE_PER_LEAD = 0.1
+"""When the best match by words is taken for chance. The best of chance grows with the logarithm of
+the number of entries and with that of the query's words (the first). It is believed from half of
+that on, and from a tenth more for each standard deviation by which another entry is nearer in
+meaning. Chosen on four conversations of LoCoMo, as they are and with the questions' telling words
+left out (docs/ranking.md).
 """
 
 NEAREST_ENTRIES = 100
@@ -167,40 +177,38 @@ class EntryVectors:
 
 
 def fuse_scores(
-    word_scores: Mapping[int, float], similarity: EntrySimilarity, query_words: int
+    word_scores: Mapping[int, float],
+    similarity: EntrySimilarity,
+    query_words: int,
+    entry_count: int,
 ) -> dict[int, float]:
-    """Add meaning to the lexical scores, the more the less the query's words are found.
+    """Join words and meaning: both where the words say more than chance would, else meaning alone.
 
     An entry that was not compared counts as unrelated.
     """
-    best = max(word_scores.values(), default=0.0) / max(1, query_words)
-    weight = BASE_MEANING_WEIGHT + MEANING_WEIGHT_RANGE / (1.0 + best * best)
     above = similarity.above_chance
+    words, meaning = (
+        CHANCE_WEIGHTS
+        if _is_chance_match(word_scores, above, query_words, entry_count)
+        else MATCH_WEIGHTS
+    )
     return {
-        number: word_scores.get(number, 0.0) + weight * above.get(number, 0.0)
+        number: words * word_scores.get(number, 0.0) + meaning * above.get(number, 0.0)
         for number in word_scores.keys() | above.keys()
     }
 
 
-FIRST_PLACES = 5
-RESERVED_PLACES = ((1.5, 3), (2.5, 1))
-"""Of the first places, how many go to the nearest in meaning where the best lexical score for each
-word of the query lies below a bound: common words that happen to occur push what was meant far
-down. Chosen on four conversations of LoCoMo (docs/ranking.md).
-"""
-
-
-def reserve_places(
-    order: Sequence[int], cosines: Mapping[int, float], best_per_word: float
-) -> list[int]:
-    """Give some of the first places to the nearest entries, where words say little."""
-    places = next((count for bound, count in RESERVED_PLACES if best_per_word < bound), 0)
-    if not places or not cosines:
-        return list(order)
-    front = list(order[: FIRST_PLACES - places])
-    others = (number for number in cosines if number not in front)
-    front += nsmallest(places, others, key=lambda number: -cosines[number])
-    return [*front, *(number for number in order if number not in front)][: len(order)]
+def _is_chance_match(
+    word_scores: Mapping[int, float],
+    above: Mapping[int, float],
+    query_words: int,
+    entry_count: int,
+) -> bool:
+    """Whether some entry would match that many words among that many entries as well by chance."""
+    best = max(word_scores, key=word_scores.__getitem__, default=0)
+    lead = max(above.values(), default=0.0) - above.get(best, 0.0)
+    by_chance = math.log(max(2, entry_count)) * (1 + CHANCE_GROWTH * math.log(max(1, query_words)))
+    return word_scores.get(best, 0.0) < by_chance * (CHANCE_SHARE + CHANCE_SHARE_PER_LEAD * lead)
 
 
 MIN_MENDED_LETTERS = 7
@@ -431,7 +439,11 @@ class Ranker:
             weights=self._weights,
         )
         near = self._measure_similarity(query, lexical)
-        scores = fuse_scores(lexical, near, len(question.words)) if near.above_chance else lexical
+        scores = (
+            fuse_scores(lexical, near, len(question.words), collection.entry_count)
+            if near.above_chance
+            else lexical
+        )
         allowed = [
             number
             for number in scores
@@ -440,11 +452,6 @@ class Ranker:
         ]
         order = nsmallest(
             limit, allowed, key=lambda number: (-scores[number], collection.ids[number])
-        )
-        order = reserve_places(
-            order,
-            {number: near.cosines[number] for number in allowed if number in near.cosines},
-            max(lexical.values(), default=0.0) / max(1, len(question.words)),
         )
         # Words that no entry contains count for the coverage too, but bounded, so that a long
         # query can still be covered.
