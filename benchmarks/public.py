@@ -12,8 +12,9 @@ import asyncio
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,7 +22,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.datasets import BenchConversation, BenchTurn, locomo_file, read_locomo
-from benchmarks.recall import FullText
+from benchmarks.recall import ByMeaning, FullText
 from benchmarks.report import BenchResult, BenchRow
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
@@ -53,9 +54,7 @@ def measure(data: Path) -> BenchResult:
     if chats.is_dir():
         rows += asyncio.run(_measure_decisions(chats))
     if locomo_file(data).exists():
-        rows += _measure_conversations(data, None, "words")
-        if is_embedder_installed():
-            rows += _measure_conversations(data, shared_embedder(), "words and meaning")
+        rows += _measure_conversations(data, shared_embedder() if is_embedder_installed() else None)
     beliefs = data / "public" / "precisionmembench"
     if beliefs.is_dir():
         rows += _measure_beliefs(beliefs, None, "words")
@@ -104,65 +103,101 @@ TUNED_CONVERSATIONS = 4
 """LoCoMo's first conversations, which the ranker's weights were chosen on."""
 
 
-def _measure_conversations(data: Path, embedder: Embedder | None, way: str) -> list[BenchRow]:
+FoundTurns = tuple[list[frozenset[str]], frozenset[str]]
+"""For a question the turns of each found passage, best first, and the turns that answer it."""
+
+
+def _measure_conversations(data: Path, embedder: Embedder | None) -> list[BenchRow]:
     """LoCoMo as past sessions: one speaker is the user, the other the agent, each conversation a
     project; a turn counts as found where the passage it stands in is.
     """
-    rows = []
     whole = read_locomo(locomo_file(data))
-    for conversations, name in (
-        (whole[:TUNED_CONVERSATIONS], "tuned on"),
-        (whole[TUNED_CONVERSATIONS:], "held back"),
+    answered = [_search_conversation(each, embedder) for each in whole]
+    rows = []
+    for part, name in (
+        (answered[:TUNED_CONVERSATIONS], "tuned on"),
+        (answered[TUNED_CONVERSATIONS:], "held back"),
     ):
-        at_five, at_ten = [], []
-        for conversation in conversations:
-            for found, evidence in _search_conversation(conversation, embedder):
-                at_five.append(len(evidence & set().union(*found[:5])) / len(evidence))
-                at_ten.append(len(evidence & set().union(*found)) / len(evidence))
-        head = f"LoCoMo as past sessions, {name}, {way}: recall of turns in"
-        rows.append(BenchRow(f"{head} 5 passages", fmean(at_five)))
-        rows.append(BenchRow(f"{head} 10 passages", fmean(at_ten)))
+        for way in part[0] if part else ():
+            for count in (5, 10):
+                shares = [[_share_found(found, count) for found in each[way]] for each in part]
+                head = f"LoCoMo as past sessions, {name}, {way}: turns in {count} passages"
+                rows.append(BenchRow(head, fmean(share for each in shares for share in each)))
+                rows.append(BenchRow(f"{head}, worst conversation", min(map(fmean, shares))))
     return rows
+
+
+def _share_found(found: FoundTurns, count: int) -> float:
+    passages, evidence = found
+    return len(evidence & set().union(*passages[:count])) / len(evidence)
 
 
 def _search_conversation(
     conversation: BenchConversation, embedder: Embedder | None
-) -> Iterator[tuple[list[frozenset[str]], frozenset[str]]]:
-    """For each question the turns of each found passage, best first, and the turns that answer."""
+) -> dict[str, list[FoundTurns]]:
+    """What memorist finds for each question, and beside it FTS5 and the embedding alone over the
+    same passages, by the way.
+    """
     with tempfile.TemporaryDirectory() as place:
-        recorded, turns = Path(place, "recorded"), defaultdict[str, list[BenchTurn]](list)
-        recorded.mkdir()
-        for turn in conversation.turns:
-            turns[turn.session].append(turn)
-        user = conversation.turns[0].speaker
-        spoken: dict[str, list[tuple[int, str]]] = {}
-        for session, said in turns.items():
-            roles = ["user" if each.speaker == user else "assistant" for each in said]
-            texts = [
-                {"role": role, "text": each.text} for role, each in zip(roles, said, strict=True)
-            ]
-            write_chat(recorded, session, texts, place)
-            spoken[session] = [(at + 1, each.id) for at, each in enumerate(said)]
-        sessions = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
-        with closing(SessionIndex(Path(place, "index"), embedder=embedder)) as index:
+        spoken = _record_conversation(conversation, Path(place, "recorded"))
+        sessions = find_rollouts([SourceFolder(Path(place, "recorded"), is_named=True)]).threads
+        with (
+            closing(SessionIndex(Path(place, "index"))) as index,
+            closing(SessionIndex(Path(place, "meaning"), embedder=embedder)) as meaning,
+        ):
             index.sync(sessions)
-            index.embed(place)
-            lines = {
-                id: [each.line for each in index.read_around(id, 0, 10_000)[1]] for id in spoken
+            spans: dict[str, frozenset[str]] = {}
+            passages = []
+            for session, said in spoken.items():
+                parts = index.read_around(session, 0, 10_000)[1]
+                ends = [each.line for each in parts[1:]] + [1 << 30]
+                for part, end in zip(parts, ends, strict=True):
+                    id = f"{session}#{part.line}"
+                    spans[id] = frozenset(turn for line, turn in said if part.line <= line < end)
+                    passages.append(BenchTurn(id, "", f"{part.said}\n{part.answered}", session, ""))
+            texts = BenchConversation(conversation.name, tuple(passages), ())
+            ways: dict[str, Callable[[str], list[str]]] = {
+                "FTS5 porter": partial(FullText(texts, "porter unicode61").find, limit=10),
+                "words": partial(_find_passages, index, place),
             }
-            for question in conversation.questions:
-                found = []
-                for match in index.search(question.text, 10, project=place):
-                    later = [line for line in lines[match.session] if line > match.passage.line]
-                    end = min(later, default=1 << 30)
-                    found.append(
-                        frozenset(
-                            id
-                            for line, id in spoken[match.session]
-                            if match.passage.line <= line < end
-                        )
-                    )
-                yield found, question.evidence
+            if embedder is not None:
+                meaning.sync(sessions)
+                meaning.embed(place)
+                ways["the embedding alone"] = partial(ByMeaning(texts, embedder).find, limit=10)
+                ways["words and meaning"] = partial(_find_passages, meaning, place)
+            return {
+                way: [
+                    ([spans[id] for id in find(question.text)], question.evidence)
+                    for question in conversation.questions
+                ]
+                for way, find in ways.items()
+            }
+
+
+def _find_passages(index: SessionIndex, project: str, question: str) -> list[str]:
+    found = index.search(question, 10, project=project)
+    return [f"{each.session}#{each.passage.line}" for each in found]
+
+
+def _record_conversation(
+    conversation: BenchConversation, folder: Path
+) -> dict[str, list[tuple[int, str]]]:
+    """Write a conversation as recorded sessions; returns the line and id of each turn by session."""
+    folder.mkdir()
+    turns = defaultdict[str, list[BenchTurn]](list)
+    for turn in conversation.turns:
+        turns[turn.session].append(turn)
+    user = conversation.turns[0].speaker
+    for session, said in turns.items():
+        texts = [
+            {"role": "user" if each.speaker == user else "assistant", "text": each.text}
+            for each in said
+        ]
+        write_chat(folder, session, texts, str(folder.parent))
+    return {
+        session: [(at, each.id) for at, each in enumerate(said, 1)]
+        for session, said in turns.items()
+    }
 
 
 async def _measure_decisions(folder: Path) -> list[BenchRow]:
@@ -248,7 +283,9 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
     mine = [
         each
         for each in beliefs
-        if each["user_id"] == user and set(each["scope"]) & set(case["scope"])
+        if each["user_id"] == user
+        and set(each["scope"]) & set(case["scope"])
+        and not each.get("superseded_by")  # such a memory's status is not active
     ]
     entries = [
         SearchEntry(
@@ -269,7 +306,11 @@ def _shown_beliefs(case: Json, beliefs: Sequence[Json], embedder: Embedder | Non
         ranker.embed(entries)
         matches = [
             MemoryMatch(
-                path=each.id, score=each.score, evidence=each.evidence, nearness=each.nearness
+                path=each.id,
+                score=each.score,
+                words=each.matched,
+                evidence=each.evidence,
+                nearness=each.nearness,
             )
             for each in ranker.search(case["query"], 20)
         ]

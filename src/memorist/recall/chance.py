@@ -90,6 +90,20 @@ def is_uncommon(text: str) -> bool:
     )
 
 
+MIN_RARE_LETTERS = 5
+"""Letters of a word that can be taken for rare by itself: shorter ones are often fillers."""
+
+
+def is_rare(word: str) -> bool:
+    """Whether a word alone says what a message is about: letters that hardly anybody types."""
+    keys = [key for key, _ in extract_search_words(word)]
+    return (
+        word.isalpha()
+        and len(word) >= MIN_RARE_LETTERS
+        and not any(key in WORD_RATES or key in common_keys() for key in keys)
+    )
+
+
 def measure_evidence(
     query_words: Collection[str], matched: Collection[str], entry_words: int
 ) -> float:

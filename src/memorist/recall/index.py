@@ -211,7 +211,7 @@ def _is_chance_match(
     return word_scores.get(best, 0.0) < by_chance * (CHANCE_SHARE + CHANCE_SHARE_PER_LEAD * lead)
 
 
-MIN_MENDED_LETTERS = 7
+MIN_MENDED_LETTERS = 6
 MAX_MENDED_WORDS = 3
 """Letters of a word that may be a typing error, and how many of one query are looked at: short
 words have too many neighbours.

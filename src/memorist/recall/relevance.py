@@ -18,7 +18,7 @@ from memorist.auto_memory.index import MemoryHeader, render_manifest
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin
 from memorist.core.tokens import truncate_middle
-from memorist.recall.chance import is_uncommon
+from memorist.recall.chance import is_rare, is_uncommon
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
@@ -102,8 +102,12 @@ def measure_relevance(match: MemoryMatch) -> float:
 def is_relevant(match: MemoryMatch, compared: int) -> bool:
     """Whether a match among `compared` memories is more than chance."""
     cost = COMPARISON_COST * math.log(max(1, compared))
-    least = MIN_WORD_EVIDENCE if match.nearness is None else MIN_RELEVANCE
-    return measure_relevance(match) >= least + cost
+    by_words = match.evidence >= MIN_WORD_EVIDENCE + cost
+    if match.nearness is None:
+        return by_words
+    if by_words and any(map(is_uncommon, match.words)):
+        return True  # a name that the embedding may not know
+    return measure_relevance(match) >= MIN_RELEVANCE + cost
 
 
 def _explain_selection(match: MemoryMatch) -> str:
@@ -115,11 +119,11 @@ def _explain_selection(match: MemoryMatch) -> str:
 
 
 def is_searchable(query: str) -> bool:
-    """Whether a message has enough words to search for: two, or one that is a name."""
+    """Whether a message has enough words to search for: two, or one that hardly anybody types."""
     words = query.split()
     return (
         len(words) >= MIN_QUERY_WORDS
-        or any(is_uncommon(word) for word in words)
+        or any(is_uncommon(word) or is_rare(word) for word in words)
         or sum("\u3040" <= letter <= "\u9fff" or "\uac00" <= letter <= "\ud7af" for letter in query)
         >= MIN_QUERY_WORDS
     )
