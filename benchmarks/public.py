@@ -182,7 +182,7 @@ def _find_passages(index: SessionIndex, project: str, question: str) -> list[str
 def _record_conversation(
     conversation: BenchConversation, folder: Path
 ) -> dict[str, list[tuple[int, str]]]:
-    """Write a conversation as recorded sessions; returns the line and id of each turn by session."""
+    """Write a conversation as recorded sessions; returns each turn's line and id by session."""
     folder.mkdir()
     turns = defaultdict[str, list[BenchTurn]](list)
     for turn in conversation.turns:

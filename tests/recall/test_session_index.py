@@ -109,3 +109,15 @@ def test_scripts_without_spaces_are_found(tmp_path: Path) -> None:
 
         assert index.search("连接池")
         assert index.search("pool size")
+
+
+@pytest.mark.covers("PS-1")
+def test_a_whole_id_is_that_session(tmp_path: Path) -> None:
+    """Where one session's id begins another's, the whole id opens its own session."""
+    first = write_session(tmp_path, "session_1", ROUNDING, 5)
+    later = write_session(tmp_path, "session_12", TALK, 6)
+    with closing(SessionIndex(tmp_path / "index")) as index:
+        index.sync([first, later])
+
+        assert index.read_around("session_1", 0, 5)[0] == "session_1"
+        assert index.read_around("session_", 0, 5)[0] == "session_12"

@@ -430,13 +430,14 @@ class SessionIndex:
     def read_around(
         self, id_prefix: str, line: int, count: int, *, project: str = ""
     ) -> tuple[str, tuple[Passage, ...]]:
-        """Return the id of the session that begins with `id_prefix`, and `count` passages from that
+        """Return the id of the session that begins with `id_prefix` (that one itself, else the
+        newest), and `count` passages from that
         line on; ("", ()) where there is none.
         """
         with self._translate_errors("read"):
             found = self._database.execute(
                 "select number, id from sessions where substr(id, 1, length(?1)) = ?1 and "
-                "?2 in ('', project) order by updated desc limit 1",
+                "?2 in ('', project) order by id = ?1 desc, updated desc limit 1",
                 (id_prefix, project),
             ).fetchone()
             if found is None:
