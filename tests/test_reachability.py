@@ -17,6 +17,9 @@ EXCEPTIONS = {
     "cli.main.LazyGroup.list_commands": "as above",
     "cli.main.LazyGroup.resolve_command": "as above",
     "flags.open_feature.OpenFeatureFlagSource": "a host gives it to the engine",
+    "uvicorn_server.BoundedHttpProtocol.connection_lost": "asyncio calls a protocol's events",
+    "uvicorn_server.BoundedHttpProtocol.connection_made": "as above",
+    "uvicorn_server.BoundedHttpProtocol.data_received": "as above",
     "store.sessions.list_receipts": "the way back of what is written for each fork",
 }
 

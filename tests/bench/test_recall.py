@@ -210,6 +210,7 @@ def test_a_question_of_common_words_scores_no_more_entries_when_there_are_more(
     """
     monkeypatch.setattr(ranking, "POSTINGS_BUDGET", 120)
     monkeypatch.setattr(ranking, "LEADER_COUNT", 40)
+    monkeypatch.setattr(ranking, "COMMON_LEADER_COUNT", 8)  # each with four neighbours
     words = [f"word{at % 17}" if at % 50 else f"rare{at % 2_000}" for at in range(20_000)]
     for count in (300, 1_200):
         with Ranker(tmp_path / str(count)) as ranker:

@@ -72,7 +72,8 @@ def mcp_command(
     let_in = server.build_access_policy(
         host, allow_host, read_environment().get(server.AUTH_VARIABLE, "")
     )
-    listening = open_listening_socket(host, port, server.MAX_CONNECTIONS)
+    bounds = _load_server("memorist.uvicorn_server")
+    listening = open_listening_socket(host, port, bounds.MAX_CONNECTIONS)
     name, number = listening.getsockname()[:2]
     click.echo(
         f"memorist mcp at http://{f'[{name}]' if ':' in name else name}:{number}{server.MCP_PATH}",

@@ -153,6 +153,14 @@ class BlockingSession:
         """As `Session.before_tool`: what to tell the agent before a tool call; mostly empty."""
         return self._loop.call(lambda: self._session.before_tool(name, arguments))
 
+    def pin(self, text: str) -> None:
+        """As `Session.pin`: keep a text in sight for this session. Raises StoreError."""
+        self._loop.call(lambda: self._session.pin(text))
+
+    def turn_memory_off(self) -> None:
+        """As `Session.turn_memory_off`: no memory in this session from now on."""
+        self._loop.call(self._session.turn_memory_off)
+
     def summarise(self) -> str:
         """As `Session.summarise`: update the notes now and return them.
 

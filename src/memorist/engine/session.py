@@ -80,7 +80,7 @@ class Session:
         self._extensions = log.extensions
         self._open_context = open_context
         self._context: ContextExtension | None = None
-        self.turn_memory_off = turn_memory_off
+        self._turn_memory_off = turn_memory_off
         """Lets nothing more be read, shown or written in this session, nor learned of it later."""
         self._on_close = on_close
         self._format = log.context.format
@@ -140,6 +140,10 @@ class Session:
         after each compaction. Raises StoreError.
         """
         add_pin(self._log.runtime.files, self.layout, text)
+
+    def turn_memory_off(self) -> None:
+        """Let nothing more be read, shown or written in this session, nor learned of it later."""
+        self._turn_memory_off()
 
     def offer(self) -> None:
         """Let another process have the session when it asks: whoever holds it open looks at

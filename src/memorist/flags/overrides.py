@@ -72,7 +72,9 @@ def _flags_of_section(section: str, settings: Struct) -> list[tuple[str, bool | 
     return [
         (name, own)
         for name, own in values
-        if isinstance(own, int | float) and name.partition(".")[2] in live
+        if isinstance(own, int | float)
+        and (isinstance(own, bool) or own > 0)  # a share of 0 is off, and no flag turns it on
+        and name.partition(".")[2] in live
     ]
 
 
