@@ -73,6 +73,8 @@ def test_add_list_show_search_and_forget(shell: Shell) -> None:
         "description": "Use pnpm, never npm, in this repository",
         "age_days": 0,
         "trust": "reviewed",
+        "also_in": [],
+        "conflicts": [],
     }
     assert "Use pnpm" in shell("memory", "show", path).stdout
     assert shell.json("memory", "search", "pnpm")["results"][0]["path"] == path
@@ -103,7 +105,7 @@ def test_every_object_is_sound_json_whatever_bytes_a_file_holds(shell: Shell) ->
     assert shell.json("memory", "search", "staging")["results"]
     assert shell.json("recall", "staging port bytes").keys() == {"results"}
     assert shell.json("memory", "check")["problems"]
-    assert shell.json("memory", "why", "odd.md") == {"path": "odd.md", "uses": []}
+    assert shell.json("memory", "why", "odd.md")["uses"] == []
 
 
 @pytest.mark.covers("RC-5")
@@ -344,7 +346,12 @@ def test_why_tells_of_a_memory_that_was_never_shown(shell: Shell) -> None:
     path = shell.add("Use pnpm, never npm")
 
     assert shell("memory", "why", path).stdout == f"{path} was never shown\n"
-    assert shell.json("memory", "why", path) == {"path": path, "uses": []}
+    assert shell.json("memory", "why", path) == {
+        "path": path,
+        "uses": [],
+        "also_in": [],
+        "conflicts": [],
+    }
 
 
 @pytest.mark.parametrize(

@@ -411,7 +411,7 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
     made = parse_topic(change.path, change.after or b"")
-    said = _saying(made)
+    said = say_in_one_line(made)
     found = [
         (agreement, topic)
         for topic in _select_near(said, topics)
@@ -447,7 +447,7 @@ def find_same(change: MemoryChange, topics: Iterable[Topic]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""
-    said = _saying(parse_topic(change.path, change.after))
+    said = say_in_one_line(parse_topic(change.path, change.after))
     near = _select_near(said, topics)
     return next((topic.path for topic in near if _compare_topic(said, topic) in _KNOWN), "")
 
@@ -466,30 +466,38 @@ def _judge_unproven(
     return Reconciliation(changes=(change,), contradicts=other)
 
 
+def list_near_words(said: str) -> set[str]:
+    """The words, one of which a text holds that says the same or the opposite: those of the
+    statement, each without its ending, and the alternatives to one.
+    """
+    words = {word for stance in read_stances(said) for word in stance.words}
+    return words | {other for word in words for other in _find_group(word) or ()}
+
+
 def _select_near(said: str, topics: Iterable[Topic]) -> list[Topic]:
     """The topics that hold a word of the statement or an alternative to one: a hundred times
     cheaper than to compare them all.
     """
-    words = {word for stance in read_stances(said) for word in stance.words}
-    words |= {other for word in words for other in _find_group(word) or ()}
+    words = list_near_words(said)
     if not words:
         return list(topics)
     probe = re.compile("|".join(map(re.escape, sorted(words))))
     return [
         topic
         for topic in topics
-        if probe.search(_saying(topic).casefold()) or probe.search(topic.description.casefold())
+        if probe.search(say_in_one_line(topic).casefold())
+        or probe.search(topic.description.casefold())
     ]
 
 
-def _saying(topic: Topic) -> str:
+def say_in_one_line(topic: Topic) -> str:
     """What a memory says in one line: its text, or where that is longer its description."""
     body = topic.body.strip()
     return topic.description if "\n" in body else body
 
 
 def _compare_topic(said: str, topic: Topic) -> Agreement:
-    found = compare_statement(said, _saying(topic))
+    found = compare_statement(said, say_in_one_line(topic))
     if found is Agreement.UNRELATED and is_same_rule(said, topic.description):
         return Agreement.SAME
     longer = "\n" in topic.body.strip() and topic.provenance.trust in USER_TRUST

@@ -18,7 +18,12 @@ from memorist.auto_memory.changes import (
     RecordedChange,
     render_headline,
 )
-from memorist.auto_memory.contradiction import find_same, reconcile
+from memorist.auto_memory.client_rules import (
+    ClientCounterpart,
+    ClientRule,
+    match_client_rules,
+)
+from memorist.auto_memory.contradiction import find_same, reconcile, say_in_one_line
 from memorist.auto_memory.folder import MemoryFolder, UsageSource
 from memorist.auto_memory.inbox import (
     Inbox,
@@ -375,6 +380,23 @@ class AutoMemory:
                     else (mark, self.folder.read_topic(path))
                 )
         return [topic for _, topic in self._topic_cache.values()]
+
+    def compare_with_client(self, rules: Sequence[ClientRule]) -> dict[str, ClientCounterpart]:
+        """Return what an agent's own rules say to each memory, by path; the team's are left out.
+
+        A memory of more than one line says more than a rule, and is never repeated by one. Raises
+        StoreError.
+        """
+        if not rules or not self.folder.exists:
+            return {}
+        own = {topic.path: topic for topic in self.read_topics() if not is_shared(topic.path)}
+        found = match_client_rules(
+            {path: say_in_one_line(topic) for path, topic in own.items()}, rules
+        )
+        return {
+            path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
+            for path, each in found.items()
+        }
 
     def _reconcile(
         self, accepted: Sequence[AcceptedChange], reason: ChangeReason

@@ -19,6 +19,7 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,6 +30,7 @@ from memorist.auto_memory.location import locate_memory
 from memorist.auto_memory.memory import AutoMemory, open_memory
 from memorist.budget.governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
+from memorist.context.client_files import ClientFiles
 from memorist.core.lazy import LruCache
 from memorist.dream.dream import Dream
 from memorist.dream.project import open_dream
@@ -60,7 +62,7 @@ from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.rollouts.sources import default_source_folders, has_recordings
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.session_memory.notes import SessionMemory, load_notes_prompts
-from memorist.settings import Settings
+from memorist.settings import Family, Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
@@ -231,9 +233,13 @@ class Memorist:
         project: str = "",
         format: str = "anthropic",
         listener: EventListener | None = None,
+        loads: Family | None = None,
     ) -> ObservedSession:
         """Open a live session of an agent that memorist observes through the agent's own records,
         as hooks do.
+
+        `loads` is the family of instruction files that the agent itself loads for the project: what
+        stands in them is not shown a second time. None compares with none.
 
         Raises as `open` does.
         """
@@ -242,6 +248,9 @@ class Memorist:
         recall = self._open_session_recall(log.context)
         with log.release_on_error():
             memory = self._begin_live(log, recall)
+        if loads is not None and project:
+            own = ClientFiles(self._files, self.settings.context, self.environment)
+            memory.mirror_client(partial(own.read_rules, loads, Path(project)))
         opened = ObservedSession(
             log,
             memory,

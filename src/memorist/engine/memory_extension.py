@@ -5,10 +5,11 @@ earlier ones.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.write_evidence import extract_user_text
@@ -74,6 +75,11 @@ class MemoryExtension(SessionExtension):
             self._initial_scan.start()
         if self._team_watcher is not None:
             self._team_watcher.start()
+
+    def mirror_client(self, read_rules: Callable[[], Sequence[ClientRule]]) -> None:
+        """Show no rule a second time that the agent has in its own files, as they are then read."""
+        if self.recall is not None:
+            self.recall.read_client_rules = read_rules
 
     def turn_off(self) -> None:
         """Nothing is read, shown or written from here on."""

@@ -25,9 +25,12 @@ from memorist.hooks.response import (
 )
 from memorist.hooks.session_file import SessionFileTail
 from memorist.ports import Clock
+from memorist.settings import Family
 from memorist.system import SystemClock
 
 CLIENT_FORMATS: dict[Client, str] = {"claude-code": "anthropic", "codex": "openai_responses"}
+CLIENT_FAMILIES: dict[Client, Family] = {"claude-code": "file-native", "codex": "rollout"}
+"""Which instruction files a client loads by itself."""
 LOOK_AGAIN_SECONDS = (0.0, 0.3, 1.0)
 """Pauses before the readings at the end of a turn, until the agent's answer is in the file. Claude
 Code was seen to write the first turn about half a second after the hook.
@@ -77,6 +80,7 @@ class HookSession:
             project=cwd,
             format=CLIENT_FORMATS[client],
             listener=self._on_event,
+            loads=CLIENT_FAMILIES[client],
         )
         self._notes: asyncio.Future[None] | None = None
         self._prompt_reading: asyncio.Task[None] | None = None

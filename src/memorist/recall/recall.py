@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -14,7 +14,13 @@ from typing import Protocol
 from msgspec import Struct
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
-from memorist.auto_memory.index import USER_TRUST, MemoryHeader, is_order_when_joined
+from memorist.auto_memory.client_rules import ClientRule
+from memorist.auto_memory.index import (
+    USER_TRUST,
+    MemoryHeader,
+    is_order_when_joined,
+    parse_pointer_target,
+)
 from memorist.auto_memory.memory import AutoMemory
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
@@ -47,6 +53,7 @@ from memorist.recall.rendering import (
     RenderedMemory,
     UserIndex,
     is_covered_by_index,
+    render_client_conflict,
     render_index,
     render_memories,
     render_memory,
@@ -88,28 +95,70 @@ class ShownIndex(Struct, frozen=True):
     """Paths of the project's memories."""
     listed_everywhere: tuple[str, ...]
     """Paths of what holds in every project of the user."""
+    repeated: tuple[str, ...] = ()
+    """Paths of the project's memories that the agent has as a rule of its own, and that are
+    therefore not in it.
+    """
 
 
-def read_shown_index(memory: AutoMemory, prompts: RecallPrompts) -> ShownIndex | None:
-    """Read the index as a model is shown it; None where there is no memory. Raises StoreError."""
-    index = memory.visible_index() if memory.folder.exists else None
+class _MirroredIndex(Struct, frozen=True, kw_only=True):
+    """An index without the rules that an agent has already, with remarks on what its files say
+    otherwise.
+    """
+
+    text: str = ""
+    listed: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    headers: Sequence[MemoryHeader] = ()
+    remarks: dict[str, str] = {}
+
+
+def _mirror_index(memory: AutoMemory | None, rules: Sequence[ClientRule]) -> _MirroredIndex:
+    if memory is None or not memory.folder.exists:
+        return _MirroredIndex()
+    index = memory.visible_index()
+    found = memory.compare_with_client(rules)
+    repeated = {path for path, each in found.items() if each.is_repeated}
+    kept = [
+        line
+        for line in index.text.splitlines()
+        if parse_pointer_target(line).strip("<>") not in repeated
+    ]
+    return _MirroredIndex(
+        text="\n".join(kept),
+        listed=tuple(path for path in index.listed if path not in repeated),
+        repeated=tuple(sorted(repeated)),
+        headers=memory.headers(),
+        remarks={path: render_client_conflict(each) for path, each in found.items()},
+    )
+
+
+def read_shown_index(
+    memory: AutoMemory, prompts: RecallPrompts, rules: Sequence[ClientRule] = ()
+) -> ShownIndex | None:
+    """Read the index as a model is shown it; None where there is no memory. `rules` are those that
+    the agent has in its own files. Raises StoreError.
+    """
+    index = _mirror_index(memory, rules)
     user = memory.everywhere
-    user_index = user.visible_index() if user is not None and user.folder.exists else None
-    if not any(each is not None and each.text.strip() for each in (index, user_index)):
+    user_index = _mirror_index(user, rules)
+    if not any(each.text.strip() or each.repeated for each in (index, user_index)):
         return None
-    return ShownIndex(
-        render_index(
-            index.text if index is not None else "",
-            memory.headers() if index is not None else (),
+    text = ""
+    if index.text.strip() or user_index.text.strip():
+        text = render_index(
+            index.text,
+            index.headers,
             str(memory.layout.folder),
             prompts,
-            UserIndex(user_index.text, user.headers(), str(user.layout.folder))
-            if user is not None and user_index is not None
+            UserIndex(
+                user_index.text, user_index.headers, str(user.layout.folder), user_index.remarks
+            )
+            if user is not None and user_index.text.strip()
             else None,
-        ),
-        index.listed if index is not None else (),
-        user_index.listed if user_index is not None else (),
-    )
+            index.remarks,
+        )
+    return ShownIndex(text, index.listed, user_index.listed, index.repeated)
 
 
 MAX_RUNNING_SELECTIONS = 2
@@ -148,6 +197,8 @@ class MemoryRecall:
         self._ready: list[ReadyMemories] = []
         self._selections: list[asyncio.Task[None]] = []
         self._turn_started = 0.0
+        self.read_client_rules: Callable[[], Sequence[ClientRule]] = tuple
+        """Reads the rules that the agent has in its own files; none unless an observer says so."""
 
     @property
     def _settings(self) -> RecallSettings:
@@ -191,9 +242,12 @@ class MemoryRecall:
             return None
         began = self._runtime.clock.monotonic()
         # Must precede the assignment: when this raises, the index stays due.
-        shown = read_shown_index(self._memory, self._prompts)
+        shown = read_shown_index(self._memory, self._prompts, self.read_client_rules())
         self._index_due = False
         if shown is None:
+            return None
+        self._known_paths.update(shown.repeated)
+        if not shown.text:
             return None
         found = shown.text
         self._listed_paths = frozenset(shown.listed)
@@ -229,6 +283,9 @@ class MemoryRecall:
     def restore(self, shown_texts: Sequence[str]) -> None:
         """Restore the state after a restart from the recall messages still in the context."""
         self._index_due = False
+        with contextlib.suppress(StoreError):  # at worst the agent is shown what it has
+            found = self._memory.compare_with_client(self.read_client_rules())
+            self._known_paths.update(path for path, each in found.items() if each.is_repeated)
         for text in shown_texts:
             self._message_count += 1
             for line in text.splitlines():

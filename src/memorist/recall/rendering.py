@@ -7,11 +7,12 @@ the prompt prefix stays stable.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.client_rules import ClientCounterpart
 from memorist.auto_memory.index import (
     TEAM_INDEX_HEADING,
     USER_TRUST,
@@ -23,6 +24,7 @@ from memorist.auto_memory.index import (
 from memorist.auto_memory.topic import Topic, Trust, format_utc_timestamp
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.markdown import render_template
+from memorist.core.text import shorten
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.unicode import strip_hidden_characters
 from memorist.settings import RecallSettings
@@ -153,6 +155,14 @@ def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
     return kept, len(kept) < len(text.strip("\n"))
 
 
+def render_client_conflict(found: ClientCounterpart) -> str:
+    """What is said of a memory of the user that an agent's own files contradict; empty for none."""
+    if found.otherwise is None:
+        return ""
+    line = " ".join(found.otherwise.text.split())
+    return f"{found.otherwise.source} says otherwise: “{shorten(line, POINTER_CHARS)}”"
+
+
 def is_covered_by_index(topic: Topic, header: MemoryHeader) -> bool:
     """Whether a memory's text says no more than its line in the index."""
     return normalize_for_comparison(topic.body).rstrip(".。") == normalize_for_comparison(
@@ -173,6 +183,8 @@ class UserIndex(Struct, frozen=True):
     text: str
     headers: Sequence[MemoryHeader]
     folder: str
+    remarks: Mapping[str, str] = {}
+    """What is remarked on a memory, by path."""
 
 
 def render_index(
@@ -181,14 +193,18 @@ def render_index(
     folder: str,
     prompts: RecallPrompts,
     everywhere: UserIndex | None = None,
+    remarks: Mapping[str, str] = {},
 ) -> str:
     """Render the index as the text of one message: what the user said apart from all else, and
-    apart from it what they said for all of their projects.
+    apart from it what they said for all of their projects. `remarks` on what the user said stand
+    behind its date, by path.
     """
-    groups = [_group_by_origin(index, headers, SAID_HEADING)]
+    groups = [_group_by_origin(index, headers, SAID_HEADING, remarks)]
     if everywhere is not None:
         heading = EVERYWHERE_HEADING.format(folder=everywhere.folder)
-        groups.append(_group_by_origin(everywhere.text, everywhere.headers, heading))
+        groups.append(
+            _group_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
+        )
     told = "\n".join(filter(None, groups))
     return render_template(
         prompts.index,
@@ -200,7 +216,9 @@ def render_index(
     ).strip()
 
 
-def _group_by_origin(index: str, headers: Sequence[MemoryHeader], said_heading: str) -> str:
+def _group_by_origin(
+    index: str, headers: Sequence[MemoryHeader], said_heading: str, remarks: Mapping[str, str]
+) -> str:
     """Group the lines of an index: the user's word first, each line with its date, then the rest,
     each with origin and date. What points to no memory stays on top, the team's lines at the end.
     """
@@ -216,7 +234,9 @@ def _group_by_origin(index: str, headers: Sequence[MemoryHeader], said_heading: 
         elif head.trust in USER_TRUST:
             # From the memory itself: others may have worded the line in the index.
             pointer = render_pointer(head.name, head.path, head.description, POINTER_CHARS)
-            said.append(f"{pointer} ({_day(head)})")
+            said.append(
+                f"{pointer} ({'; '.join(filter(None, (_day(head), remarks.get(head.path))))})"
+            )
         else:
             noted.append(f"{line} ({_day(head)}{_trust_remark(head.trust)})")
     groups = [

@@ -9,6 +9,7 @@ from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.cli import output
+from memorist.cli.memory.counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.memory.topics import (
     JSON_OPTION,
     YES_OPTION,
@@ -169,9 +170,19 @@ def memory_why_command(path: str, as_json: bool) -> None:
         topic = former.topic if former is not None else owner.folder.read_topic(path)
         path = topic.path
         uses = list_uses(engine.database(), str(owner.layout.folder), path)
+        elsewhere = find_elsewhere(engine, owner).get(path, FoundElsewhere())
     if as_json:
-        output.print_json({"path": path, "uses": uses})
+        output.print_json(
+            {
+                "path": path,
+                "uses": uses,
+                "also_in": elsewhere.also_in,
+                "conflicts": elsewhere.conflicts,
+            }
+        )
         return
+    for remark in elsewhere.remarks:
+        click.echo(remark)
     for line in describe_succession(topic, former):
         click.echo(line)
     for use in uses:

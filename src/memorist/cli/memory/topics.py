@@ -39,6 +39,7 @@ from memorist.auto_memory.topic import (
 )
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
+from memorist.cli.memory.counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.surroundings import load_project_settings
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
@@ -121,11 +122,14 @@ def memory_list_command(as_json: bool) -> None:
 
     Example: memorist memory list
     """
-    with open_project_memory() as (_, memory):
+    with open_project_memory() as (engine, memory):
         heads = [("", head) for head in sort_newest_first(memory.headers())]
+        elsewhere = find_elsewhere(engine, memory)
         if memory.everywhere is not None:
             mine = sort_newest_first(memory.everywhere.headers())
             heads += [(EVERYWHERE_PREFIX, head) for head in mine]
+            found = find_elsewhere(engine, memory.everywhere)
+            elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
         waiting = len(memory.list_proposals())
         now = time.time()
     rows: list[dict[str, Any]] = [
@@ -136,6 +140,8 @@ def memory_list_command(as_json: bool) -> None:
             "description": head.description,
             "age_days": head.age_days(now),
             "trust": head.trust,
+            "also_in": elsewhere.get(prefix + head.path, FoundElsewhere()).also_in,
+            "conflicts": elsewhere.get(prefix + head.path, FoundElsewhere()).conflicts,
         }
         for prefix, head in heads
     ]
@@ -147,6 +153,8 @@ def memory_list_command(as_json: bool) -> None:
             f"{row['path']}  [{row['kind'] or '-'}, {row['trust']}, {row['age_days']} d]  "
             f"{row['description']}"
         )
+        for remark in elsewhere.get(row["path"], FoundElsewhere()).remarks:
+            click.echo(f"  {remark}")
     if not rows:
         click.echo(f"no memories yet in {memory.layout.folder}")
     if waiting:
