@@ -161,7 +161,9 @@ async def test_a_file_that_contradicts_the_user_is_named(
         "Use tabs?\n",
         "<!-- Use tabs -->\nRead this.\n",
         "Use tabs in Makefiles\n",
+        f"# {'a ' * 60_000}b\n\n- Use tabs\n",
     ],
+    ids=lambda text: text[:20],
 )
 async def test_a_line_that_says_less_hides_nothing(
     client: Client, project_file: str, user_file: str, text: str, folder: Folder

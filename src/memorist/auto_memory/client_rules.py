@@ -22,10 +22,12 @@ MAX_RULE_CHARS = 400
 """Longest line in characters that is taken for one rule; a longer one explains. Our choice."""
 MAX_NEAR_RULES = 20
 """Rules that one memory is compared with: those with most words in common. Our choice."""
-MAX_COMPARISONS = 10_000
-"""Comparisons of a memory with a rule at once, about a second; what comes after them is taken to
-stand in no file. Our choice.
+MAX_COMPARISONS = 4_000
+"""Comparisons of a memory with a rule at once, at most about a second: as many as the lines of an
+index need. What comes after them is taken to stand in no file. Our choice.
 """
+_MAX_LINE_CHARS = 1_000
+"""Longest line that is read; a longer one counts as one that limits what follows it."""
 PLAIN_HEADINGS = frozenset(
     re.findall(
         r"\S+",
@@ -124,7 +126,8 @@ def _split_blocks(text: str) -> Iterator[str]:
     """Yield headings, list entries and paragraphs, each on one line, without fenced code."""
     block: list[str] = []
     fenced = False
-    for line in text.splitlines():
+    for whole in text.splitlines():
+        line = whole if len(whole) <= _MAX_LINE_CHARS else "## …" if whole[0] == "#" else "…:"
         fence = _FENCE.match(line) is not None
         if fence or fenced or not line.strip() or _HEADING.match(line) or _ENTRY.match(line):
             if block:
