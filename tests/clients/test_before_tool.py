@@ -23,7 +23,9 @@ WORKS = "sh ./totals.sh ledger"
 DECIDED = "Never round in rounding.py, only in the report."
 LONG = "".join(f"\n\nLine {number} of what was measured then." for number in range(20))
 PROVED = f"what worked: `{WORKS}`"
-PATCH = "*** Begin Patch\n*** Update File: rounding.py\n@@\n-DIGITS = 2\n+DIGITS = {}\n*** End Patch"
+PATCH = (
+    "*** Begin Patch\n*** Update File: rounding.py\n@@\n-DIGITS = 2\n+DIGITS = {}\n*** End Patch"
+)
 
 
 def claude_runs(text: str) -> CallTool:

@@ -268,6 +268,31 @@ async def test_a_memory_that_names_the_file_is_shown_before_it_is_changed(tmp_pa
         await engine.close()
 
 
+@pytest.mark.covers("PS-2", "IN-2")
+async def test_a_patch_that_codex_tells_its_hooks_of_names_its_file(tmp_path: Path) -> None:
+    """Codex gives a hook the text of a patch as `command`, and the model as `input`."""
+    for key in ("command", "input"):
+        folder = tmp_path / key
+        folder.mkdir()
+        engine = open_home(folder)
+        project = str(folder / "shop")
+        notes = "".join(f"\n\nLine {number} of what was measured then." for number in range(20))
+        engine.memory(project).add(
+            f"Never round in totals.py.{notes}",
+            kind=MemoryKind.FEEDBACK,
+            name="digits",
+            description="how amounts are cut",
+        )
+        session = engine.observe_session("now", project=project)
+        await session.opening_texts()
+        patch = "*** Begin Patch\n*** Update File: totals.py\n@@\n-a\n+b\n*** End Patch"
+
+        shown = session.before_tool(ToolUse("", "apply_patch", {key: patch}))
+        assert "Never round in totals.py" in "".join(shown), key
+        await session.close()
+        await engine.close()
+
+
 @pytest.mark.parametrize(
     ("text", "path", "named"),
     [

@@ -236,6 +236,7 @@ def _parse_action(call: ToolUse) -> ToolAction:
             cut_text(given.get("input"))
             or cut_text(given.get("patch"))
             or cut_text(given.get("patchText"))
+            or cut_text(given.get("command"))  # as Codex tells its hooks
             or cut_text(call.arguments)
         )
         return ChangeAction(parse_patch(patch))
