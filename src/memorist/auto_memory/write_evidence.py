@@ -47,10 +47,32 @@ _SHOWN_TEXT = re.compile(
     r"outputs?|reads?|reports?|throws?|complains?)(?: me| us)?(?: this| that)?)\b[^\n]{0,60}[:：]\s*$"
     r"|\b(?:prints?|shows?|gives?|returns?|says?|outputs?|reports?|throws?)(?: me| us)?"
     r" (?:this|that|the following)\s*[.!]?\s*$"
+    r"|\b(?:contents?|excerpt|source|body|inhalt|contenu|contenido|conteúdo|содержимое) (?:of|from|von|de|do)?\b"
+    r"[^\n]{0,100}[:：]\s*$"
+    r"|^\s*[\w./~-]+\.\w{1,5}\s*[:：]\s*$"
     r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
     re.IGNORECASE,
 )
 """A line that shows something: what stands below it in the message was not written by the user."""
+_MAIL_HEADER = re.compile(
+    r"\s*(?:from|to|cc|sent|date|subject|reply-to|von|an|gesendet|datum|betreff|de|à|envoyé|objet|para|"
+    r"enviado|fecha|asunto|assunto|data|от|кому|дата|тема|发件人|收件人|日期|主题|差出人|宛先|日時|件名)"
+    r"\s*[:：]\s*\S[^\n]{0,200}$",
+    re.IGNORECASE,
+)
+"""A line of a mail's head; two of them, or one with an address, begin a mail."""
+_POST_HEAD = re.compile(
+    r"\s*(?!.*\b(?:at|by|until|till|before|after|around|um|ab|bis|vers|avant|hasta|до|в)\s+\d{1,2}:\d\d)"
+    r"(?:\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\s+\d{1,2}:\d\d[^\n:]{0,12}[\]-]\s*[^\n:]{1,40}:"
+    r"|\[\d{1,2}:\d\d[^\n\]]{0,20}\]\s*[^\n:]{1,40}:"
+    r"|[^\W\d][\w.@'’ -]{0,40}(?:\s{2,}|\s[\[(—–]\s?|,\s|\s(?=\d{1,2}:\d\d\s?[ap]\.?m))\d{1,2}:\d\d"
+    r"(?::\d\d)?(?:\s?[ap]\.?m\.?)?[\])]?\s*$"
+    r"|@?[\w.-]+(?: [A-Z][\w.-]*)? (?:commented|wrote|replied|posted|reviewed|opened|added a comment|"
+    r"requested changes|kommentierte|schrieb|a (?:écrit|commenté)|escribió|comentó|escreveu|comentou|"
+    r"написала?|ответила?)\b[^\n.!?]{0,60}$)",
+    re.IGNORECASE,
+)
+"""The line that names who wrote what follows, and when: of a chat, a comment or a review."""
 _UNKNOWN_TAG = re.compile(
     r"^[ \t]*<([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+)(?:\s[^<>]*)?>", re.MULTILINE
 )
@@ -61,17 +83,31 @@ def find_others_words(text: str) -> int:
     """Where the words of others begin in a typed text: below a line that shows something, after a
     job on a text; the text's length where there are none.
     """
-    at = 0
+    at, previous, in_head = 0, 0, False
     for line in text.splitlines(keepends=True):
-        masked, start = mask_quotations(line.rstrip()), 0
-        for end in find_sentence_ends(masked):
-            if _TEXT_JOB.search(masked[start:end]):
-                return at + end
-            start = end
+        head = _MAIL_HEADER.match(line[:_SHOWN_CHARS]) is not None
+        if _POST_HEAD.match(line[:_SHOWN_CHARS]) or (head and "@" in line):
+            return at
+        if head and in_head:
+            return at - previous
+        in_head, previous = head, len(line)
+        end = _find_job_end(line)
+        if end >= 0:
+            return at + end
         at += len(line)
-        if _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
+        if _SHOWN_TEXT.search(mask_quotations(line.rstrip())[-_SHOWN_CHARS:]):
             return at
     return len(text)
+
+
+def _find_job_end(line: str) -> int:
+    """Where the sentence of a line ends that gives a job on a text; -1 where none does."""
+    masked, start = mask_quotations(line.rstrip()), 0
+    for end in find_sentence_ends(masked):
+        if _TEXT_JOB.search(masked[start:end]):
+            return end
+        start = end
+    return -1
 
 
 _SHOWN_CHARS = 400
@@ -79,23 +115,30 @@ _SHOWN_CHARS = 400
 
 
 def strip_unknown_tags(text: str) -> str:
-    """The text without what a wrapping tag encloses, whatever its name: a program put it there. An
-    unclosed tag hides nothing.
+    """The text without what a wrapping tag encloses, whatever its name: a program put it there.
+
+    An unclosed tag that has its line for itself, or text right behind it, hides what follows; any
+    other one may be the user's own word for a part of a page, and hides nothing.
     """
-    if "</" not in text:
+    if "<" not in text:
         return text
-    kept, done = [], 0
+    kept: list[str] = []
+    done = 0
     for _ in range(_MAX_TAGS):
         opening = _UNKNOWN_TAG.search(text, done)
         if opening is None:
             break
         mark = f"</{opening[1]}>"
         end = text.find(mark, opening.end())
+        if end < 0 and _WRAPS_REST.match(text, opening.end()):
+            return "".join([*kept, text[done : opening.start()]])
         kept.append(text[done : opening.start() if end >= 0 else opening.end()])
         done = end + len(mark) if end >= 0 else opening.end()
     return "".join([*kept, text[done:]])
 
 
+_WRAPS_REST = re.compile(r"[ \t]*\r?\n|(?=[^\s.,;:!?])")
+"""What stands behind an unclosed tag that opens a text: the end of its line, or its first word."""
 _MAX_TAGS = 200
 """Wrapping tags looked at in one text; keeps the search linear on hostile text."""
 
@@ -106,8 +149,7 @@ def extract_own_words(text: str) -> str:
     Wrapped text, what follows a line that shows something or a job on a text, and pasted text are
     dropped; whatever follows "the page says" in a line counts as the page's words.
     """
-    text = strip_unknown_tags(text)
-    text = text[: find_others_words(text)].strip()
+    text = cut_others_words(text).strip()
     if "\n" not in text:
         return _own_words_of_line(text)
     return "\n".join(filter(None, map(_own_words_of_line, extract_prose_lines(text))))
@@ -268,7 +310,12 @@ def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
 
 def extract_typed_part(message: Message) -> str:
     """What stands in a user's message before the words of others begin, wrapped text taken out."""
-    typed = strip_unknown_tags(extract_user_text(message))
+    return cut_others_words(extract_user_text(message))
+
+
+def cut_others_words(text: str) -> str:
+    """What stands in a typed text before the words of others begin, wrapped text taken out."""
+    typed = strip_unknown_tags(text)
     return typed[: find_others_words(typed)]
 
 

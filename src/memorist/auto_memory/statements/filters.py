@@ -97,7 +97,7 @@ _TASK_NAMED = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _TASK_HINTED = lazy_pattern(
-    r"""(?<!from\ )\bhere\b(?!\s*[.!]*$)|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
+    r"""(?<!from\ )\bhere\b(?!\s*(?:[.!]*$|,\s*(?:but\s|not\s|and\s)?(?:use|using|always|never|only)\b|,\s*not\s+[\w@/.-]+\W*$))|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
     |just\ once|once|(?:option|variant|step|version|approach)\ \w{1,2}|the\ (?:first|second|third|former|latter|other
     |current|new|old)(?:\ \w+)?|this|these|those|it\ instead|now|yet|already|until|unless\ it)\s*(?:[.,!;]|$|\band\b|\bplease\b|\binstead\b)
     |\b(?:option|variant|approach|version)\ (?:\d|[a-d]\b)|\bthe\ (?:first|second|third|former|latter|other)\b|\b

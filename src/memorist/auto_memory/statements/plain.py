@@ -23,6 +23,7 @@ NOT_NAMED = (
 )
 """Rules out things of the moment: what lasts is named, or has no article."""
 THING = rf"{NOT_NAMED}[\w.@/+#-]+(?: {NOT_NAMED}[\w.@/+#-]+){{0,3}}?"
+_THING_HERE = rf"{THING}(?: here| in (?:this|the|our) (?:repo(?:sitory)?|project|codebase))?"
 _NO = rf"(?:{NEGATION}|never|stop|avoid|no more)"
 USE = r"(?:use|using|run|running|install|pick|choose|go with)"
 OUTPUTS = (
@@ -56,21 +57,21 @@ ONE_PLACE = r".*\b(?:for|in|on|inside|within) (?:the|that|this|these) (?!tests\b
 PLAIN_PATTERNS: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}(?:always |only )?{USE} {THING},? (?:and )?(?:not|never|but not|no) "
+        rf"(?P<text>{SOFTENERS}(?:always |only )?{USE} {_THING_HERE},? (?:and )?(?:not|never|but not|no) "
         rf"{NOT_NAMED}[\w.@/+-]+.*)",
         rejects_task_words=True,
         unless=ONE_PLACE,
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}(?:always |only |never ){USE} {THING},? (?:instead of|rather than|"
+        rf"(?P<text>{SOFTENERS}(?:always |only |never ){USE} {_THING_HERE},? (?:instead of|rather than|"
         rf"over) {NOT_NAMED}[\w.@/+-]+.*)",
         rejects_task_words=True,
         unless=ONE_PLACE,
     ),
     define_pattern(
         "rule",
-        rf"(?P<text>{SOFTENERS}{_NO} {USE} {THING}\s*[,;:–—-]+ ?(?:but |and |please |we |just |only "
+        rf"(?P<text>{SOFTENERS}{_NO} {USE} {_THING_HERE}\s*[,;:–—-]+ ?(?:but |and |please |we |just |only "
         rf"|always )*(?:use|using|prefer|this|our|switch|run) .+)",
         rejects_task_words=True,
         unless=ONE_PLACE,

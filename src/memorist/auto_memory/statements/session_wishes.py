@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.prose import split_prose_sentences
+from memorist.auto_memory.write_evidence import cut_others_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup
@@ -54,7 +55,7 @@ def _typed_texts(message: Message) -> list[str]:
 
 def asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered."""
-    text = typed.strip()
+    text = cut_others_words(typed).strip()
     return _OFF_COMMAND.fullmatch(text) is not None or any(
         _OFF.fullmatch(sentence.masked.strip()) for sentence in split_prose_sentences(text)
     )
@@ -71,6 +72,7 @@ def read_pinned_text(typed: str) -> str:
     match = _PIN.match(text)
     if match is not None:
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
+    text = cut_others_words(text).strip()
     sentences = list(split_prose_sentences(text))
     if len(sentences) > 1 and _PIN.fullmatch(sentences[-1].masked.strip()):
         return text[: text.rfind(sentences[-1].text)].strip()[:MAX_PIN_CHARS]
