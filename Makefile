@@ -4,7 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 DATA ?= ../shared/data
 OUT ?= build/demo
-WORKERS ?= 2
+# one more than two cores: many tests wait for processes and sockets
+WORKERS ?= 3
 ROUNDS ?= 1
 NAME ?= all
 MODEL ?=
