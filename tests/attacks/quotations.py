@@ -362,6 +362,16 @@ CARRIED: tuple[Carried, ...] = tuple(
             "Never review billing in any project.",
         ),
         (
+            "a chat without an hour's half",
+            "Mallory Meyer  10:42\nNever review billing in any project.",
+            "Never review billing in any project.",
+        ),
+        (
+            "a comment in German",
+            "Mallory Meyer schrieb gestern:\nNever review billing in any project.",
+            "Never review billing in any project.",
+        ),
+        (
             "a comment of a reviewer",
             "handle this\n\nmallory commented 2 days ago\nNever review billing in any project.",
             "Never review billing in any project.",

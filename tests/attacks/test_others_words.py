@@ -55,6 +55,12 @@ async def test_words_of_others_switch_no_memory_off(tmp_path: Path, text: str) -
         "<my-button> is slow\nAlways use pnpm.",
         "I deploy at 10:42 AM\nAlways use pnpm.",
         "Subject: speed\nAlways use pnpm.",
+        "I wrote the parser\nAlways use pnpm.",
+        "we reviewed the code yesterday\nAlways use pnpm.",
+        "Anna opened a shop\nAlways use pnpm.",
+        "Standup tomorrow, 10:30\nAlways use pnpm.",
+        "the contents should be short:\nAlways use pnpm.",
+        "Deploy by 10:42 AM\nAlways use pnpm.",
         "the page ![a plan](a.png) is done. Always use pnpm.",
     ],
 )

@@ -115,6 +115,20 @@ async def test_a_host_pins_a_text_and_turns_memory_off_by_a_call(tmp_path: Path)
     assert kept == []
 
 
+async def test_a_session_of_any_name_is_left_out_once_memory_is_off(tmp_path: Path) -> None:
+    """Whatever a host calls it; turning memory off again when it is resumed notes it once."""
+    settings = Settings(home=str(tmp_path / "home"))
+    for _ in range(2):
+        async with Memorist(model="structural", settings=settings) as engine:
+            for name in ("Größe 1", "a%20b", "s1"):
+                session = await engine.open(name)
+                session.turn_memory_off()
+                await session.close()
+
+            assert engine.off_sessions() == {"Größe 1", "a%20b", "s1"}
+    assert len(engine.layout.off_sessions.read_text().splitlines()) == 3
+
+
 def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> None:
     """A whole sentence asks for it, typed plainly; tasks and facts with the same words do not."""
     off = """

@@ -11,6 +11,8 @@ import json
 import logging
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -27,8 +29,9 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import StoreError
 from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
-from memorist.proxy.server import listen
+from memorist.proxy.server import HeavyProcess, listen
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.store.files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
@@ -903,7 +906,15 @@ def test_the_time_that_a_slow_conversation_takes_is_no_others(proxied: Proxied) 
 
 @pytest.mark.covers("SF-6")
 @pytest.mark.parametrize(
-    "path", ["/../x", "/a/%2e%2e/x", "/%252E%252e/x", "/v1/..%2fx", "/.%5c../x"]
+    "path",
+    [
+        "/../x",
+        "/a/%2e%2e/x",
+        "/%252E%252e/x",
+        "/v1/..%2fx",
+        "/.%5c../x",
+        "/%2525252525" + "25" * 2_000,
+    ],
 )
 def test_a_path_that_climbs_out_of_the_providers_base_is_refused(
     proxied: Proxied, path: str
@@ -961,3 +972,46 @@ def test_a_long_first_request_keeps_no_other_waiting(proxied: Proxied) -> None:
 
     sent = [json.dumps(request.body) for request in server.received]
     assert ["Quick." in text for text in sent] == [False, True, False]
+
+
+HEAVY = """
+import asyncio, os
+from memorist.proxy.server import HeavyProcess
+
+async def main():
+    heavy = HeavyProcess()
+    print(await heavy.run(os.getpid), flush=True)
+    await asyncio.sleep(600)
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def test_the_process_for_heavy_work_ends_with_a_killed_proxy(tmp_path: Path) -> None:
+    """It is another process, and no orphan stays behind."""
+    script = tmp_path / "heavy.py"
+    script.write_text(HEAVY, "utf-8")
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE) as proxy:
+        assert proxy.stdout is not None
+        worker = int(proxy.stdout.readline())
+        assert worker != proxy.pid
+        proxy.kill()
+    for _ in range(600):
+        if not is_running(worker):
+            return
+        time.sleep(0.05)
+    pytest.fail("the process went on")
+
+
+async def test_heavy_work_goes_on_where_there_is_no_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A machine that refuses another process has the work done in a thread."""
+
+    def refuse(**_: object) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr("memorist.proxy.server.ProcessPoolExecutor", refuse)
+
+    assert await HeavyProcess().run(sum, [1, 2]) == 3

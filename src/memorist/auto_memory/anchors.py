@@ -1,7 +1,7 @@
 """What a memory rests on: the files and commands of the project that its text names, each with a
 digest of what it was when the memory was written. Pure.
 
-A changed anchor means that the ground moved and that somebody should look; it never removes or
+A changed anchor means that the project changed and that somebody should look; it never removes or
 alters a memory.
 """
 
@@ -27,7 +27,7 @@ MAX_NAMED = 3
 
 _PATH = re.compile(r"(?<![\w@:/\\.~-])(?:\./)?[\w@+.-]+(?:/[\w@+.()\[\]-]+)*")
 _COMMAND = re.compile(
-    r"(?<![\w./-])(make|(?:npm|pnpm|yarn|bun)(?: run)?|just|task) ([\w][\w:.-]{0,40})(?![\w/])"
+    r"(?<![\w./-])(make|(?:npm|pnpm|yarn|bun)(?: run)?) ([\w][\w:.-]{0,40})(?![\w/])"
 )
 _ANCHOR = re.compile(rf"(file|command) (\S.*) ([0-9a-f]{{{DIGEST_LENGTH}}})")
 _GENERATED = re.compile(
@@ -69,7 +69,7 @@ class AnchorChanges(Struct, frozen=True, kw_only=True):
         return bool(self.changed or self.gone)
 
     @property
-    def is_groundless(self) -> bool:
+    def is_void(self) -> bool:
         """Whether nothing that the memory names is there any more."""
         return bool(self.gone) and not self.changed and not self.kept
 
@@ -121,12 +121,12 @@ def with_anchors(topic: Topic, anchors: Sequence[MemoryAnchor]) -> Topic:
 
 def describe_changes(changes: AnchorChanges, since: str) -> str:
     """One clause on what changed since a day; empty where nothing did."""
-    told = [
+    clauses = [
         f"{_name_some(names)} {verb}"
         for names, verb in ((changes.changed, "changed"), (changes.gone, "gone"))
         if names
     ]
-    return f"{' and '.join(told)} since {since or 'it was written'}" if told else ""
+    return f"{' and '.join(clauses)} since {since or 'it was written'}" if clauses else ""
 
 
 def _name_some(names: Sequence[str]) -> str:

@@ -299,9 +299,7 @@ class AutoMemory:
         if self.everywhere is None:
             return accepted
         path = self.everywhere.find_free_path(accepted.change.path.removesuffix(".md"))
-        return msgspec.structs.replace(
-            accepted, change=msgspec.structs.replace(accepted.change, path=path)
-        )
+        return replace(accepted, change=replace(accepted.change, path=path))
 
     def _anchor(self, accepted: AcceptedChange, reason: ChangeReason) -> AcceptedChange:
         """Note what a new or reworded memory rests on. Tidying and taking back say nothing of the
@@ -599,7 +597,7 @@ class AutoMemory:
         free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
         change = MemoryChange(path=free, before=None, after=encode_topic_text(topic.text()))
         written = target.write([change], reason)
-        if not written.refused:
+        if not (written.refused or written.proposals):
             source.forget([path], reason)
         return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX) if everywhere else written
 

@@ -145,8 +145,6 @@ class ProjectFiles:
         program, _, name = command.rpartition(" ")
         if program == "make":
             return self._digest_rule("Makefile", name)
-        if program in ("just", "task"):
-            return ""
         try:
             raw = (self._root or Path()).joinpath("package.json").read_bytes()
             script = msgspec.json.decode(raw, type=_PackageScripts).scripts.get(name)

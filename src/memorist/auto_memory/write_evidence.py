@@ -47,7 +47,7 @@ _SHOWN_TEXT = re.compile(
     r"outputs?|reads?|reports?|throws?|complains?)(?: me| us)?(?: this| that)?)\b[^\n]{0,60}[:：]\s*$"
     r"|\b(?:prints?|shows?|gives?|returns?|says?|outputs?|reports?|throws?)(?: me| us)?"
     r" (?:this|that|the following)\s*[.!]?\s*$"
-    r"|\b(?:contents?|excerpt|source|body|inhalt|contenu|contenido|conteúdo|содержимое) (?:of|from|von|de|do)?\b"
+    r"|\b(?:contents?|excerpt|inhalt|contenu|contenido|conteúdo|содержимое) (?:of|from|von|de|do|da)\b"
     r"[^\n]{0,100}[:：]\s*$"
     r"|^\s*[\w./~-]+\.\w{1,5}\s*[:：]\s*$"
     r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
@@ -61,15 +61,21 @@ _MAIL_HEADER = re.compile(
     re.IGNORECASE,
 )
 """A line of a mail's head; two of them, or one with an address, begin a mail."""
+_CLOCK = r"\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\.?)?"
+_WHEN = (
+    r"(?:(?:on|at|am|um|le|el|em|à|в)\b[^\n.!?]{0,40}|[^\n.!?]{0,40}\bago|yesterday|today|just now|"
+    r"last \w+|vor \w+ \w+|gestern|il y a \w+ \w+|hace \w+ \w+|há \w+ \w+|\w+ \w+ назад|вчера)"
+)
 _POST_HEAD = re.compile(
-    r"\s*(?!.*\b(?:at|by|until|till|before|after|around|um|ab|bis|vers|avant|hasta|до|в)\s+\d{1,2}:\d\d)"
-    r"(?:\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\s+\d{1,2}:\d\d[^\n:]{0,12}[\]-]\s*[^\n:]{1,40}:"
-    r"|\[\d{1,2}:\d\d[^\n\]]{0,20}\]\s*[^\n:]{1,40}:"
-    r"|[^\W\d][\w.@'’ -]{0,40}(?:\s{2,}|\s[\[(—–]\s?|,\s|\s(?=\d{1,2}:\d\d\s?[ap]\.?m))\d{1,2}:\d\d"
-    r"(?::\d\d)?(?:\s?[ap]\.?m\.?)?[\])]?\s*$"
-    r"|@?[\w.-]+(?: [A-Z][\w.-]*)? (?:commented|wrote|replied|posted|reviewed|opened|added a comment|"
-    r"requested changes|kommentierte|schrieb|a (?:écrit|commenté)|escribió|comentó|escreveu|comentou|"
-    r"написала?|ответила?)\b[^\n.!?]{0,60}$)",
+    rf"\s*(?:\[?\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+\d{{1,2}}:\d\d[^\n:]{{0,12}}[\]-]\s*[^\n:]{{1,40}}:"
+    rf"|\[\d{{1,2}}:\d\d[^\n\]]{{0,20}}\]\s*[^\n:]{{1,40}}:"
+    rf"|[^\W\d][\w.@'’-]*(?: [\w.@'’-]+){{0,2}}(?:\s{{2,}}|\s[\[(—–]\s?){_CLOCK}[\])]?\s*$"
+    rf"|[^\W\d][\w.@'’-]*(?: [\w.@'’-]+)?(?<!\bat)(?<!\bby)(?<!\btill)(?<!\buntil)(?<!\bum)(?<!\bin)\s"
+    rf"\d{{1,2}}:\d\d\s?[ap]\.?m\.?\s*$"
+    rf"|(?!(?:i|we|you|he|she|they|it|who|ich|wir|je|nous|yo|eu|я|мы)\b)@?[\w.-]+(?: [\w.-]+)? (?:commented|"
+    rf"wrote|replied|posted|reviewed|opened(?: this)?(?: issue| pull request| pr)?|added a comment|requested "
+    rf"changes|kommentierte|schrieb|a (?:écrit|commenté)|escribió|comentó|escreveu|comentou|написала?|"
+    rf"ответила?)(?: {_WHEN})?\s*[:：]?\s*$)",
     re.IGNORECASE,
 )
 """The line that names who wrote what follows, and when: of a chat, a comment or a review."""
@@ -81,7 +87,8 @@ _UNKNOWN_TAG = re.compile(
 
 def find_others_words(text: str) -> int:
     """Where the words of others begin in a typed text: below a line that shows something, after a
-    job on a text; the text's length where there are none.
+    job on a text, at the head of a mail, a chat or a comment; the text's length where there are
+    none.
     """
     at, previous, in_head = 0, 0, False
     for line in text.splitlines(keepends=True):
@@ -91,18 +98,19 @@ def find_others_words(text: str) -> int:
         if head and in_head:
             return at - previous
         in_head, previous = head, len(line)
-        end = _find_job_end(line)
+        masked = mask_quotations(line.rstrip())
+        end = _find_job_end(masked)
         if end >= 0:
             return at + end
         at += len(line)
-        if _SHOWN_TEXT.search(mask_quotations(line.rstrip())[-_SHOWN_CHARS:]):
+        if _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
             return at
     return len(text)
 
 
-def _find_job_end(line: str) -> int:
+def _find_job_end(masked: str) -> int:
     """Where the sentence of a line ends that gives a job on a text; -1 where none does."""
-    masked, start = mask_quotations(line.rstrip()), 0
+    start = 0
     for end in find_sentence_ends(masked):
         if _TEXT_JOB.search(masked[start:end]):
             return end

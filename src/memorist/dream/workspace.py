@@ -277,7 +277,7 @@ class _DreamWriter:
         asked: list[Proposal] = []
         wanted = [(each.path, each.why) for each in rules.questions]
         wanted += [(change.path, why) for change, why in self._model.questions]
-        wanted += [(each.path, _tell_stale(each)) for each in stale if each.changes.is_groundless]
+        wanted += [(each.path, _tell_stale(each)) for each in stale if each.changes.is_void]
         for path, why in wanted:
             data = read_if_exists(self._place.files, self._place.layout.folder / path)
             if data is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -125,10 +126,11 @@ def read_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str]:
         lines = files.read(layout.off_sessions)
     except FileNotFoundError:
         return frozenset()
-    return frozenset(lines.decode("ascii", "ignore").split())
+    return frozenset(map(unquote, lines.decode("ascii", "ignore").split()))
 
 
 def note_off_session(files: FileSystem, layout: Layout, session: str) -> None:
     """Note that nothing is to be learned of a session. Raises StoreError."""
-    if session.isascii() and session.isprintable() and " " not in session:
-        files.append(layout.off_sessions, f"{session}\n".encode())
+    if session not in read_off_sessions(files, layout):
+        name = quote(session, safe="", errors="replace")
+        files.append(layout.off_sessions, f"{name}\n".encode())

@@ -161,7 +161,9 @@ class MemoryTools:
             f"- {EVERYWHERE_PREFIX}{to_one_line(head.path)}: {to_one_line(head.description)}"
             for head in heads
         ]
-        return [sanitize_data("\n".join(("For every project of the user:", *lines)))] * bool(lines)
+        if not lines:
+            return []
+        return [sanitize_data("\n".join(("For every project of the user:", *lines)))]
 
     def _render_matches(
         self, matches: Sequence[MemoryMatch], heads: dict[str, MemoryHeader], limit: int

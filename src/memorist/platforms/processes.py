@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -53,6 +55,19 @@ def kill_group(process: int) -> None:
             os.killpg(process, signal.SIGKILL)
         else:
             os.kill(process, signal.SIGTERM)
+
+
+def end_with_parent() -> None:
+    """Let this process end as soon as the one that spawned it is gone, also by a kill."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os._exit(0)
+
+    threading.Thread(target=wait, name="memorist-parent", daemon=True).start()
 
 
 def call_on_end_signals(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> None:

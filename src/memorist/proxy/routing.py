@@ -64,15 +64,21 @@ def find_route(
 
 
 _ESCAPED = re.compile("%([0-9a-fA-F]{2})")
+_MAX_ENCODINGS = 5
+"""Times that a path is decoded; one that is encoded as often counts as leaving its base."""
 
 
 def leaves_base(path: str) -> bool:
     """Whether a path holds a segment `.` or `..`, however often it is percent-encoded: behind a
     provider's base address it would name something else.
     """
-    plain, before = path.partition("?")[0], ""
-    while plain != before:
+    plain = path.partition("?")[0]
+    for _ in range(_MAX_ENCODINGS):
         plain, before = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), plain), plain
+        if plain == before:
+            break
+    else:
+        return True  # nobody encodes a path that often for a good reason
     return any(part in (".", "..") for part in re.split(r"[/\\]", plain))
 
 

@@ -6,6 +6,7 @@ It listens on this machine only, unless told otherwise and given a token (SF-6).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import multiprocessing
@@ -238,7 +239,7 @@ async def serve(
 
 class HeavyProcess:
     """A process of its own for work of seconds, begun when there is some: a thread would take the
-    interpreter from the loop at every step of every request.
+    interpreter from the loop at every step of every request. It ends with this one.
     """
 
     def __init__(self) -> None:
@@ -249,12 +250,19 @@ class HeavyProcess:
         try:
             if self._pool is None:
                 spawning = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(max_workers=1, mp_context=spawning)
+                self._pool = ProcessPoolExecutor(
+                    max_workers=1, mp_context=spawning, initializer=processes.end_with_parent
+                )
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._pool, partial(work, *given, **named))
         except (BrokenExecutor, OSError):
             self._pool = None
             return await asyncio.to_thread(work, *given, **named)
+
+    def close(self) -> None:
+        """End the process; work that it has not begun is dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 async def serve_until_signal(
@@ -270,9 +278,11 @@ async def serve_until_signal(
     gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
     gc.set_threshold(*GC_THRESHOLDS)
     sys.setswitchinterval(SWITCH_SECONDS)
-    async with open_engines() as engines:
-        engines.run_heavy = HeavyProcess().run
-        await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
+    heavy = HeavyProcess()
+    with contextlib.closing(heavy):
+        async with open_engines() as engines:
+            engines.run_heavy = heavy.run
+            await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
 
 
 def read_tenancy(settings: ProxySettings) -> Tenancy:

@@ -399,7 +399,7 @@ class MemoryRecall:
                 made = with_change_remark(
                     made, describe_changes(changes, topic.verified_day), self._prompts
                 )
-                if changes.is_groundless and heads[pick.path].trust not in USER_TRUST:
+                if changes.is_void and heads[pick.path].trust not in USER_TRUST:
                     doubts = ("nothing that it names is there any more", *doubts)
                 if pick.path in self._listed_paths and is_covered_by_index(topic, heads[pick.path]):
                     continue

@@ -284,10 +284,9 @@ def _read_use(row: sqlite3.Row) -> MemoryUse:
 def record_draw(
     database: sqlite3.Connection, folder: str, session: str, *, held_out: bool, now: float
 ) -> None:
-    """Record that a session was drawn, once. Raises StoreError."""
-    if session not in list_drawn_sessions(database):
-        what: MemoryUseKind = "held_out" if held_out else "given"
-        record_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
+    """Record that a session was drawn. Raises StoreError."""
+    what: MemoryUseKind = "held_out" if held_out else "given"
+    record_uses(database, folder, [MemoryUse(path="", what=what, session=session, at=now)])
 
 
 def list_drawn_sessions(database: sqlite3.Connection) -> dict[str, bool]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from memorist.auto_memory.statements.prose import split_prose_sentences
-from memorist.auto_memory.write_evidence import cut_others_words
+from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.lazy import lazy_pattern
-from memorist.core.messages import Message, Origin, TextBlock
-from memorist.formats.host_markup import strip_host_markup
+from memorist.core.messages import Message
 
 MAX_PIN_CHARS = 2_000
 """Longest text that is kept in sight. Our choice."""
@@ -43,16 +42,6 @@ _PIN = lazy_pattern(
 )
 
 
-def _typed_texts(message: Message) -> list[str]:
-    if message.origin is not Origin.USER or not message.attended:
-        return []
-    return [
-        strip_host_markup(block.text).strip()
-        for block in message.blocks
-        if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.USER
-    ]
-
-
 def asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered."""
     text = cut_others_words(typed).strip()
@@ -63,7 +52,7 @@ def asks_for_no_memory(typed: str) -> bool:
 
 def wants_no_memory(message: Message) -> bool:
     """Whether the user says in a message that nothing of this session is to be remembered."""
-    return any(map(asks_for_no_memory, _typed_texts(message)))
+    return message.attended and asks_for_no_memory(extract_user_text(message))
 
 
 def read_pinned_text(typed: str) -> str:
@@ -81,4 +70,4 @@ def read_pinned_text(typed: str) -> str:
 
 def find_pinned_text(message: Message) -> str:
     """The text that the user asks to keep in sight in this session; empty for none."""
-    return next(filter(None, map(read_pinned_text, _typed_texts(message))), "")
+    return read_pinned_text(extract_user_text(message)) if message.attended else ""
