@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from memorist.errors import UsageError
 from memorist.events import Event
-from memorist.flags.flags import Flags
+from memorist.flags.flag_lookup import Flags
 from memorist.forks.spec import Governor, Receipt, UnlimitedGovernor
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings

@@ -16,7 +16,7 @@ from memorist.auto_memory.topic import Trust
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.hooks.event import HookEvent
-from memorist.hooks.session import HookSession
+from memorist.hooks.hook_session import HookSession
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles
@@ -138,7 +138,7 @@ async def test_a_memory_written_in_mid_turn_can_rest_on_its_prompt(
     tmp_path: Path, kind: type[ClaudeFile | CodexFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The prompt that the client writes after its hook is known while the agent still works."""
-    monkeypatch.setattr("memorist.hooks.session.PROMPT_LOOK_SECONDS", (0.001,))
+    monkeypatch.setattr("memorist.hooks.hook_session.PROMPT_LOOK_SECONDS", (0.001,))
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         file, path = kind(), tmp_path / "rollout-1.jsonl"
         file.user("We use Stripe test keys only.")

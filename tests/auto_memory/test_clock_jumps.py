@@ -22,8 +22,8 @@ from memorist.auto_memory.index import (
 )
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind, format_utc_timestamp, parse_topic
+from memorist.recall.memory_rendering import render_memory
 from memorist.recall.recall import load_recall_prompts
-from memorist.recall.rendering import render_memory
 from memorist.settings import AutoMemorySettings, RecallSettings
 from memorist.store.files import DiskFiles
 from memorist.store.layout import MemoryLayout

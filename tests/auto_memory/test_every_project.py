@@ -15,7 +15,7 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.events import Event, MemoryChanged
 from memorist.hooks.event import HookEvent
-from memorist.hooks.session import HookAnswer, HookSessionPool
+from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.mcp_server.dispatch import ToolDispatcher
 from memorist.settings import AutoMemorySettings, Settings
 from memorist.testing.models import ScriptedModel

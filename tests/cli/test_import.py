@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import memorist_group
-from memorist.cli.rollouts.sync import ANSWER_TOKENS
+from memorist.cli.rollouts.import_sessions import ANSWER_TOKENS
 from memorist.core.tokens import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
 from memorist.models.pricing import MILLION, lookup_price, shipped_prices

@@ -30,8 +30,8 @@ from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.registry import find_codec
+from memorist.recall.memory_rendering import render_index
 from memorist.recall.recall import load_recall_prompts
-from memorist.recall.rendering import render_index
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
 from memorist.testing.assertions import render_shape

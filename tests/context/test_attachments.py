@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.context.inspection import (
+from memorist.context.pieces import ContextPiece
+from memorist.context.recorded_attachments import (
     HIDDEN_KINDS,
     MAX_NAMED_LINES,
     SHOWN_KINDS,
@@ -20,7 +21,6 @@ from memorist.context.inspection import (
     find_turn,
     render_attachment,
 )
-from memorist.context.pieces import ContextPiece
 from memorist.core.messages import Message, Origin, Role, TextBlock
 from memorist.formats.transcript import (
     CompactionBoundary,

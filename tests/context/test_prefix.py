@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.context.prefix import PrefixChecker
+from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.transcript import CompactionBoundary, TurnRollback
 from memorist.replay.record import PrefixTracker

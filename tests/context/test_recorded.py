@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.context.inspection import (
+from memorist.context.pieces import recount_tokens
+from memorist.context.recorded_attachments import (
     CONVERSATION_PARTS,
     build_recorded_pieces,
     detect_family,
     find_last_model,
     find_turn,
 )
-from memorist.context.pieces import recount_tokens
 from memorist.context.tags import SCAFFOLD_TABLE
 from memorist.core.messages import (
     ImageBlock,

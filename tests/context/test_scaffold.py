@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.recorded_window import RecordedWindow
-from memorist.context.inspection import build_recorded_pieces
+from memorist.context.recorded_attachments import build_recorded_pieces
 from memorist.context.tags import (
     FILE_NATIVE_ROWS,
     ROLLOUT_ROWS,

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from memorist.cli.main import memorist_group
 from memorist.context.environment import HostContext, HostPermissions
 from memorist.context.pieces import ContextSection
-from memorist.context.prefix import PrefixChecker
+from memorist.context.prefix_check import PrefixChecker
 from memorist.context.world_state import restore_state
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist

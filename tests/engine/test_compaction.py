@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 
-from memorist.context.prefix import PrefixChecker
+from memorist.context.prefix_check import PrefixChecker
 from memorist.core.tokens import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.engine.model_limits import thresholds_for

@@ -14,7 +14,7 @@ import pytest
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import SettingsError
-from memorist.flags.flags import InMemoryFlagSource
+from memorist.flags.flag_lookup import InMemoryFlagSource
 from memorist.settings import FlagsSettings, Settings
 
 WAIT = 60.0

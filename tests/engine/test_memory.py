@@ -28,7 +28,7 @@ from memorist.events import (
     MemoryRecalled,
 )
 from memorist.extensions import ExtensionList, SessionExtension
-from memorist.flags.flags import InMemoryFlagSource
+from memorist.flags.flag_lookup import InMemoryFlagSource
 from memorist.forks.fork_request import FORK_MARK
 from memorist.forks.spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from memorist.context.environment import HostContext
-from memorist.context.prefix import PrefixChecker
+from memorist.context.prefix_check import PrefixChecker
 from memorist.engine import engine as engine_module
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline

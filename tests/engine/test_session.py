@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.context.prefix import PrefixChecker
+from memorist.context.prefix_check import PrefixChecker
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist

@@ -14,7 +14,7 @@ from openfeature import api
 from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvider
 
 from memorist.errors import SettingsError
-from memorist.flags.flags import FileFlagSource, Flags, InMemoryFlagSource, open_flags_file
+from memorist.flags.flag_lookup import FileFlagSource, Flags, InMemoryFlagSource, open_flags_file
 from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.flags.overrides import (
     MAX_FLAG_NUMBER,

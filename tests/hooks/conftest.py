@@ -19,8 +19,8 @@ HOOK_SECONDS = 600.0
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session in this process looks again sooner; how long it waits is none of the claims."""
-    monkeypatch.setattr("memorist.hooks.session.LOOK_AGAIN_SECONDS", (0.0, 0.05, 0.1))
-    monkeypatch.setattr("memorist.hooks.session.PROMPT_LOOK_SECONDS", (0.05, 0.1))
+    monkeypatch.setattr("memorist.hooks.hook_session.LOOK_AGAIN_SECONDS", (0.0, 0.05, 0.1))
+    monkeypatch.setattr("memorist.hooks.hook_session.PROMPT_LOOK_SECONDS", (0.05, 0.1))
 
 
 class Hooks:

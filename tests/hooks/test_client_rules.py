@@ -15,7 +15,7 @@ from memorist.auto_memory.topic import MemoryKind
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.hooks.event import Client, HookEvent
-from memorist.hooks.session import HookSession
+from memorist.hooks.hook_session import HookSession
 
 FILES: list[tuple[Client, str, str]] = [
     ("claude-code", "CLAUDE.md", ".claude/CLAUDE.md"),

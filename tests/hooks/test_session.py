@@ -17,8 +17,8 @@ from memorist.engine.engine import Memorist
 from memorist.errors import UnreadableSession
 from memorist.forks.spec import ForkLimits
 from memorist.hooks.event import Client, HookEvent
+from memorist.hooks.hook_session import HookSession, HookSessionPool
 from memorist.hooks.response import OUTPUT_LIMITS, output_size
-from memorist.hooks.session import HookSession, HookSessionPool
 from memorist.settings import Settings
 from memorist.store.rollouts import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step

@@ -147,7 +147,7 @@ def test_a_kill_at_any_step_loses_nothing(
         patched.setattr(GitBranch, "_git", killing(GitBranch._git))
         patched.setattr(DiskFiles, "write", killing(DiskFiles.write))
         patched.setattr(MemoryFolder, "apply_changes", killing(MemoryFolder.apply_changes))
-        patched.setattr("memorist.machines.sync.seal_snapshot", killing(seal_snapshot))
+        patched.setattr("memorist.machines.machine_sync.seal_snapshot", killing(seal_snapshot))
         with contextlib.suppress(KeyboardInterrupt, AssertionError):
             other.run("machines", "sync")
     for machine in (other, one):

@@ -22,7 +22,7 @@ from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.page import web_server
 from memorist.page.access import PageAccess, to_local_address
-from memorist.page.rendering import VIEW_NAMES, load_texts
+from memorist.page.page_rendering import VIEW_NAMES, load_texts
 from memorist.page.view import show_untrusted
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from support.page_home import KEY, LONG, make_home

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct, field
 
 from memorist.adapters.bridge import EngineThread
-from memorist.context.prefix import PrefixChecker
+from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event
 from memorist.formats.registry import find_codec

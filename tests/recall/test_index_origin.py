@@ -8,7 +8,7 @@ import pytest
 
 from memorist.auto_memory.topic import MemoryKind
 from memorist.engine.engine import Memorist
-from memorist.recall.rendering import NOTED_HEADING, SAID_HEADING
+from memorist.recall.memory_rendering import NOTED_HEADING, SAID_HEADING
 from memorist.settings import Settings
 
 FOREIGN = """---

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, WriteConflict
-from memorist.rollouts.folder import (
+from memorist.rollouts.folder_baseline import FolderBaseline
+from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.memory_folder import (
     FolderSwap,
     begin_swap,
     finish_swap,
@@ -17,8 +19,6 @@ from memorist.rollouts.folder import (
     read_memory_folder,
     write_note,
 )
-from memorist.rollouts.folder_baseline import FolderBaseline
-from memorist.rollouts.folder_changes import compare_folders, render_difference
 from memorist.store.files import DiskFiles
 
 FILES = {

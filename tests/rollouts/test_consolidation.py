@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from memorist.errors import ModelUnavailable, StoreError, WriteConflict
 from memorist.forks.spec import ForkLimits, ForkOutcome, Receipt
 from memorist.ports import Request
-from memorist.rollouts.folder import read_memory_folder, write_note
+from memorist.rollouts.memory_folder import read_memory_folder, write_note
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,

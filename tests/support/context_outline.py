@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.inspection import describe_block, name_untagged
+from memorist.context.recorded_attachments import describe_block, name_untagged
 from memorist.context.tags import identify_row, split_by_rows
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError

@@ -31,7 +31,7 @@ from memorist.engine.session import Session
 from memorist.engine.tenants import IDLE_SECONDS, Tenants
 from memorist.errors import UsageError
 from memorist.events import Event, EventListener
-from memorist.flags.flags import FlagSource
+from memorist.flags.flag_lookup import FlagSource
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 from memorist.system import SystemClock

@@ -41,8 +41,8 @@ from memorist.adapters.conversation import EngineFailure
 from memorist.errors import FormatError, StoreError
 from memorist.events import AdapterFailed
 from memorist.hooks.event import Client, HookEvent, UnknownHookEvent, parse_hook_event
+from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.hooks.response import OutputText, fit_texts, render_output
-from memorist.hooks.session import HookAnswer, HookSessionPool
 from memorist.platforms.descriptors import PRIVATE
 from memorist.ports import Clock, Model
 from memorist.settings import HooksSettings, Settings

@@ -12,7 +12,7 @@ from memorist.cli import output
 from memorist.cli.surroundings import read_environment
 from memorist.config import load_settings
 from memorist.errors import UsageError
-from memorist.flags.flags import Flags, open_flags_file
+from memorist.flags.flag_lookup import Flags, open_flags_file
 from memorist.flags.overrides import apply_all_flags
 from memorist.settings import Settings, flatten_settings
 from memorist.store.state import redact_password

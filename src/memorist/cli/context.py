@@ -32,7 +32,8 @@ from memorist.context.environment import (
     HostPermissions,
     NetworkAccess,
 )
-from memorist.context.inspection import (
+from memorist.context.pieces import ContextPiece, ContextSection, OmittedSource, recount_tokens
+from memorist.context.recorded_attachments import (
     CONVERSATION_PARTS,
     AttachmentReader,
     PieceChange,
@@ -42,7 +43,6 @@ from memorist.context.inspection import (
     find_last_model,
     find_turn,
 )
-from memorist.context.pieces import ContextPiece, ContextSection, OmittedSource, recount_tokens
 from memorist.context.rollback import drop_rolled_back
 from memorist.context.tags import SCAFFOLD_TABLE
 from memorist.core.messages import REINJECTED_ID_PREFIXES, Message

@@ -14,9 +14,7 @@ from memorist.auto_memory.location import locate_project_root, read_project_reco
 from memorist.auto_memory.memory import AutoMemory
 from memorist.cli.memory.topics import open_project_memory
 from memorist.errors import UsageError
-from memorist.machines.place import draw_bytes
-from memorist.machines.snapshot import MachineSnapshot
-from memorist.machines.sync import (
+from memorist.machines.machine_sync import (
     EVERY_PROJECT,
     MachineIdentity,
     load_identity,
@@ -24,6 +22,8 @@ from memorist.machines.sync import (
     save_identity,
     sync_machines,
 )
+from memorist.machines.place import draw_bytes
+from memorist.machines.snapshot import MachineSnapshot
 from memorist.machines.vault import KEY_BYTES, NONCE_BYTES, encode_key, open_snapshot, seal_snapshot
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, MemoryLayout

@@ -68,7 +68,7 @@ class MemoristCommands(LazyGroup):
         "doctor": "memorist.cli.doctor.command:doctor_command",
         "handoff": "memorist.cli.handoff:handoff_command",
         "hook": "memorist.cli.daemon:hook_command",
-        "import": "memorist.cli.rollouts.sync:import_sessions_command",
+        "import": "memorist.cli.rollouts.import_sessions:import_sessions_command",
         "install": "memorist.cli.install:install_command",
         "machines": "memorist.cli.machines:machines_group",
         "mcp": "memorist.cli.mcp:mcp_command",

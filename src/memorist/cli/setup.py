@@ -25,7 +25,7 @@ from memorist.cli.install import (
     plan_join,
 )
 from memorist.cli.project_overview import print_project_facts
-from memorist.cli.rollouts.sync import sync_with_progress, with_past_sessions
+from memorist.cli.rollouts.import_sessions import sync_with_progress, with_past_sessions
 from memorist.config import load_settings
 from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline
 from memorist.errors import MemoristError, NothingToDo, SettingsError, UsageError

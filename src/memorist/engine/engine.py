@@ -54,7 +54,7 @@ from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
 from memorist.extensions import SessionExtension
-from memorist.flags.flags import Flags, FlagSource, open_flags_file
+from memorist.flags.flag_lookup import Flags, FlagSource, open_flags_file
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
@@ -100,8 +100,8 @@ class Memorist:
         home: folder of all data; None for the settings' home.
         settings: all settings; None reads the user's file and the environment, and for each session
             its project's file.
-        flags: source of feature flags (`memorist.flags.flags.Source`); None for the file that the
-            settings name.
+        flags: source of feature flags (`memorist.flags.flag_lookup.FlagSource`); None for the file
+            that the settings name.
         clock: clock and file system, for tests and unusual hosts.
 
     Raises SettingsError for settings that cannot be used, ModelNameError for a model string that

@@ -17,8 +17,8 @@ from memorist.extensions import HistoryChange, SessionExtension, SessionReply, S
 from memorist.rollouts.artifacts import summary_paths
 from memorist.rollouts.citations import strip_citations
 from memorist.rollouts.claims import SessionLocation
-from memorist.rollouts.folder import read_memory_folder
 from memorist.rollouts.memory_files import SUMMARY_FILE, find_notes
+from memorist.rollouts.memory_folder import read_memory_folder
 from memorist.rollouts.sources import SourceFolder, find_repository_root, find_rollouts
 from memorist.rollouts.summary_view import (
     RolloutMemoryPrompts,

@@ -28,8 +28,8 @@ from memorist.rollouts.copied_sessions import (
     copy_opencode_sessions,
     find_database_folder,
 )
-from memorist.rollouts.folder import read_memory_folder
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
+from memorist.rollouts.memory_folder import read_memory_folder
 from memorist.rollouts.sources import (
     SkippedFile,
     SourceFolder,

@@ -34,9 +34,9 @@ from memorist.hooks.event import (
     detect_client,
     parse_hook_event,
 )
+from memorist.hooks.hook_session import HookSessionPool
 from memorist.hooks.notices import render_off_notice
 from memorist.hooks.response import render_output
-from memorist.hooks.session import HookSessionPool
 from memorist.platforms import locks, processes, sockets
 from memorist.platforms.descriptors import NO_LINKS, PRIVATE, replace_bytes
 from memorist.settings import HooksSettings

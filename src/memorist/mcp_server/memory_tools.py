@@ -47,9 +47,9 @@ from memorist.mcp_server.tools import (
     MemoryWriteArguments,
 )
 from memorist.ports import Clock
+from memorist.recall.memory_rendering import render_memory
 from memorist.recall.recall import load_recall_prompts
 from memorist.recall.relevance import MemoryMatch
-from memorist.recall.rendering import render_memory
 from memorist.settings import RecallSettings
 from memorist.store.sessions import MemoryUse, MemoryUseKind
 

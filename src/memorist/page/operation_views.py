@@ -19,7 +19,7 @@ from memorist.cli.team import read_team_status
 from memorist.core.text import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import InputError, MemoristError
-from memorist.machines.sync import load_identity, sync_machines
+from memorist.machines.machine_sync import load_identity, sync_machines
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.memory_views import MemoryPlace
 from memorist.page.view import (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, structs
 
 from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
-from memorist.context.inspection import is_user_turn
+from memorist.context.recorded_attachments import is_user_turn
 from memorist.core.messages import Message, Usage
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.models.pricing import call_cost, shipped_prices

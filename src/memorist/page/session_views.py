@@ -11,8 +11,8 @@ from pathlib import Path
 from memorist.cli.context import ContextListing, ContextOptions, list_session_context
 from memorist.cli.search import sync_session_index
 from memorist.cli.sessions import SessionEntry, list_known_sessions
-from memorist.context.inspection import is_user_turn
 from memorist.context.pieces import ContextPiece
+from memorist.context.recorded_attachments import is_user_turn
 from memorist.core.messages import Message
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist

@@ -13,6 +13,7 @@ from yarl import URL
 
 from memorist.errors import FormatError
 from memorist.proxy.body import decompress_body, is_context_overflow
+from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
 from memorist.proxy.routing import (
     HeaderPairs,
     Route,
@@ -21,7 +22,6 @@ from memorist.proxy.routing import (
     filter_request_headers,
     join_url,
 )
-from memorist.proxy.sessions import CallPipeline, PreparedCall
 from memorist.settings import ProxySettings
 
 # The provider's side: requests out, replies in, byte for byte.

@@ -28,6 +28,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
 from memorist.platforms import processes
+from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
 from memorist.proxy.exchange import (
     MAX_HEADER_BYTES,
     BodyTooSlow,
@@ -47,7 +48,6 @@ from memorist.proxy.routing import (
     leaves_base,
     parse_tenant_tokens,
 )
-from memorist.proxy.sessions import CallPipeline, ProxyEngines
 from memorist.safety.server_access import LOOPBACK_NAMES, is_same_token
 from memorist.settings import ProxySettings
 from memorist.system import open_listening_socket as open_socket

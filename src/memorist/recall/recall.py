@@ -37,6 +37,17 @@ from memorist.forks.spec import (
 )
 from memorist.forks.tool_calls import EditFileCall, ReadFileCall, WriteFileCall, parse_tool_call
 from memorist.ports import Model
+from memorist.recall.memory_rendering import (
+    RecallPrompts,
+    RenderedMemory,
+    UserIndex,
+    is_covered_by_index,
+    render_client_conflict,
+    render_index,
+    render_memories,
+    render_memory,
+    with_change_remark,
+)
 from memorist.recall.relevance import (
     MAX_ANSWER_TOKENS,
     MAX_QUERY_CHARS,
@@ -47,17 +58,6 @@ from memorist.recall.relevance import (
     parse_selection,
     render_selection_prompt,
     select_relevant,
-)
-from memorist.recall.rendering import (
-    RecallPrompts,
-    RenderedMemory,
-    UserIndex,
-    is_covered_by_index,
-    render_client_conflict,
-    render_index,
-    render_memories,
-    render_memory,
-    with_change_remark,
 )
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from memorist.context.prefix import PrefixDifferenceReason
+from memorist.context.prefix_check import PrefixDifferenceReason
 from memorist.core.messages import (
     DocumentBlock,
     ImageBlock,

@@ -49,7 +49,12 @@ from memorist.rollouts.draft_review import (
     select_shown_groups,
 )
 from memorist.rollouts.eligibility import select_rollouts
-from memorist.rollouts.folder import (
+from memorist.rollouts.folder_baseline import FolderBaseline
+from memorist.rollouts.folder_changes import HandbookFiles as Values
+from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
+from memorist.rollouts.memory_files import SUMMARY_FILE
+from memorist.rollouts.memory_folder import (
     FolderSwap,
     MemoryFolderTree,
     begin_swap,
@@ -58,11 +63,6 @@ from memorist.rollouts.folder import (
     is_real_folder,
     read_memory_folder,
 )
-from memorist.rollouts.folder_baseline import FolderBaseline
-from memorist.rollouts.folder_changes import HandbookFiles as Values
-from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
-from memorist.rollouts.memory_files import SUMMARY_FILE
 from memorist.runtime import Runtime
 from memorist.store.files import hold_lock, read_if_exists, remove_leftovers
 from memorist.store.overlay import OverlayFiles

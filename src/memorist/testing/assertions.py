@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from memorist.compaction.restore import RESTORED_PREFIX
-from memorist.context.prefix import PrefixChecker, PrefixDifferenceReason
+from memorist.context.prefix_check import PrefixChecker, PrefixDifferenceReason
 from memorist.core.messages import (
     Block,
     DocumentBlock,

@@ -24,7 +24,7 @@ from memorist.cli.doctor.installation import (
     check_settings,
 )
 from memorist.cli.doctor.locks import check_locks
-from memorist.cli.doctor.memory import check_memories
+from memorist.cli.doctor.memory_check import check_memories
 from memorist.cli.doctor.model_trial import check_model_answers
 from memorist.cli.doctor.team import check_team
 from memorist.cli.surroundings import read_environment

@@ -25,8 +25,8 @@ from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript
 from memorist.formats.transcript import SessionHead
 from memorist.rollouts.artifacts import parse_artifacts
-from memorist.rollouts.folder import read_memory_folder
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
+from memorist.rollouts.memory_folder import read_memory_folder
 from memorist.store.database import (
     is_damage,
     load_migrations,

@@ -22,7 +22,7 @@ from memorist.cli.doctor.check import (
     repair_or_report,
     set_aside,
 )
-from memorist.cli.doctor.memory import FILES, find_memory_folders
+from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.cli.surroundings import read_environment
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
 from memorist.store.files import hold_lock

@@ -11,7 +11,7 @@ from memorist.auto_memory.memory import AutoMemory
 from memorist.cli import output
 from memorist.context.client_files import ClientFiles
 from memorist.engine.engine import Memorist
-from memorist.recall.rendering import render_client_conflict
+from memorist.recall.memory_rendering import render_client_conflict
 from memorist.settings import Family
 from memorist.store.files import DiskFiles
 

@@ -17,8 +17,8 @@ from memorist.cli.surroundings import load_project_settings
 from memorist.engine.rollout_pipeline import RolloutStore, open_rollout_store
 from memorist.errors import NothingToDo
 from memorist.rollouts.eligibility import judge_threads
-from memorist.rollouts.folder import write_note
 from memorist.rollouts.handbook import EVERYWHERE
+from memorist.rollouts.memory_folder import write_note
 from memorist.rollouts.sources import find_repository_root
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
@@ -51,7 +51,7 @@ class RolloutsCommands(LazyGroup):
     """All commands of `memorist rollouts`, loaded on demand."""
 
     command_paths: ClassVar[dict[str, str]] = {
-        "sync": "memorist.cli.rollouts.sync:rollouts_sync_command",
+        "sync": "memorist.cli.rollouts.import_sessions:rollouts_sync_command",
         "status": "memorist.cli.rollouts.group:rollouts_status_command",
         "retry": "memorist.cli.rollouts.group:rollouts_retry_command",
         "reset": "memorist.cli.rollouts.group:rollouts_reset_command",
