@@ -12,6 +12,7 @@ MODEL ?=
 SESSIONS ?=
 LINES ?=
 AREA ?=
+EXTRAS ?=
 CLIENTS := build/clients
 PLUGS ?= $(patsubst requirements/plugs/%.txt,%,$(wildcard requirements/plugs/*.txt))
 NEWEST ?=
@@ -20,7 +21,7 @@ OWN_PINS := hermes
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz test-slow test-model test-page test-clients test-plugs check format bench docs site build bundle lock clean
+.PHONY: help demo test fuzz test-slow test-model test-page test-clients test-plugs test-extras check format bench docs site build bundle lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -160,6 +161,9 @@ build: .venv/core  ## build wheel and sdist into dist, twice, and compare the by
 	@$(BIN)/python -m hatchling build -d build/again >/dev/null
 	@for file in dist/*; do cmp $$file build/again/$$(basename $$file) || exit 1; done
 	@cd dist && sha256sum *
+
+test-extras: build  ## each extra from the built wheel, alone in a fresh environment, does what its page shows (EXTRAS="mcp ui" for some)
+	$(PYTHON) tests/support/extra_trials.py $(EXTRAS)
 
 bundle: build  ## the MCP server as a .mcpb file for desktop apps, into dist
 	@cd dist && cp ../packaging/mcpb/manifest.json . && $(CURDIR)/$(BIN)/python -m zipfile -c memorist.mcpb manifest.json *.whl && rm manifest.json

@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -63,8 +64,8 @@ def settings(home: Path) -> dict[str, bytes]:
 def test_what_was_there_comes_back(
     client: str, scope: str, user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Install shows a diff and writes what it shows; a second time changes nothing; uninstall gives
-    every byte back, and takes away what it made.
+    """Install writes what `--dry-run` shows line by line, and names each file; a second time changes
+    nothing; uninstall gives every byte back, and takes away what it made.
     """
     project = user / "shop"
     project.mkdir()
@@ -73,8 +74,10 @@ def test_what_was_there_comes_back(
 
     shown = said("install", client, scope, "--dry-run")
     assert settings(user) == before
-    assert said("install", client, scope).startswith(shown.removesuffix("Nothing was written.\n"))
+    done = said("install", client, scope)
     during = settings(user)
+    assert all(path in done for path in re.findall(r"^\+\+\+ (\S+)", shown, re.MULTILINE))
+    assert done.count("\n+") <= shown.count("\n+")
     again = said("install", client, scope)
 
     assert settings(user) == during != before

@@ -185,12 +185,17 @@ def _apply_changes(
     *,
     dry_run: bool,
 ) -> None:
-    """Show all planned changes, then make them."""
+    """Show all planned changes, then make them. A file that comes or goes as a whole is shown line
+    by line only where nothing is written.
+    """
     for target, change in changes:
-        click.echo(
-            change.diff() or f"{change.path}: nothing to change ({target.purpose})",
-            nl=not change.diff(),
-        )
+        if change.before == change.after:
+            click.echo(f"{change.path}: nothing to change ({target.purpose})")
+        elif dry_run or None not in (change.before, change.after):
+            click.echo(change.diff(), nl=False)
+        else:
+            did = "created" if change.before is None else "removed"
+            click.echo(f"{change.path}: {did} ({target.purpose})")
     if dry_run:
         click.echo("Nothing was written.")
         return
