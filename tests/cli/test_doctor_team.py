@@ -18,7 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
-from memorist.dream.lock import DreamLockHolder, encode_holder, process_start_mark
+from memorist.dream.lock import DreamLockHolder, encode_holder
+from memorist.platforms import processes
 from memorist.store.layout import MemoryLayout
 from memorist.team.server import TeamServerLimits, TeamStore, open_team_store
 from team.test_server import serving
@@ -241,7 +242,7 @@ def test_who_dreams_is_told_and_a_killed_dreams_lock_is_left(where: MemoryLayout
         encode_holder(
             DreamLockHolder(
                 pid=os.getpid(),
-                started=process_start_mark(os.getpid()),
+                started=processes.process_start_mark(os.getpid()),
                 prior=5.0,
                 host=os.uname().nodename,
                 mark="a",

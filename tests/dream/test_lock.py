@@ -24,10 +24,10 @@ from memorist.dream.lock import (
     HeldDreamLock,
     encode_holder,
     is_alive,
-    process_start_mark,
     read_holder,
 )
 from memorist.errors import StoreError
+from memorist.platforms import processes
 
 HOLDING = """
 import sys, time
@@ -167,7 +167,7 @@ def test_a_recycled_process_number_holds_nobody(world: World, lock: DreamLock) -
     """A lock of a process whose number another process has by now, this one, is free: the number
     alone proves nothing.
     """
-    mine = process_start_mark(os.getpid())
+    mine = processes.process_start_mark(os.getpid())
     assert mine, "this test needs /proc"
     take(lock)
     path_of(world).write_bytes(

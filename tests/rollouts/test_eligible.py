@@ -18,7 +18,12 @@ SETTINGS = RolloutsSettings()
 
 
 def standing(
-    id: str = "t", *, age: int = DAY, done: int | None = None, **values: Any
+    id: str = "t",
+    *,
+    age: int = DAY,
+    done: int | None = None,
+    begun: bool = False,
+    **values: Any,
 ) -> ExtractionProgress:
     updated = values.pop("updated", NOW - age)
     values = {
@@ -30,7 +35,7 @@ def standing(
     thread = Rollout(
         id=id, path=f"/srv/{id}.jsonl", format="codex", size=1, updated=updated, **values
     )
-    return ExtractionProgress(rollout=thread, done_watermark=done)
+    return ExtractionProgress(rollout=thread, done_watermark=done, is_begun=begun)
 
 
 @pytest.mark.covers("RO-1")
@@ -41,6 +46,9 @@ def standing(
         (standing(age=10 * DAY), None),
         (standing(age=6 * HOUR - 1), "too young"),
         (standing(age=10 * DAY + 1), "too old"),
+        (standing(age=90 * DAY, begun=True), None),
+        (standing(source="subagent", begun=True), None),
+        (standing(mode="disabled", begun=True), "mode"),
         (standing("running"), "current"),
         (standing(mode="disabled"), "mode"),
         (standing(mode="polluted"), "mode"),
@@ -55,7 +63,7 @@ def test_a_session_is_eligible_or_there_is_a_reason(
     found: ExtractionProgress, reason: str | None
 ) -> None:
     """Age at most ten days, idle for six hours, not the running one, allowed, from a person, and
-    new; both ends count.
+    new; both ends count. What was begun is ended at any age.
     """
     verdict = judge_thread(found, SETTINGS, now=NOW, current="running")
 

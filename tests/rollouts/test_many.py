@@ -24,6 +24,7 @@ from memorist.store.jobs import (
     list_exhausted_jobs,
     list_failures,
     list_jobs,
+    release_dead_leases,
     retry_jobs,
     set_memory_mode,
 )
@@ -164,6 +165,53 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
     assert {each.key for each in list_failures(state)} == {id for id in ids if begun.count(id) > 1}
     assert all("no sign of life" in each.reason for each in list_failures(state))
     assert {job.status for job in list_jobs(state)} == {"done"}
+    state.close()
+
+
+HOLDER = """
+import sys
+from memorist.platforms.processes import name_process
+from memorist.store.jobs import claim_extraction
+from memorist.store.postgres import PostgresState
+from store.claiming import NOW, TERMS
+state, name = PostgresState(sys.argv[1]), name_process()
+state.register_worker(name)
+claim_extraction(state, "t", NOW, worker=f"task-7@{name}", terms=TERMS)
+print(name, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.covers("RO-2", "RO-10")
+def test_the_server_knows_which_worker_is_dead_whatever_machine_it_ran_on(address: str) -> None:
+    """The lease of a living process stays, also where its name is of another machine; killed, it is
+    freed at once. Of a name that an older version gave nothing is known.
+    """
+    state = PostgresState(address)
+    save_rollouts(state, [thread("t")])
+    held = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, address],
+        cwd=TESTS,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert held.stdout is not None
+        name = held.stdout.readline().strip()
+        living = (state.is_worker_dead(name), release_dead_leases(state), refused(state, "t").why)
+        held.kill()
+        held.wait()
+        until(lambda: state.is_worker_dead(name))
+        freed = release_dead_leases(state)
+    finally:
+        held.kill()
+        held.communicate()
+
+    assert living == (False, [], "running")
+    assert freed == [("extract", "t")]
+    assert claim(state, "t").attempt == 2
+    assert not state.is_worker_dead("host:1:abc.0")
     state.close()
 
 

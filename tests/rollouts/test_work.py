@@ -12,20 +12,18 @@ import msgspec
 import pytest
 
 from memorist.errors import BudgetSpent, ModelUnavailable
+from memorist.platforms.processes import is_named_process_dead, name_process
 from memorist.rollouts.worker import (
     JobDeferred,
     JobEvent,
     JobFinished,
     WorkerStages,
-    is_dead,
     run_round,
     run_worker,
-    worker_name,
 )
 from memorist.settings import RolloutsSettings
 from memorist.store.jobs import LeasePolicy, list_exhausted_jobs, list_failures, list_jobs
 from memorist.store.rollouts import list_extracts, save_rollouts
-from memorist.store.state import StateDatabase
 from rollouts.stages import Scripted, means
 from store.claiming import DAY, NOW, claim, opened, thread
 
@@ -247,71 +245,73 @@ async def test_a_session_that_is_nearly_too_old_is_not_put_off(tmp_path: Path) -
     assert len(list_extracts(state)) == 1
 
 
+def other_process(mine: str, **changed: str) -> str:
+    """The name of another process: this one's with these parts changed."""
+    names = ("host", "pid", "mark", "namespace", "random")
+    return ":".join((dict(zip(names, mine.rsplit(":", 4), strict=True)) | changed).values())
+
+
+@pytest.mark.covers("RO-2")
+async def test_an_old_session_that_a_person_imported_is_done_later_when_the_budget_was_spent(
+    tmp_path: Path,
+) -> None:
+    """It is too old for a worker by itself; once begun it is taken up by the next round that may,
+    and ended.
+    """
+    state, clock = opened(tmp_path)
+    told: list[JobEvent] = []
+    save_rollouts(state, [thread("t", updated=NOW - 90 * DAY)])
+    scripted = Scripted(state)
+    scripted.broken = {"t": BudgetSpent("the cap of the day is reached")}
+    at_any_age = means(state, scripted, told, RolloutsSettings(max_age_days=40_000))
+    await run_round(at_any_age, "import")
+    clock.advance(DAY)
+    scripted.broken = {}
+    await run_round(means(state, scripted, told, RolloutsSettings()), "worker")
+
+    assert [outcome for key, outcome in outcomes(told) if key == "t"] == ["released", "kept"]
+
+
 @pytest.mark.covers("RO-2")
 async def test_what_a_killed_process_of_this_machine_held_is_begun_again_at_once(
     tmp_path: Path,
 ) -> None:
-    """Its number is nobody's any more: no hour is waited for, and its death is on record as a
-    failed attempt. What the living hold stays theirs.
+    """Its number is nobody's any more, or another's, or of before the machine was started anew: no
+    hour is waited for, and its death is on record as a failed attempt. What the living hold stays
+    theirs, and what another machine, a container or an older version may hold.
     """
     state, _ = opened(tmp_path)
     told: list[JobEvent] = []
-    save_rollouts(state, [thread("killed"), thread("held"), thread("elsewhere")])
-    gone = number_of_nobody()
-    claim(
-        state,
-        "killed",
-        worker=f"{platform.node() or 'host'}:{gone}:abc.0",
-        terms=LeasePolicy(max_running=9),
-    )
-    claim(state, "held", worker=worker_name(), terms=LeasePolicy(max_running=9))
-    claim(
-        state,
-        "elsewhere",
-        worker=f"not-{platform.node()}:{gone}:abc.0",
-        terms=LeasePolicy(max_running=9),
-    )
-    await run_round(means(state, Scripted(state), told), worker_name())
+    mine, gone = name_process(), str(number_of_nobody())
+    holders = {
+        "killed": other_process(mine, pid=gone, random="abc#0"),
+        "recycled": other_process(mine, mark=f"{mine.rsplit(':', 4)[2]}0"),
+        "restarted": other_process(mine, pid=gone, mark="another-boot-1"),
+        "held": f"{mine}#1",
+        "elsewhere": other_process(mine, host="another", pid=gone),
+        "container": other_process(mine, pid=gone, namespace="1"),
+        "older": f"{platform.node() or 'host'}:{gone}:abc.0",
+    }
+    save_rollouts(state, [thread(key) for key in holders])
+    for key, worker in holders.items():
+        claim(state, key, worker=worker, terms=LeasePolicy(max_running=9))
+    await run_round(means(state, Scripted(state), told), mine)
 
-    assert sorted(outcomes(told)) == [
-        ("elsewhere", "running"),
-        ("global", "consolidated"),
-        ("held", "running"),
-        ("killed", "kept"),
-    ]
-    assert [(each.key, "no sign of life" in each.reason) for each in list_failures(state)] == [
-        ("killed", True)
-    ]
-
-
-class Shared:
-    """A state that machines share: what SQLite's does, without being a file of this machine."""
-
-    def __init__(self, state: StateDatabase) -> None:
-        self.query, self.execute, self.execute_many = state.query, state.execute, state.execute_many
-        self.transaction, self.now, self.close = state.transaction, state.now, state.close
-
-
-@pytest.mark.covers("RO-2", "RO-10")
-async def test_in_a_database_that_machines_share_a_name_proves_no_death(tmp_path: Path) -> None:
-    """Two machines may have one name: a number that is nobody's here may be somebody's there, so
-    the lease is waited for.
-    """
-    state, _ = opened(tmp_path)
-    told: list[JobEvent] = []
-    save_rollouts(state, [thread("held")])
-    claim(
-        state,
-        "held",
-        worker=f"{platform.node() or 'host'}:{number_of_nobody()}:abc.0",
-        terms=LeasePolicy(max_running=9),
-    )
-    await run_round(
-        means(Shared(state), Scripted(state), told, RolloutsSettings(running=9)), "worker"
-    )
-
-    assert ("held", "running") in outcomes(told)
-    assert list_failures(state) == []
+    assert dict(outcomes(told)) == {
+        "global": "consolidated",
+        "killed": "kept",
+        "recycled": "kept",
+        "restarted": "kept",
+        "held": "running",
+        "elsewhere": "running",
+        "container": "running",
+        "older": "running",
+    }
+    assert {each.key: "no sign of life" in each.reason for each in list_failures(state)} == {
+        "killed": True,
+        "recycled": True,
+        "restarted": True,
+    }
 
 
 @pytest.mark.parametrize(
@@ -320,15 +320,15 @@ async def test_in_a_database_that_machines_share_a_name_proves_no_death(tmp_path
         "",
         "one",
         "::",
-        ":::",
-        f"{platform.node()}:0x1:a",
-        f"{platform.node()}:{10**30}:a",
-        f"{platform.node()}:-1:a",
+        "::::",
+        f"{platform.node()}:0x1:::a",
+        f"{platform.node()}:{10**30}:::a",
+        f"{platform.node()}:-1:::a",
     ],
 )
 def test_what_names_no_process_is_not_known_to_be_dead(name: str) -> None:
     """Names that other programs or older versions gave."""
-    assert not is_dead(name)
+    assert not is_named_process_dead(name)
 
 
 @pytest.mark.covers("RO-4")

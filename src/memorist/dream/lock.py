@@ -12,7 +12,6 @@ import contextlib
 import os
 import platform
 import secrets
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -83,7 +82,7 @@ class DreamLock:
             prior = (holder.prior if holder is not None and holder.mark else at) or 0.0
             mine = DreamLockHolder(
                 pid=os.getpid(),
-                started=process_start_mark(os.getpid()),
+                started=processes.process_start_mark(os.getpid()),
                 prior=prior,
                 host=platform.node(),
                 mark=secrets.token_hex(8),
@@ -204,19 +203,5 @@ def is_alive(holder: DreamLockHolder) -> bool:
             return False
     except OverflowError:
         return False
-    now = process_start_mark(holder.pid)
+    now = processes.process_start_mark(holder.pid)
     return not (holder.started and now) or holder.started == now
-
-
-def process_start_mark(pid: int) -> str:
-    """Return what distinguishes a process from a later one with its pid: the boot and the tick at
-    which it began. Empty if the system has no /proc.
-    """
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        # The name in brackets may hold blanks and brackets of its own; the tick is the twentieth
-        # value behind it.
-        tick = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError, UnicodeDecodeError):
-        return ""
-    return f"{boot}-{tick}"

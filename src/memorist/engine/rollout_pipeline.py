@@ -20,6 +20,7 @@ from memorist.errors import NothingToDo
 from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
+from memorist.platforms.processes import name_process
 from memorist.ports import Clock, FileSystem, Model
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.artifacts import parse_artifacts
@@ -56,7 +57,6 @@ from memorist.rollouts.worker import (
     run_round,
     split_job_events,
     structural_fallback_remarks,
-    worker_name,
 )
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
@@ -419,9 +419,9 @@ class RolloutPipeline(RolloutStore):
 
         self._last_consolidation = None
         terms = replace(self.claim_terms, cooldown_seconds=0)
-        await run_round(
-            replace(plan.worker_dependencies, on_event=hear, terms=terms), worker_name()
-        )
+        worker = name_process()
+        self.state.register_worker(worker)
+        await run_round(replace(plan.worker_dependencies, on_event=hear, terms=terms), worker)
         with closing(SessionIndex(self.layout.session_index)) as index:
             index.sync(list_rollouts(self.state))
         done, waits = split_job_events(said)

@@ -1,15 +1,18 @@
-"""Find and end processes."""
+"""Find, name and end processes."""
 
 from __future__ import annotations
 
 import asyncio
 import multiprocessing
 import os
+import platform
+import secrets
 import signal
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 
 def is_running(process: int) -> bool:
@@ -40,6 +43,59 @@ def _is_running_on_windows(process: int) -> bool:
         return bool(kernel.WaitForSingleObject(handle, 0) == 0x102)  # WAIT_TIMEOUT
     finally:
         kernel.CloseHandle(handle)
+
+
+def process_start_mark(pid: int) -> str:
+    """Return what distinguishes a process from a later one with its pid: the boot and the tick at
+    which it began. Empty if the system has no /proc, or there is no such process.
+    """
+    try:
+        # The name in brackets may hold blanks and brackets of its own; the tick is the twentieth
+        # value behind it.
+        tick = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+        return f"{_boot_id()}-{tick}"
+    except (OSError, IndexError, UnicodeDecodeError):
+        return ""
+
+
+def _boot_id() -> str:
+    """The id of this boot of the machine; containers of one machine share it."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+
+
+def _process_namespace() -> str:
+    """The namespace in which this process has its pid; empty if the system has none."""
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return ""
+
+
+def name_process() -> str:
+    """Return a name of this process that no other has: machine, pid, what tells a later process
+    with that pid apart, the namespace of the pid, and a few random digits, divided by colons.
+    """
+    pid, host = os.getpid(), platform.node() or "host"
+    return f"{host}:{pid}:{process_start_mark(pid)}:{_process_namespace()}:{secrets.token_hex(3)}"
+
+
+def is_named_process_dead(name: str) -> bool:
+    """Whether the process of a name by `name_process` is surely dead: it is none of this machine's,
+    its pid is another's by now, or the machine has been started anew since.
+
+    False where that is not known: for other machines and containers, and for other names.
+    """
+    parts = name.rsplit(":", 4)
+    if len(parts) < 5 or parts[0] != (platform.node() or "host") or not parts[1].isdecimal():
+        return False
+    number, mark, namespace, _ = parts[1:]
+    with suppress(OverflowError, OSError):  # no number that a process can have; no /proc
+        if mark and mark.rpartition("-")[0] != _boot_id():
+            return True
+        if namespace != _process_namespace():
+            return False
+        return not is_running(int(number)) or (process_start_mark(int(number)) or mark) != mark
+    return False
 
 
 def terminate(process: int) -> None:

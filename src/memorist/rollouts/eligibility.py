@@ -46,6 +46,8 @@ def judge_thread(
 ) -> EligibilityVerdict:
     """Judge whether one session may be extracted at `now`; `current` is the id of the running
     session.
+
+    One that was begun, by a person's command perhaps, is ended whatever its age and source.
     """
     thread = standing.rollout
     lasting: tuple[tuple[IneligibilityReason, str, bool], ...] = (
@@ -54,7 +56,7 @@ def judge_thread(
         (
             "source",
             f"it was run by {thread.source!r}, which is not among the sources",
-            thread.source not in settings.sources,
+            thread.source not in settings.sources and not standing.is_begun,
         ),
         ("silent", "nobody said anything in it", not thread.first_words.strip()),
         ("up to date", "nothing in it is new", standing.is_up_to_date),
@@ -62,7 +64,10 @@ def judge_thread(
     for reason, text, applies in lasting:
         if applies:
             return EligibilityVerdict(thread=thread, reason=reason, text=text)
-    return _judge_age(thread, settings, now)
+    verdict = _judge_age(thread, settings, now)
+    if verdict.reason == "too old" and standing.is_begun:
+        return EligibilityVerdict(thread=thread)
+    return verdict
 
 
 def _judge_age(thread: Rollout, settings: RolloutsSettings, now: int) -> EligibilityVerdict:

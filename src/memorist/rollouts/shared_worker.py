@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from memorist.platforms.processes import name_process
 from memorist.rollouts.worker import (
     JobFinished,
     WorkerDependencies,
@@ -12,9 +13,8 @@ from memorist.rollouts.worker import (
     consolidate_once,
     extract_one,
     find_eligible_threads,
-    worker_name,
 )
-from memorist.store.jobs import GLOBAL_KEY, ClaimRefused, JobKind, list_jobs
+from memorist.store.jobs import GLOBAL_KEY, ClaimRefused, JobKind, list_jobs, release_dead_leases
 from memorist.store.rollouts import find_extraction_progress, prune_extracts
 from memorist.store.task_queue import JobQueue, PerformJob
 
@@ -37,9 +37,11 @@ async def run_shared_worker(
     However many workers there are, no more sessions are extracted at once than the setting
     `running` allows. Jobs still running at the stop are released. Raises StoreError.
     """
+    worker = name_process()
+    dependencies.state.register_worker(worker)
     queue = JobQueue(
         address,
-        build_job_performer(dependencies, pace),
+        build_job_performer(dependencies, pace, worker),
         stalled_seconds=pace.stalled,
         connections=at_once + 3,
     )
@@ -47,9 +49,7 @@ async def run_shared_worker(
     stopping = asyncio.ensure_future(stop.wait())
     try:
         await enqueue_due_jobs(dependencies, queue)
-        working = asyncio.ensure_future(
-            queue.run(name=worker_name(), concurrency=at_once, wait=not once)
-        )
+        working = asyncio.ensure_future(queue.run(name=worker, concurrency=at_once, wait=not once))
         sweeping = asyncio.ensure_future(_enqueue_periodically(dependencies, queue, pace))
         await asyncio.wait({working, sweeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if stopping.done():
@@ -60,7 +60,7 @@ async def run_shared_worker(
         if once and not stop.is_set() and not any(failed):
             # The queue's own may wait for extractions that have ended by now, and would come back
             # after this worker is gone.
-            await consolidate_once(dependencies, worker=worker_name())
+            await consolidate_once(dependencies, worker=worker)
         for error in failed:
             if error is not None:
                 raise error
@@ -73,6 +73,7 @@ async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) ->
     """Enqueue what is due and what dead workers left, without duplicates. Raises StoreError."""
     dependencies.find_sessions()
     prune_extracts(dependencies.state, dependencies.settings.unused_days)
+    await queue.requeue(release_dead_leases(dependencies.state))
     await queue.requeue_stalled()
     for thread in find_eligible_threads(dependencies):
         await queue.enqueue("extract", thread.id)
@@ -87,21 +88,29 @@ async def _enqueue_periodically(
         await enqueue_due_jobs(means, queue)
 
 
-def build_job_performer(dependencies: WorkerDependencies, pace: WorkerPace) -> PerformJob:
-    """Build the callback with which the queue performs each of its jobs."""
+def build_job_performer(
+    dependencies: WorkerDependencies, pace: WorkerPace, worker: str
+) -> PerformJob:
+    """Build the callback with which the queue performs each of its jobs, for the worker of this
+    name: the same task in another process takes over what it claimed.
+    """
 
     async def perform(kind: JobKind, key: str, task: str) -> float | None:
         if kind == "consolidate":
             if _is_extraction_running(dependencies, pace):
                 # Six hours pass after a consolidation: what is nearly extracted is worth a wait.
                 return pace.settle
-            return _retry_delay(dependencies, await consolidate_once(dependencies, worker=task))
+            return _retry_delay(
+                dependencies, await consolidate_once(dependencies, worker=f"{task}@{worker}")
+            )
         standing = find_extraction_progress(dependencies.state, key)
         if standing is None or standing.is_up_to_date or standing.rollout.mode != "enabled":
             return None
         while (
             isinstance(
-                outcome := await extract_one(dependencies, standing.rollout, worker=task),
+                outcome := await extract_one(
+                    dependencies, standing.rollout, worker=f"{task}@{worker}"
+                ),
                 ClaimRefused,
             )
             and outcome.why == "full"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import platform
-import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime
@@ -15,7 +12,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from memorist.errors import BudgetSpent, MemoristError
-from memorist.platforms import processes
+from memorist.platforms.processes import name_process
 from memorist.ports import Clock
 from memorist.rollouts.eligibility import judge_threads
 from memorist.rollouts.sources import SkippedFile
@@ -43,7 +40,7 @@ from memorist.store.rollouts import (
     list_extraction_progress,
     prune_extracts,
 )
-from memorist.store.state import SqliteState, StateDatabase
+from memorist.store.state import StateDatabase
 
 # The values a worker is configured with and emits. Values only.
 
@@ -162,24 +159,6 @@ class WorkerDependencies(Struct, frozen=True, kw_only=True):
     """Ids of the sessions that may be extracted; None means all."""
 
 
-def worker_name() -> str:
-    """Return a unique worker name: machine, process id, and a few random digits."""
-    return f"{platform.node() or 'host'}:{os.getpid()}:{secrets.token_hex(3)}"
-
-
-def is_dead(worker: str) -> bool:
-    """Tell whether this names a dead process of this machine.
-
-    Unknown (False) for other machines and reused process ids.
-    """
-    machine, _, rest = worker.rpartition(":")[0].rpartition(":")
-    if machine != (platform.node() or "host") or not rest.isdecimal():
-        return False
-    with contextlib.suppress(OverflowError):  # no number that a process can have
-        return not processes.is_running(int(rest))
-    return False
-
-
 def find_eligible_threads(dependencies: WorkerDependencies) -> list[Rollout]:
     """Return the sessions that may be extracted now, newest first. Raises StoreError."""
     found = list_extraction_progress(
@@ -211,10 +190,11 @@ async def run_worker(
 
     Jobs still running then are released. Raises StoreError.
     """
-    stopping = asyncio.ensure_future(stop.wait())
+    stopping, worker = asyncio.ensure_future(stop.wait()), name_process()
+    dependencies.state.register_worker(worker)
     try:
         while not stop.is_set():
-            turn = asyncio.ensure_future(run_round(dependencies, worker_name(), at_once=at_once))
+            turn = asyncio.ensure_future(run_round(dependencies, worker, at_once=at_once))
             await asyncio.wait({turn, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
                 await cancel_and_wait(turn)
@@ -235,17 +215,14 @@ async def run_round(
     Raises StoreError.
     """
     dependencies.find_sessions()
-    if isinstance(dependencies.state, SqliteState):
-        # A file is one machine's. Machines that share a database may share a name too, and would
-        # end each other's leases for ever.
-        release_dead_leases(dependencies.state, is_dead)
+    release_dead_leases(dependencies.state)
     prune_extracts(dependencies.state, dependencies.settings.unused_days)
     waiting = deque(find_eligible_threads(dependencies))
 
     async def runner(number: int) -> None:
         while waiting:
             outcome = await extract_one(
-                dependencies, waiting.popleft(), worker=f"{worker}.{number}"
+                dependencies, waiting.popleft(), worker=f"{worker}#{number}"
             )
             if isinstance(outcome, ClaimRefused) and outcome.why == "full":
                 # Others are at their work; what is left is theirs, or the next round's.

@@ -8,7 +8,7 @@ or what came after.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -488,13 +488,18 @@ def _expire_dead_worker(
     if (
         job is None
         or job.status != "running"
-        or (is_leased(job, terms, now) and job.worker != worker)
+        or (is_leased(job, terms, now) and not _is_same_task(job.worker or "", worker))
     ):
         return job
     left = expire_dead_job(job)
     _record_failure(state, left, now, left.last_error or "")
     _save_job(state, left)
     return left
+
+
+def _is_same_task(held: str, worker: str) -> bool:
+    """Whether a claim is of the same worker, or of the same task of the queue."""
+    return held.partition("@")[0] == worker.partition("@")[0]
 
 
 def _write_claim(
@@ -580,24 +585,37 @@ def _save_job(state: StateDatabase, job: Job) -> None:
 # Claims of workers that are known to be dead. Runs on either database (`State`).
 
 
-def release_dead_leases(state: StateDatabase, is_dead: Callable[[str], bool]) -> list[str]:
-    """End the leases of the workers of which `dead` is sure, and name them: whoever claims next
-    buries them without waiting for an hour.
+def release_dead_leases(state: StateDatabase) -> list[tuple[JobKind, str]]:
+    """End the leases of the workers that are surely dead, and name the jobs they held: whoever
+    claims one next buries its worker without waiting for the lease to end.
 
     A worker that was taken for dead wrongly loses its claim, and its result with it; nothing is
     done twice. Raises StoreError.
     """
-    rows = state.query("select distinct worker from jobs where status = 'running' order by worker")
-    gone = [row["worker"] for row in rows if row["worker"] and is_dead(row["worker"])]
-    if gone:
+    rows = state.query(
+        "select kind, key, worker, token from jobs where status = 'running' order by kind, key"
+    )
+    dead = {
+        name: state.is_worker_dead(name)
+        for name in {process_of_worker(row["worker"] or "") for row in rows}
+    }
+    held = [row for row in rows if dead[process_of_worker(row["worker"] or "")]]
+    if held:
         with state.transaction():
-            ended = [{"worker": worker, "now": state.now()} for worker in gone]
+            ended = [{"token": row["token"], "now": state.now()} for row in held]
             state.execute_many(
-                "update jobs set lease_until = :now where status = 'running' and worker = "
-                ":worker and lease_until > :now",
+                "update jobs set lease_until = :now where status = 'running' and token = :token"
+                " and lease_until > :now",
                 ended,
             )
-    return gone
+    return [(row["kind"], row["key"]) for row in held]
+
+
+def process_of_worker(worker: str) -> str:
+    """The name of the process in a worker's name, which is `TASK@PROCESS` or `PROCESS`, each with
+    the number of a runner behind it or without.
+    """
+    return worker.rpartition("@")[2].partition("#")[0]
 
 
 # Exclude sessions from memory: what was extracted from them is deleted, and stage two is asked

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, LiteralString, cast
@@ -29,6 +30,9 @@ _SHARED_MIGRATIONS = (3,)
 _ADVISORY_LOCK = 0x6D656D72
 """Number of the advisory lock: `memr`, as in the files' headers."""
 
+_WORKER_LOCKS = 0x6D656D77
+"""Class of the advisory locks by which workers show that they live: `memw`."""
+
 _NAMED_VALUE = re.compile(r":(\w+)")
 _CONNECT_SECONDS = 10
 
@@ -41,6 +45,8 @@ class PostgresState:
     def __init__(self, address: str, now: Callable[[], float] | None = None) -> None:
         self._address = add_schema(address)
         self._now = now
+        self._workers: list[str] = []
+        """Names of the workers of this process."""
         self._connection = self._connect()
         with self.transaction():
             self._migrate()
@@ -83,6 +89,25 @@ class PostgresState:
             )[0]["now"]
         )
 
+    def register_worker(self, name: str) -> None:
+        """Hold a lock of this name as long as the connection lasts: the server takes it away when
+        the process dies, on whatever machine.
+        """
+        with _translate_psycopg_errors("write"):
+            _lock_worker_name(self._live_connection(), name)
+        self._workers.append(name)
+
+    def is_worker_dead(self, name: str) -> bool:
+        """Whether a worker that registered its name has lost its connection; False for a name that
+        this version did not give, as nothing is known of it.
+        """
+        if name.count(":") < _NAME_COLONS:
+            return False
+        locks = self.query(
+            _SELECT_WORKER_LOCK, {"class": _WORKER_LOCKS, "name": _lock_number(name)}
+        )
+        return not locks
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
@@ -99,6 +124,8 @@ class PostgresState:
     def _live_connection(self) -> psycopg.Connection[dict[str, Any]]:
         if self._connection.broken:
             self._connection = self._connect()
+            for name in self._workers:
+                _lock_worker_name(self._connection, name)
         return self._connection
 
     @contextlib.contextmanager
@@ -117,6 +144,28 @@ class PostgresState:
                 for statement in filter(str.strip, text.split(";")):
                     connection.execute(_to_psycopg_style(statement))
                 connection.execute("insert into migrations (number) values (%s)", (number,))
+
+
+_NAME_COLONS = 4
+"""Colons in a name by `platforms.processes.name_process`."""
+_SELECT_WORKER_LOCK = (
+    "select 1 from pg_locks where locktype = 'advisory' and objsubid = 2 and granted"
+    " and cast(classid as bigint) = :class and cast(objid as bigint) = :name"
+    " and database = (select oid from pg_database where datname = current_database())"
+)
+
+
+def _lock_number(name: str) -> int:
+    """The number of a worker's lock. Two names with one number keep each other alive, no more."""
+    return zlib.crc32(name.encode())
+
+
+def _lock_worker_name(connection: psycopg.Connection[dict[str, Any]], name: str) -> None:
+    number = _lock_number(name)
+    connection.execute(
+        "select pg_advisory_lock_shared(%s, %s)",
+        (_WORKER_LOCKS, number - (1 << 32) if number >> 31 else number),
+    )
 
 
 def open_postgres_state(address: str) -> PostgresState:

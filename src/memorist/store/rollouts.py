@@ -106,6 +106,8 @@ class ExtractionProgress(Struct, frozen=True, kw_only=True):
     rollout: Rollout
     done_watermark: int | None = None
     """The newest watermark that stage one has finished; None when it never did."""
+    is_begun: bool = False
+    """Whether it was worked on and put off, or failed and is to be tried again."""
 
     @property
     def is_up_to_date(self) -> bool:
@@ -144,7 +146,8 @@ _SAVE_EXTRACT = (
     " where extracts.updated <= excluded.updated"
 )
 _SELECT_PROGRESS = (
-    "select threads.*, extracts.updated as extracted, jobs.last_success as reached from threads"
+    "select threads.*, extracts.updated as extracted, jobs.last_success as reached,"
+    " (jobs.status in ('pending', 'error') and jobs.retries_left > 0) as begun from threads"
     " left join extracts on extracts.thread = threads.id left join jobs on jobs.kind = "
     "'extract' and jobs.key = threads.id"
 )
@@ -339,7 +342,9 @@ def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:
 
 def _progress_from_row(row: Mapping[str, Any]) -> ExtractionProgress:
     return ExtractionProgress(
-        rollout=_rollout_from_row(row), done_watermark=_latest(row["extracted"], row["reached"])
+        rollout=_rollout_from_row(row),
+        done_watermark=_latest(row["extracted"], row["reached"]),
+        is_begun=bool(row["begun"]),
     )
 
 

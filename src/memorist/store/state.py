@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memorist.errors import SettingsError, StoreError
+from memorist.platforms.processes import is_named_process_dead
 from memorist.store.database import is_damage, move_aside, open_database, transaction
 
 SqlValues = Mapping[str, Any]
@@ -46,6 +47,14 @@ class StateDatabase(Protocol):
 
     def now(self) -> int:
         """Seconds since the epoch, by the clock common to all users of the database."""
+        ...
+
+    def register_worker(self, name: str) -> None:
+        """Let the others see that the worker of this name lives, until this process ends."""
+        ...
+
+    def is_worker_dead(self, name: str) -> bool:
+        """Whether the worker of this name is surely dead; False where that is not known."""
         ...
 
     def close(self) -> None:
@@ -93,6 +102,13 @@ class SqliteState:
     def now(self) -> int:
         """Seconds since the epoch."""
         return int(self._now())
+
+    def register_worker(self, name: str) -> None:
+        """Nothing is to be done: the name tells the process (`name_process`)."""
+
+    def is_worker_dead(self, name: str) -> bool:
+        """Whether the process of this name is dead: a file is one machine's."""
+        return is_named_process_dead(name)
 
     def close(self) -> None:
         """Close the connection."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 import procrastinate
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
-from procrastinate.jobs import Status
+from procrastinate.jobs import Job, Status
 from procrastinate.types import TimeDeltaParams
 
 from memorist.errors import StoreError
@@ -100,24 +100,34 @@ class JobQueue:
                 return False
         return True
 
-    async def requeue_stalled(self) -> int:
-        """Requeue the jobs of dead workers; returns how many."""
-        count = 0
+    async def requeue_stalled(self) -> None:
+        """Requeue the jobs of workers that gave no sign of life."""
         with _translate_queue_errors():
-            for job in await self._app.job_manager.get_stalled_jobs(
+            stalled = await self._app.job_manager.get_stalled_jobs(
                 seconds_since_heartbeat=self._stalled
-            ):
-                try:
-                    await self._app.job_manager.retry_job(job)
-                except ConnectorException:
-                    # The same job is queued already, or another worker has just requeued it: this
-                    # one is dropped.
-                    with contextlib.suppress(ConnectorException):
-                        await self._app.job_manager.finish_job(
-                            job, status=Status.FAILED, delete_job=True
-                        )
-                count += 1
-        return count
+            )
+            for job in stalled:
+                await self._requeue_job(job)
+
+    async def requeue(self, jobs: Iterable[tuple[JobKind, str]]) -> None:
+        """Requeue those of these jobs, by kind and key, that a worker began; it is known to be
+        dead.
+        """
+        with _translate_queue_errors():
+            for kind, key in jobs:
+                for job in await self._app.job_manager.list_jobs_async(
+                    queue=_QUEUE, status=Status.DOING.value, lock=f"{kind}:{key}"
+                ):
+                    await self._requeue_job(job)
+
+    async def _requeue_job(self, job: Job) -> None:
+        try:
+            await self._app.job_manager.retry_job(job)
+        except ConnectorException:
+            # The same job is queued already, or another worker has just requeued it: this one is
+            # dropped.
+            with contextlib.suppress(ConnectorException):
+                await self._app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
 
     def cancel_jobs(self) -> None:
         """Have the running jobs give their claims back."""

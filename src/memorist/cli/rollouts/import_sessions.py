@@ -28,6 +28,7 @@ from memorist.models.pricing import MILLION, lookup_price, merge_prices, shipped
 from memorist.rollouts.evidence import evidence_budget
 from memorist.rollouts.sources import AGENTS
 from memorist.rollouts.worker import JobEvent, JobFinished, RolloutSyncReport
+from memorist.store.jobs import GLOBAL_KEY
 from memorist.store.rollouts import Rollout
 
 T = TypeVar("T")
@@ -168,6 +169,8 @@ def format_sync_report(done: RolloutSyncReport) -> list[str]:
         )
     found += _format_some("failed", [f"{each.thread}: {each.why}" for each in done.failed])
     found += _format_some("waiting", [f"{each.thread}: {each.why}" for each in done.waits])
+    if any(each.thread != GLOBAL_KEY for each in done.waits):
+        found.append("what waits is done later: by itself, or by giving the command again")
     found += _format_some("left out", [f"{each.path}: {each.why}" for each in done.passed])
     return found + [f"remark: {output.make_readable(each)}" for each in done.remarks]
 
