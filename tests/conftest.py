@@ -55,6 +55,8 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))
+    # By words alone unless a test is about meaning: the model takes a second of each process.
+    monkeypatch.setenv("MEMORIST_RECALL__EMBEDDINGS", "false")
     # What a machine that loses power would lose is not tested, and waiting for the disk takes long.
     monkeypatch.setattr(os, "fsync", lambda _: None)
     # A session starts a worker for past sessions, as a process that outlives the test.

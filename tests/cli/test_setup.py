@@ -196,3 +196,14 @@ def test_facts_are_what_was_said_or_proved() -> None:
         "You said: “use pnpm”",
     ]
     assert found[0].proof == "session 01234567"
+
+
+def test_without_meaning_setup_says_what_to_install(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where recall goes by words alone, setup names the line that adds meaning."""
+    monkeypatch.setattr("memorist.cli.setup.is_embedder_installed", lambda: False)
+    assert "memorist[embed,mcp]" in run("setup", "--yes", "--no-past").output
+
+    monkeypatch.setattr("memorist.cli.setup.is_embedder_installed", lambda: True)
+    assert "embed" not in run("setup", "--yes", "--no-past").output

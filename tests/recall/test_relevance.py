@@ -49,7 +49,7 @@ PNPM = "Use pnpm, never npm, in this repository"
 def test_the_example_of_the_readme_is_found(tmp_path: Path, query: str) -> None:
     """No word in common, and one short name in common."""
     if not is_embedder_installed():
-        pytest.skip("the packages of requirements/model.txt are not installed")
+        pytest.skip("the extra `embed` is not installed")
     assert shown(tmp_path, query, PNPM, meaning=True) == [PNPM]
 
 

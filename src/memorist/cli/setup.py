@@ -45,6 +45,7 @@ from memorist.hooks.install import (
     find_hook_commands,
 )
 from memorist.hooks.proof import prove_hook, prove_server
+from memorist.models.embedder import is_embedder_installed
 from memorist.rollouts.sources import find_repository_root
 from memorist.rollouts.worker import RolloutSyncReport
 from memorist.store.files import DiskFiles
@@ -53,6 +54,10 @@ from memorist.system import SystemClock
 COMMAND_PURPOSE = "command"
 """Purpose of a file that the agent only reads when its user types the command: nothing answers."""
 LONG_TERM_LINE = 'long_term = "both"\n'
+MEANING_HINT = (
+    "Recall goes by words alone here; with the extra `embed` (190 MB) it finds what other words "
+    "say: uv tool install 'memorist[embed,mcp]'"
+)
 AFTER_SETUP = (
     "See:   memorist            what is known here\n"
     "Undo:  memorist memory undo\n"
@@ -115,6 +120,8 @@ def setup_command(
     print_project_facts()
     if any(plan.agent.name == "codex" and plan not in failed for plan in chosen):
         click.echo(f"\n{TRUST_HINT}")
+    if not is_embedder_installed():
+        click.echo(f"\n{MEANING_HINT}")
     click.echo(f"\n{AFTER_SETUP}")
     if failed:
         sys.exit(1)

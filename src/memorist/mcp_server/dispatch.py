@@ -235,7 +235,9 @@ class ToolDispatcher:
             case FetchBackArguments():
                 text = _fetch_back(project, arguments)
             case SessionSearchArguments():
-                text = search_sessions(project.layout.session_index, project.root, arguments)
+                embeds = project.settings.recall.embeddings
+                index = project.layout.session_index
+                text = search_sessions(index, project.root, arguments, embeds=embeds)
             case SessionReadArguments():
                 text = read_session(project.layout.session_index, project.root, arguments)
             case WhyArguments():

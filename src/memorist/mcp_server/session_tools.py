@@ -18,9 +18,13 @@ EXCERPT_CHARS = 400
 NO_INDEX = "no past session of this project is indexed yet; `memorist search` indexes them"
 
 
-def search_sessions(path: Path, root: Path, arguments: SessionSearchArguments) -> str:
-    """Return the passages that a query finds. Raises NothingToDo, StoreError."""
-    index = _open_index(path)
+def search_sessions(
+    path: Path, root: Path, arguments: SessionSearchArguments, *, embeds: bool
+) -> str:
+    """Return the passages that a query finds, by meaning too where that is wanted (`embeds`) and
+    its extra is installed. Raises NothingToDo, StoreError.
+    """
+    index = _open_index(path, embeds=embeds)
     try:
         found = index.search(arguments.query, arguments.limit, project=str(root))
     finally:
@@ -41,7 +45,7 @@ def search_sessions(path: Path, root: Path, arguments: SessionSearchArguments) -
 
 def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str:
     """Return turns of a session from a line on. Raises NothingToDo, StoreError."""
-    index = _open_index(path)
+    index = _open_index(path, embeds=False)
     try:
         id, turns = index.read_around(
             arguments.session, arguments.line, arguments.turns, project=str(root)
@@ -57,10 +61,11 @@ def read_session(path: Path, root: Path, arguments: SessionReadArguments) -> str
     return _frame("\n".join(parts))
 
 
-def _open_index(path: Path) -> SessionIndex:
+def _open_index(path: Path, *, embeds: bool) -> SessionIndex:
     if not path.exists():
         raise NothingToDo(NO_INDEX)
-    return SessionIndex(path, embedder=shared_embedder() if is_embedder_installed() else None)
+    embeds = embeds and is_embedder_installed()
+    return SessionIndex(path, embedder=shared_embedder() if embeds else None)
 
 
 def _parts(turn: Passage) -> list[tuple[str, str]]:
