@@ -29,8 +29,15 @@ import numpy as np
 from benchmarks.carryover import SPAN, WORD, CarryoverPoint, Span, points
 from memorist.compaction.extract_scores import block_features, extract_features
 from memorist.compaction.extractive import scan_history
-from memorist.compaction.extracts import Extract, find_names, split_into_extracts
-from memorist.compaction.identifiers import collect_names, name_features
+from memorist.compaction.extracts import (
+    Extract,
+    split_into_extracts,
+)
+from memorist.compaction.identifiers import (
+    collect_names,
+    name_features,
+)
+from memorist.transcript.names import find_names
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from memorist.compaction.identifiers import NameOccurrences
 from memorist.compaction.summary import UnusableSummary
-from memorist.compaction.summary_review import drop_invented_paths, find_loss, render_source_text
+from memorist.compaction.summary_review import (
+    SummaryReview,
+    add_missing_names,
+    drop_invented_lines,
+    find_loss,
+    render_source_text,
+)
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.transcript.answer_lines import LineCheck
 
 HISTORY = (
     Message(
@@ -36,17 +42,30 @@ def test_a_line_with_a_file_that_nobody_named_is_dropped() -> None:
     """A path counts as known from a message, from the input of a call or from a result, also as a
     part of a longer one; a line without a path stays.
     """
-    source = NameOccurrences(render_source_text(HISTORY))
+    source = LineCheck(render_source_text(HISTORY), "")
     summary = (
         "The totals were wrong.\n- src/cart/totals.py rounds up\n- ./tests/test_totals.py fails\n"
         "- cart/totals.py, docs/a.md and lib/round.ts:12\n- strategy/phase_wiring.go was added\n"
-        "- either/or is fine, and/or 1/2.5"
+        "- either/or is fine, and/or 1/2.5\n- `round_half_even` was called"
     )
 
-    reviewed = drop_invented_paths(summary, source)
+    reviewed = drop_invented_lines(summary, source)
 
-    assert reviewed.dropped == ("- strategy/phase_wiring.go was added",)
-    assert reviewed.text.count("\n") == summary.count("\n") - 1
+    assert reviewed.dropped == (
+        "- strategy/phase_wiring.go was added",
+        "- `round_half_even` was called",
+    )
+    assert reviewed.text.count("\n") == summary.count("\n") - 2
+
+
+def test_what_an_extract_names_and_a_summary_leaves_out_is_named_after_it() -> None:
+    """The missing identifiers stand in one line, each once; nothing is added where none is."""
+    review = SummaryReview("The total_of_order is right.")
+
+    whole = add_missing_names(review, "total_of_order tax_rate src/cart.py tax_rate")
+
+    assert whole.text.endswith(": src/cart.py, tax_rate")
+    assert add_missing_names(review, "total_of_order") == review
 
 
 def test_a_summary_that_lost_most_identifiers_gives_way() -> None:

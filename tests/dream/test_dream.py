@@ -36,6 +36,7 @@ from memorist.store.layout import Layout, SessionLayout
 from memorist.store.transcript import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
 from memorist.testing.steps import Step
+from memorist.transcript.answer_lines import LineCheck
 
 
 def shown(request: Request) -> str:
@@ -188,7 +189,11 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
         folder = named(text)[0].rpartition("/")[0]
         return (
             rewrite(f"{folder}/fine-0.md", "Desk 0 answers for parts 0 and 7.") + "\n\n"
-            f'<write path="{folder}/fine-1.md">\nretired: desk 1 is closed\n</write>\n\nTwo things.'
+            f'<write path="{folder}/fine-1.md">\nretired: desk 1 is closed\n</write>\n\n'
+            + rewrite(f"{folder}/fine-2.md", "Desk 2 answers for part 2, desk 3 for part 3.")
+            + f'\n\n<write path="{folder}/fine-3.md">\nretired: fine-2 says it\n</write>\n\n'
+            + rewrite(f"{folder}/fine-4.md", "Desk 4 stands in src/desks/four.py.")
+            + "\n\nTwo things."
         )
 
     scripted = model(answer)
@@ -197,11 +202,15 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
     assert not scripted.requests[0].body.get("tools")
     assert {(act.path, act.did) for act in done.acts} >= {
         ("fine-0.md", "changed"),
-        ("fine-1.md", "retired"),
+        ("fine-3.md", "retired"),
         ("use_pnpm.md", "merged"),
     }
     assert world.body("fine-0.md") == "Desk 0 answers for parts 0 and 7."
-    assert "fine-1.md" not in world.paths()
+    assert "fine-3.md" not in world.paths()
+    # Nobody else says what the first one said, and the last one names a file that does not exist.
+    assert {path for _, path, why in done.waiting if "desk 1 is closed" in why} == {"fine-1.md"}
+    assert world.body("fine-4.md") == "Desk 4 answers for part 4."
+    assert [path for path, why in done.refused if "src/desks/four.py" in why] == ["fine-4.md"]
     assert (
         len([each for each in world.memory.folder.history.log() if each.why.actor == "dream"]) == 1
     )
@@ -210,7 +219,8 @@ async def test_a_model_works_on_a_copy_after_the_rules(world: World) -> None:
     assert receipt.outcome is ForkOutcome.CHANGED
     assert [(Path(file.path).name, file.after is None) for file in receipt.files] == [
         ("fine-0.md", False),
-        ("fine-1.md", True),
+        ("fine-2.md", False),
+        ("fine-3.md", True),
     ]
 
 
@@ -287,24 +297,25 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     gone = {path: (before[path], b"retired: said elsewhere") for path in list(before)[:4]}
     own = DreamSettings()
 
-    assert [change.after for change in review_model_changes(gone, before, own).changes] == [
-        None
-    ] * 4
+    check = LineCheck("", "")
+    asked = review_model_changes(gone, before, own, check)
+    assert [change.after for change, _ in asked.questions] == [None] * 4
+    assert not asked.changes
     many = {path: (before[path], b"retired: said elsewhere") for path in list(before)[:5]}
-    assert "at most 4" in review_model_changes(many, before, own).refused
+    assert "at most 4" in review_model_changes(many, before, own, check).refused
     half = {
         path: (each, data(" ".join(parse_topic(path, each).body.split()[:22]), name="m"))
         for path, each in list(before.items())[:12]
     }
-    assert "words" in review_model_changes(half, before, own).refused
+    assert "words" in review_model_changes(half, before, own, check).refused
     cut = {path: (before[path], data("short", name="m")) for path in list(before)[:6]}
-    assert "6 of 20 memories" in review_model_changes(cut, before, own).refused
+    assert "6 of 20 memories" in review_model_changes(cut, before, own, check).refused
     joined = data(
         " ".join(" ".join(f"w{number}x{word}" for word in range(40)) for number in range(4)),
         name="all",
     )
-    assert not review_model_changes({**gone, "all.md": (None, joined)}, before, own).refused
-    assert len(review_model_changes({"x.md": (None, b"new")}, {}, own).changes) == 1
+    assert not review_model_changes({**gone, "all.md": (None, joined)}, before, own, check).refused
+    assert len(review_model_changes({"x.md": (None, b"new")}, {}, own, check).changes) == 1
 
 
 @pytest.mark.covers("DR-4", "FK-8")
@@ -487,11 +498,14 @@ asyncio.run(World(Path(sys.argv[1])).dream(model(mortal) if sys.argv[4] == "mode
 """
 
 
+BOTH_DESKS = "Desk 0 answers for part 0, desk 1 answers for part 1."
+
+
 def two_changes(text: str) -> str:
     """A model's answer that rewrites one memory and takes out another."""
     folder = named(text)[0].rpartition("/")[0]
-    gone = f'<write path="{folder}/fine-1.md">\nretired: desk 1 is closed\n</write>'
-    return rewrite(f"{folder}/fine-0.md", "Desk 0 answers for parts 0 and 7.") + "\n\n" + gone
+    gone = f'<write path="{folder}/fine-1.md">\nretired: fine-0 says it\n</write>'
+    return rewrite(f"{folder}/fine-0.md", BOTH_DESKS) + "\n\n" + gone
 
 
 async def killed(home: Path, at: int, way: str) -> int | None:
@@ -532,7 +546,7 @@ async def test_a_kill_at_every_step_of_a_dream_with_a_model_loses_nothing(tmp_pa
             for path, text in before.items()
             if path not in ("fine-0.md", "fine-1.md")
         )
-        assert now["fine-0.md"] in (before["fine-0.md"], "Desk 0 answers for parts 0 and 7.")
+        assert now["fine-0.md"] in (before["fine-0.md"], BOTH_DESKS)
         assert now.get("fine-1.md", before["fine-1.md"]) == before["fine-1.md"]
         assert any(before["fine-1.md"].encode() in (each or b"") for each in whole)
         if status == 0:
@@ -546,7 +560,7 @@ async def test_a_kill_at_every_step_of_a_dream_with_a_model_loses_nothing(tmp_pa
         assert again.ran
         assert not again.failed
         assert "fine-1.md" not in fresh.paths()
-        assert fresh.body("fine-0.md") == "Desk 0 answers for parts 0 and 7."
+        assert fresh.body("fine-0.md") == BOTH_DESKS
         fresh.memory.close()
     assert steps >= 6
 

@@ -167,6 +167,42 @@ async def test_whatever_a_model_does_instead_the_notes_are_made_from_structure(
         assert session.receipts()[0].outcome.value != "changed"
 
 
+NOTE_LIES = {
+    "the prompt's own words": "Only what this conversation shows. Dense and exact: paths, names.",
+    "an invented path": "- The loop is in strategy/phase_wiring.go.",
+    "an invented identifier": "- `wire_phase_two` drops the row.",
+    "a megabyte": "It goes round. " * 60_000,
+    "another language": "Die Schleife endet zu früh.",
+}
+MAY_STAND = {"another language"}
+"""What no program can tell from the truth stands beside what is proved."""
+
+
+@pytest.mark.covers("SM-5", "SM-13", "SF-5")
+@pytest.mark.parametrize("lie", NOTE_LIES)
+async def test_what_structure_proves_stands_beside_whatever_a_model_notes(
+    tmp_path: Path, lie: str
+) -> None:
+    """The user's words stand in the notes after every edit; a line of the prompt or with an
+    invented name does not, while the sound line beside it does; the receipt says what was dropped.
+    """
+    sound = "The importer stops one short."
+    play = Play(tmp_path, fork=lambda notes: edits(notes, f"{sound}\n{NOTE_LIES[lie]}"))
+    async with Memorist(model=play.model, home=tmp_path) as engine:
+        session = await play.open(engine)
+        await play.turn(session, f"Never touch the schema. {PAGE}", 12_000)
+        await session.session_memory.drain(5)
+
+        notes = session.notes or ""
+        assert "Never touch the schema." in notes
+        assert sound in notes
+        assert (NOTE_LIES[lie].strip() in notes) == (lie in MAY_STAND)
+        (receipt,) = session.receipts()
+        assert receipt.outcome.value == "changed"
+        assert ("1 lines of the model were dropped" in receipt.said) == (lie not in MAY_STAND)
+        assert "lines that structure proves stand beside it" in receipt.said
+
+
 @pytest.mark.covers("SM-5")
 async def test_a_model_that_deletes_the_frame_is_rolled_back(tmp_path: Path) -> None:
     """The headers and italic lines are there afterwards, and the structural notes below them."""

@@ -36,7 +36,11 @@ task_outcome: success
 
 Preference signals:
 - "Always run the linter" -> run it
+
+Reusable knowledge:
+- [inferred; line 3] Three tests of the till pass within a second.
 """
+ADDED = "Three tests of the till pass within a second."
 GOOD = Say(
     text=json.dumps(
         {"raw_memory": RAW, "rollout_summary": "# Till mended\n", "rollout_slug": "till"}
@@ -105,12 +109,14 @@ async def test_a_model_extracts_a_session(tmp_path: Path) -> None:
         "main",
         False,
     )
-    # The model names no day: the entry has that of the session's newest message.
     assert [
         (each.proof, each.date) for each in parse_raw_memory(made.raw_memory).tasks[0].preferences
-    ] == [("said", "1970-01-01")]
-    assert made.rollout_summary == "# Till mended\n"
-    assert len(kept) == 1
+    ] == [("said", "2026-05-28")]
+    assert made.rollout_summary.endswith("# Till mended\n")
+    assert "Last of each kind of command: `pytest` passed" in made.rollout_summary
+    assert ADDED in made.raw_memory
+    assert [each.outcome for each in kept] == [ForkOutcome.CHANGED]
+    assert "1 of the model's entries were added" in kept[0].said
     assert "tools" not in model.requests[0].body
     assert "<session>" in sent(model)[0]
 
@@ -200,7 +206,7 @@ async def test_a_spent_budget_asks_no_model(tmp_path: Path) -> None:
 @pytest.mark.covers("RO-4")
 async def test_a_session_without_a_request_costs_nothing(tmp_path: Path) -> None:
     """A session in which nobody asked for anything is an empty extract, for which no model is
-    asked; and a model may say so too.
+    asked; and a model that sees nothing in a session takes nothing of what its structure proves.
     """
     given, model, _ = means([GOOD])
     nothing = await extract_session(Talk().user("/exit").thread(tmp_path / "a.jsonl"), given)
@@ -208,8 +214,9 @@ async def test_a_session_without_a_request_costs_nothing(tmp_path: Path) -> None
 
     assert nothing.is_empty
     assert model.requests == []
-    assert kept_nothing.is_empty
-    assert kept_nothing.way == "model"
+    assert kept_nothing.way == "structural"
+    assert "Always run the linter before you commit" in kept_nothing.raw_memory
+    assert "nothing to add" in kept_nothing.problem
 
 
 @pytest.mark.covers("RO-3")
@@ -254,10 +261,8 @@ async def test_no_request_exceeds_a_small_window(tmp_path: Path) -> None:
     texts = sent(model)
     assert made.way == "model"
     assert len(texts) == 4
-    assert "Mends the till" not in texts[0]
-    assert all(
-        "</before>\\n\\n<session>" in text and "Mends the till" in text for text in texts[1:]
-    )
+    assert ADDED not in texts[0]
+    assert all("</before>\\n\\n<session>" in text and ADDED in text for text in texts[1:])
     assert "page 119 " in texts[3]
     assert "page 2 " in texts[0]
 

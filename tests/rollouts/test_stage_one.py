@@ -16,6 +16,7 @@ from memorist.rollouts.raw_memory import MemoryBullet, RawMemory, RawMemoryTask
 from memorist.rollouts.stage_one_answer import (
     MAX_ANSWER_CHARACTERS,
     JudgedAnswer,
+    JudgedSession,
     StageOneAnswer,
     StageOnePart,
     StageOnePrompts,
@@ -25,6 +26,7 @@ from memorist.rollouts.stage_one_answer import (
     parse_answer,
     render_part_material,
 )
+from memorist.rollouts.structural import StageOneResult
 from memorist.store.rollouts import Rollout
 
 THREAD = Rollout(
@@ -58,6 +60,7 @@ SAID = WriteEvidence(
         "exit 0",
     ),
 )
+SHOWN = "Mend the till. The till is mended. Amounts are cents."
 KNOWN = RawMemory(
     description="Mend the till",
     tasks=(
@@ -108,7 +111,9 @@ def answer(
 
 
 def verdict(given_answer: StageOneAnswer, known: RawMemory | None = None) -> JudgedAnswer:
-    return judge_answer(given_answer, SAID, known or RawMemory(), THREAD)
+    shown = "\n".join([*(text for _, text in SAID.user_messages), *SAID.outside_texts, SHOWN])
+    proven = StageOneResult(known or RawMemory())
+    return judge_answer(given_answer, JudgedSession(THREAD, proven, SAID, shown, TEXTS.task))
 
 
 def only(found: JudgedAnswer) -> RawMemoryTask:

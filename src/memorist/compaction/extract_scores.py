@@ -19,7 +19,12 @@ from operator import mul
 from msgspec import Struct
 
 from memorist.compaction.extract_weights import BLOCK_WEIGHTS, EXTRACT_WEIGHTS, TYPICAL_SCORES
-from memorist.compaction.extracts import Extract, SourceBlock, find_names, split_into_extracts
+from memorist.compaction.extracts import (
+    Extract,
+    SourceBlock,
+    split_into_extracts,
+)
+from memorist.transcript.names import find_names
 
 AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
 """Tokens; an age enters as log(1 + tokens since / unit)."""

@@ -26,14 +26,10 @@ from memorist.compaction.extracts import (
     Extract,
     ExtractSource,
     SourceBlock,
-    WordRun,
     collect_source_blocks,
-    find_names,
-    find_word_runs,
 )
 from memorist.compaction.history import CompactedHistory, measure_conversation
 from memorist.compaction.identifiers import (
-    NameOccurrences,
     NameUsage,
     collect_names,
     rank_names,
@@ -60,6 +56,12 @@ from memorist.core.tokens import BYTES_PER_TOKEN, estimate_message_tokens, estim
 from memorist.session_memory.structural import NotesBudget, render_structural_notes
 from memorist.session_memory.structural_work import ERRORS_SECTION
 from memorist.transcript.ledger import TranscriptLedger
+from memorist.transcript.names import (
+    NameOccurrences,
+    WordRun,
+    find_names,
+    find_word_runs,
+)
 from memorist.transcript.tool_calls import find_display_root
 
 # Render an extractive summary as text. Pure.

@@ -7,8 +7,7 @@ covered yet.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -296,99 +295,3 @@ def _wrap_long_lines(text: str) -> tuple[list[str], bool]:
             start = cut
         found.append(line[start:])
     return found, True
-
-
-# Names in a text, and word runs that measure how much two texts overlap. Pure.
-
-
-RUN_LENGTH = 6
-"""Consecutive words or signs that count as already said."""
-
-CACHED_CHARACTERS = 400_000
-"""Size of the cache in characters of distinct tokens: those of a few histories. A few megabytes
-including values, forty at worst.
-"""
-
-CACHED_TOKEN_LENGTH = 1_000
-"""Characters above which a token is not cached: it hardly repeats."""
-
-_NAME_PATTERN = lazy_pattern(
-    r"https?://[^\s\"'`<>()\[\]{},;]+"
-    r"|[~.]{0,2}/?[A-Za-z0-9_@$-]+(?:(?:/|\.|::|->)[A-Za-z0-9_@$-]+)+"
-    r"|[A-Za-z_$][A-Za-z0-9_$]*|\d[0-9A-Za-z_-]*"
-)
-_NAME_SHAPE = lazy_pattern(
-    r"[a-z][A-Z]|[A-Z]{2,}[a-z]|\w_\w|[A-Za-z].*\d|\d.*[A-Za-z]|^\d{5,}$|[\w)]/\w|::|->|"
-    r"\w\.[A-Za-z_]\w"
-)
-_NAMELESS_WORD = lazy_pattern(r"[^A-Za-z0-9_]*[A-Za-z]?[a-z]*[^A-Za-z0-9_/.:>-]*")
-"""A word without inner capitals, between signs: the vast majority of words, and never a name."""
-
-_MIN_NAME_LENGTH = 4
-_MAX_NAME_LENGTH = 200
-_WORD_OR_SIGN = lazy_pattern(r"\w+|[^\w\s]")
-_DIGITS = lazy_pattern(r"\d+")
-
-WordRun = int
-"""A word run as its hash: a history has tens of thousands of runs, and integers take a third of the
-memory and time of tuples. A collision happens about once in 10^9 histories, and only makes an
-extract seem slightly poorer.
-"""
-
-
-class _SplitCache(dict[str, tuple[str, ...]]):
-    """Cache of a pure function of tokens, emptied when full."""
-
-    def __init__(self, taken_apart: Callable[[str], tuple[str, ...]]) -> None:
-        super().__init__()
-        self._taken_apart = taken_apart
-        self._characters = 0
-
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        if len(word) > CACHED_TOKEN_LENGTH:
-            return self._taken_apart(word)
-        self._characters += len(word)
-        if self._characters > CACHED_CHARACTERS:
-            self.clear()
-            self._characters = len(word)
-        found = self[word] = self._taken_apart(word)
-        return found
-
-
-def _names_in_word(word: str) -> tuple[str, ...]:
-    if _NAMELESS_WORD.fullmatch(word):
-        return ()
-    return tuple([name for each in _NAME_PATTERN.findall(word) if (name := _clean_name(each))])
-
-
-def _clean_name(word: str) -> str:
-    """The token without surrounding signs if it is a name; else empty."""
-    bare = word.strip(".-/:")
-    return (
-        bare
-        if _MIN_NAME_LENGTH <= len(bare) <= _MAX_NAME_LENGTH and _NAME_SHAPE.search(bare)
-        else ""
-    )
-
-
-def _tokens_in_word(word: str) -> tuple[str, ...]:
-    return (word,) if word.isalpha() else tuple(_WORD_OR_SIGN.findall(_DIGITS.sub("0", word)))
-
-
-_NAME_CACHE, _TOKEN_CACHE = _SplitCache(_names_in_word), _SplitCache(_tokens_in_word)
-"""Caches of the names in a token, and of its words and signs with all numbers normalized to one."""
-
-
-def find_names(text: str) -> set[str]:
-    """The paths, addresses, identifiers, hashes and long numbers of a text."""
-    return set(chain.from_iterable(map(_NAME_CACHE.__getitem__, text.split())))
-
-
-def find_word_runs(text: str) -> set[WordRun]:
-    """The word runs of a text with all numbers normalized: lines of a listing or log that differ
-    only in numbers count as equal.
-    """
-    words = list(chain.from_iterable(map(_TOKEN_CACHE.__getitem__, text.split())))
-    return set(map(hash, zip(*[words[start:] for start in range(RUN_LENGTH)], strict=False))) or {
-        hash(tuple(words))
-    }

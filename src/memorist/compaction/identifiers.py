@@ -1,7 +1,7 @@
 """Identifiers of a history as a compact list, those most likely to be used again for their length
 first. Pure.
 
-An identifier is a path, address, hash, long number or name in code (`extracts.find_names`). How
+An identifier is a path, address, hash, long number or name in code (`names.find_names`). How
 likely it is to be used again is a logistic sum of its features with the fitted weights of
 `extract_weights`.
 """
@@ -26,12 +26,6 @@ from memorist.compaction.extract_weights import NAME_WEIGHTS
 from memorist.compaction.extracts import SourceBlock
 from memorist.core.tokens import BYTES_PER_TOKEN
 
-_NAME_CHARACTERS = re.compile(r"[^\s\"'`()\[\]{},;]+")
-"""Text between signs that cannot be part of a name."""
-
-_ONE_WORD_NAME = re.compile(r"[A-Za-z0-9_@$-]+")
-"""A name that is a single word."""
-
 _HASH = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
 _MIN_HASH_LENGTH = 7
 
@@ -54,29 +48,6 @@ class NameUsage(Struct):
     kind: str = ""
     companions: int = 0
     """Names in the block in which it occurred last."""
-
-
-class NameOccurrences(dict[str, bool]):
-    """Tells for each name whether it occurs anywhere in a text, alone or within a longer word.
-    Caches its answers.
-
-    Only the distinct words of the text are searched, which is far less than the text.
-    """
-
-    __slots__ = ("_parts", "_plain")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self._parts = "\n".join(set(_NAME_CHARACTERS.findall(text)))
-        words = set(_ONE_WORD_NAME.findall(self._parts))
-        self._plain = "\n".join(words)
-        self.update(dict.fromkeys(words, True))
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = name in (
-            self._plain if _ONE_WORD_NAME.fullmatch(name) else self._parts
-        )
-        return found
 
 
 def collect_names(found: Sequence[SourceBlock], named: Sequence[set[str]]) -> list[NameUsage]:

@@ -1,5 +1,6 @@
-"""Whether a model's summary holds what structure alone would hold (CP-16): paths that it invented
-are dropped, and a summary that loses most of the identifiers gives way to the extractive one. Pure.
+"""Whether a summary holds what structure alone would hold (CP-16): lines with invented names
+are dropped, identifiers that it left out are named after it, and a summary that loses most of them
+gives way to the extractive one. Pure.
 
 A small model writes fluent summaries of things that did not happen; a program can see that.
 """
@@ -11,12 +12,11 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from memorist.compaction.extractive import build_extractive_summary
-from memorist.compaction.extracts import find_names
-from memorist.compaction.identifiers import NameOccurrences
 from memorist.compaction.summary import UnusableSummary
-from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.tokens import estimate_text_tokens
+from memorist.transcript.answer_lines import LineCheck, join_texts
+from memorist.transcript.names import NameOccurrences, find_names
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must
@@ -26,10 +26,6 @@ never done; a summary that keeps half is prose about the same work.
 
 MIN_NAMES = 12
 """Identifiers below which the share says nothing."""
-
-_PATH = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
-"""A path to a file, which has a folder and an ending."""
-
 
 MIN_EXTRACT_TOKENS = 1_000
 """Least size of the extract that a summary is compared with. Our choice: a shorter one holds little
@@ -52,10 +48,10 @@ def review_summary(
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
     extract = build_extractive_summary(messages, size, cwd=cwd, factor=factor)
-    reviewed = drop_invented_paths(summary, NameOccurrences(render_source_text(messages)))
+    reviewed = drop_invented_lines(summary, LineCheck(render_source_text(messages), ""))
     # What stays as messages beside the extract would stay beside the summary as well.
-    replaced = [each.text for each in extract.messages if each.origin is Origin.SUMMARY]
-    return find_loss(reviewed.text, "\n".join(replaced)) or reviewed
+    replaced = "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY)
+    return find_loss(reviewed.text, replaced) or add_missing_names(reviewed, replaced)
 
 
 def render_source_text(messages: Iterable[Message]) -> str:
@@ -67,7 +63,7 @@ def render_source_text(messages: Iterable[Message]) -> str:
                 case TextBlock(text=text):
                     parts.append(text)
                 case ToolUse(input=values, arguments=arguments):
-                    parts.append(arguments or _join_values(values))
+                    parts.append(arguments or join_texts(values))
                 case ToolResult():
                     parts.append(block.text)
                 case _:
@@ -75,23 +71,29 @@ def render_source_text(messages: Iterable[Message]) -> str:
     return "\n".join(parts)
 
 
-def _join_values(value: object) -> str:
-    """The texts in the input of a call, without the signs that JSON would escape."""
-    if isinstance(value, dict):
-        return "\n".join(map(_join_values, value.values()))
-    if isinstance(value, list | tuple):
-        return "\n".join(map(_join_values, value))
-    return str(value)
-
-
-def drop_invented_paths(summary: str, source: NameOccurrences) -> SummaryReview:
-    """Drop each line that names a file which stands nowhere in the history."""
+def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
+    """Drop each line that names a file or identifier which stands nowhere in the history."""
     kept: list[str] = []
     dropped: list[str] = []
     for line in summary.split("\n"):
-        paths = [match[0].removeprefix("./") for match in _PATH.finditer(line)]
-        (dropped if any(not source[path] for path in paths) else kept).append(line)
+        (dropped if check.find_invented(line) else kept).append(line)
     return SummaryReview("\n".join(kept), tuple(dropped))
+
+
+def add_missing_names(reviewed: SummaryReview, extract: str) -> SummaryReview:
+    """Name at the end what the extract names and the summary does not: what structure holds is not
+    lost to a summary that is used.
+    """
+    present = NameOccurrences(reviewed.text)
+    missing = sorted(name for name in find_names(extract) if not present[name])
+    if not missing:
+        return reviewed
+    text = f"{reviewed.text.rstrip()}\n\n{NAMED_TITLE} {', '.join(missing)}"
+    return SummaryReview(text, reviewed.dropped)
+
+
+NAMED_TITLE = "Also named in the conversation, as a program found:"
+"""Begins the line of identifiers that a model's summary left out."""
 
 
 def find_loss(summary: str, extract: str) -> UnusableSummary | None:

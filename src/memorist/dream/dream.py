@@ -78,6 +78,7 @@ from memorist.settings import DreamSettings
 from memorist.store.layout import MemoryLayout
 from memorist.store.overlay import OverlayFiles
 from memorist.telemetry.tracing import trace_work
+from memorist.transcript.answer_lines import LineCheck
 
 DREAM_LABEL = "dream"
 COMPLETED_OUTCOMES = (ForkOutcome.CHANGED, ForkOutcome.UNCHANGED)
@@ -272,6 +273,7 @@ class Dream(SessionExtension):
             failed=fork.failed,
             refused=(
                 *dreamt.refused,
+                *fork.made.dropped,
                 *((("the model's changes", fork.made.refused),) if fork.made.refused else ()),
             ),
         )
@@ -344,13 +346,15 @@ class Dream(SessionExtension):
             means.record_receipt(discarded_receipt(receipt))
             return _DreamForkResult(failed=receipt.said or receipt.outcome.value)
         return _DreamForkResult(
-            made=self._review_fork(overlay, prepared),
+            made=self._review_fork(overlay, prepared, material),
             said=receipt.said,
             evidence=prepared.heard.evidence,
             receipt=receipt,
         )
 
-    def _review_fork(self, overlay: OverlayFiles, prepared: PreparedDream) -> ModelChanges:
+    def _review_fork(
+        self, overlay: OverlayFiles, prepared: PreparedDream, material: FittedMaterial
+    ) -> ModelChanges:
         """Review what the model did, apart from what rules had done before it."""
         folder = self._runtime.files.resolve(self._layout.folder)
         ruled, before = prepared.files_after_rules(), prepared.snapshot.data
@@ -364,7 +368,8 @@ class Dream(SessionExtension):
             for path, data in copied.items()
             if data != ruled.get(path)
         }
-        return review_model_changes(by_model, ruled, self._settings)
+        check = LineCheck(material.text, load_prompt("dream/dream"))
+        return review_model_changes(by_model, ruled, self._settings, check)
 
     def _build_fork_spec(
         self, prepared: PreparedDream, material: FittedMaterial, why: str

@@ -20,6 +20,7 @@ from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.safety.unicode import strip_hidden_characters
 from memorist.settings import DreamSettings
+from memorist.transcript.answer_lines import CoveredLines, LineCheck
 
 # Review what a model did to a copy of the folder before any of it is written: what it removed,
 # and whether that exceeds one dream's limit (DR-4). Pure.
@@ -39,9 +40,11 @@ class ModelChanges(Struct, frozen=True, kw_only=True):
     changes: tuple[MemoryChange, ...] = ()
     """To be judged by the gate and written; removals come last."""
     questions: tuple[tuple[MemoryChange, str], ...] = ()
-    """Memories that the user stated and the model wants retired, with its reason: the user
-    decides.
+    """Memories that the model wants retired although the user stated them, or no other memory says
+    what they say, with its reason: the user decides.
     """
+    dropped: tuple[tuple[str, str], ...] = ()
+    """Changed memories whose new text may not stand, each with the reason."""
     acts: tuple[DreamAct, ...] = ()
     refused: str = ""
     """Why none of it is kept; empty if it is acceptable."""
@@ -51,15 +54,18 @@ def review_model_changes(
     changed: Mapping[str, tuple[bytes | None, bytes | None]],
     before: Mapping[str, bytes],
     settings: DreamSettings,
+    check: LineCheck,
 ) -> ModelChanges:
     """Sort the differences between the folder (`before`: every memory) and the copy.
 
-    `changed` maps each path to its old and new bytes in the copy.
+    `changed` maps each path to its old and new bytes in the copy; `check` knows what the model was
+    shown. What the model takes out is gone only where another memory says it.
     """
     written: list[MemoryChange] = []
     gone: list[MemoryChange] = []
     asked: list[tuple[MemoryChange, str]] = []
     acts: list[DreamAct] = []
+    dropped: list[tuple[str, str]] = []
     for path, (old, new) in sorted(changed.items()):
         if path == INDEX_NAME or find_path_problem(path, frozenset(before)) or old == new:
             continue
@@ -68,7 +74,10 @@ def review_model_changes(
             if new is not None
             else None
         )
-        if new is not None and retired is None:
+        fault = _find_new_fault(old, new, check) if new is not None and retired is None else ""
+        if fault:
+            dropped.append((path, fault))
+        elif new is not None and retired is None:
             written.append(MemoryChange(path=path, before=old, after=new))
             acts.append(
                 DreamAct(path=path, did="added" if old is None else "changed", why="by the model")
@@ -76,7 +85,8 @@ def review_model_changes(
         elif old is not None:
             why = " ".join(retired["why"].split()) if retired else "it deleted the file"
             change = MemoryChange(path=path, before=old, after=None)
-            if parse_topic(path, old).provenance.trust in USER_TRUST:
+            stated = parse_topic(path, old).provenance.trust in USER_TRUST
+            if stated or not _is_said_elsewhere(path, old, before, changed):
                 asked.append((change, f"the dream would retire it: {why}"))
             else:
                 gone.append(change)
@@ -89,7 +99,36 @@ def review_model_changes(
     return (
         ModelChanges(refused=refused)
         if refused
-        else ModelChanges(changes=(*written, *gone), questions=tuple(asked), acts=tuple(acts))
+        else ModelChanges(
+            changes=(*written, *gone),
+            questions=tuple(asked),
+            acts=tuple(acts),
+            dropped=tuple(dropped),
+        )
+    )
+
+
+def _find_new_fault(old: bytes | None, new: bytes, check: LineCheck) -> str:
+    """Return why a new line of a memory may not stand; empty where all may."""
+    had = set((old or b"").decode("utf-8", "replace").splitlines())
+    body = parse_topic("new.md", new).body
+    lines = [line for line in body.splitlines() if line.strip() and line not in had]
+    return next(filter(None, map(check.find_fault, lines)), "")
+
+
+def _is_said_elsewhere(
+    path: str,
+    old: bytes,
+    before: Mapping[str, bytes],
+    changed: Mapping[str, tuple[bytes | None, bytes | None]],
+) -> bool:
+    """Tell whether one other memory, as the model leaves it, holds every word of a memory."""
+    body = parse_topic(path, old).body
+    others = {**before, **{each: new or b"" for each, (_, new) in changed.items()}}
+    return any(
+        CoveredLines(parse_topic(other, data).body).covers(body, share=1.0)
+        for other, data in others.items()
+        if other != path
     )
 
 

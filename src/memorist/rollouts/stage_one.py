@@ -16,7 +16,7 @@ from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.core.tokens import estimate_text_tokens, token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
-from memorist.forks.fork import run_with_budget
+from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.spec import (
     EditMethod,
     ForkOutcome,
@@ -39,6 +39,7 @@ from memorist.rollouts.evidence import (
     EvidenceRowBuilder,
     EvidenceRows,
     EvidenceTier,
+    SelectedEvidence,
     calibrate_factor,
     evidence_budget,
     row_bytes,
@@ -51,6 +52,8 @@ from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
     JudgedAnswer,
+    JudgedSession,
+    StageOneAnswer,
     StageOnePart,
     StageOnePrompts,
     UnusableAnswer,
@@ -162,15 +165,14 @@ async def extract_session(
     lines = LineFile(Path(thread.path))
     gone = await asyncio.to_thread(scan_transcript, lines)
     proven = build_structural_result(gone.task_log, thread)
-    stage, problem = proven, ""
+    stage, problem, added = proven, "", 0
     ask_model = runtime.model is not None and gone.task_log.has_exchange
     if runtime.model is not None and ask_model:
         await discover_window(runtime.model)
-        found = await _ModelExtraction(thread, runtime, runtime.model, proven.memory).run(
-            lines, gone
-        )
-        if isinstance(found, StageOneResult):
-            stage = found
+        found = await _ModelExtraction(thread, runtime, runtime.model, proven).run(lines, gone)
+        if isinstance(found, JudgedAnswer):
+            stage, added = found.stage, found.added
+            problem = "" if added else f"the model had nothing to add: {found.verdict}"
         elif found.is_retryable and not final:
             raise (BudgetSpent if found.is_over_budget else ModelUnavailable)(
                 f"Stage one of session {thread.id}: {found.why}"
@@ -178,10 +180,9 @@ async def extract_session(
         else:
             problem = found.why
     made = to_extracted(stage, thread, now=runtime.clock.now())
-    by_model = ask_model and not problem
     return replace(
         made,
-        way="model" if by_model else "structural",
+        way="model" if added else "structural",
         problem=problem,
         outside=gone.task_log.saw_outside_content,
     )
@@ -198,14 +199,20 @@ class StageOneFailed(Struct, frozen=True):
     is_over_budget: bool = False
 
 
+def _is_answered(receipt: Receipt) -> bool:
+    return receipt.outcome in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT)
+
+
 class _ModelExtraction:
     """Extraction of one session by a model, in one part or several."""
 
-    def __init__(self, thread: Rollout, runtime: Runtime, model: Model, known: RawMemory) -> None:
+    def __init__(
+        self, thread: Rollout, runtime: Runtime, model: Model, proven: StageOneResult
+    ) -> None:
         self._thread = thread
         self._runtime = runtime
         self._model = ErrorRecordingModel(model)
-        self._known = known
+        self._proven = proven
         self._texts = StageOnePrompts(
             load_prompt("rollouts/stage_one"),
             load_prompt("rollouts/stage_one_part"),
@@ -225,20 +232,20 @@ class _ModelExtraction:
         )
         self._room = evidence_budget(model.window, reserved=self._output + fixed)
 
-    async def run(self, lines: LineFile, gone: TranscriptPass) -> StageOneResult | StageOneFailed:
+    async def run(self, lines: LineFile, gone: TranscriptPass) -> JudgedAnswer | StageOneFailed:
         """Return the acceptable part of what the model makes of the session."""
         size = tokens_to_bytes(self._room, self._factor)
         parts = await asyncio.to_thread(collect_evidence, lines, gone.weights, size)
-        stage = StageOneResult(RawMemory())
+        stage = JudgedAnswer(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
             part = StageOnePart(
-                evidence="", number=number, count=len(parts), before=stage.raw_memory
+                evidence="", number=number, count=len(parts), before=stage.stage.raw_memory
             )
             found = await self._extract_part(part, rows)
             if isinstance(found, StageOneFailed):
                 return found
-            if not found.stage.memory.is_empty or number == 1:
-                stage = found.stage  # a part without anything new takes nothing back
+            if found.added or number == 1:
+                stage = found  # a part without anything new takes nothing back
         return stage
 
     async def _extract_part(
@@ -257,6 +264,13 @@ class _ModelExtraction:
                 return StageOneFailed("the model's window holds none of the session")
             asked = replace(part, evidence=chosen.text, before=before)
             receipt = await self._ask_model(asked)
+            answer = parse_answer(receipt.said)
+            judged = (
+                await asyncio.to_thread(judge_answer, answer, self._judged_session(asked, chosen))
+                if _is_answered(receipt) and isinstance(answer, StageOneAnswer)
+                else None
+            )
+            self._record(receipt, answer, judged)
             if isinstance(self._model.error, ContextTooLong):
                 shrinks += 1
                 sent = estimate_text_tokens(chosen.text + before, self._factor)
@@ -269,23 +283,41 @@ class _ModelExtraction:
                 continue
             if receipt.outcome is ForkOutcome.BLOCKED:
                 return StageOneFailed(receipt.said, is_retryable=True, is_over_budget=True)
-            if receipt.outcome not in (ForkOutcome.UNCHANGED, ForkOutcome.OVER_LIMIT):
+            if not _is_answered(receipt):
                 return StageOneFailed(
                     receipt.said or "the model gave no answer",
                     is_retryable=not isinstance(self._model.error, ModelRefused),
                 )
             self._calibrate(asked)
-            answer = parse_answer(receipt.said)
-            if not isinstance(answer, UnusableAnswer):
-                return await asyncio.to_thread(
-                    judge_answer, answer, chosen.by_speaker, self._known, self._thread
-                )
+            if judged is not None:
+                return judged
             tries += 1
-            part = replace(part, why=answer.why)
+            why = answer.why if isinstance(answer, UnusableAnswer) else ""
+            part = replace(part, why=why)
             if tries >= MAX_TRIES:
-                return StageOneFailed(
-                    f"the model's answer was of no use {tries} times: {answer.why}"
-                )
+                return StageOneFailed(f"the model's answer was of no use {tries} times: {why}")
+
+    def _judged_session(self, asked: StageOnePart, chosen: SelectedEvidence) -> JudgedSession:
+        return JudgedSession(
+            self._thread,
+            self._proven,
+            chosen.by_speaker,
+            f"{chosen.text}\n{asked.before}\n{self._thread.cwd}\n{self._thread.branch}",
+            self._texts.task,
+        )
+
+    def _record(
+        self, receipt: Receipt, answer: StageOneAnswer | UnusableAnswer, judged: JudgedAnswer | None
+    ) -> None:
+        """Record the receipt with what became of the answer."""
+        if receipt.outcome is ForkOutcome.BLOCKED:
+            return
+        if judged is not None:
+            outcome = ForkOutcome.CHANGED if judged.added else ForkOutcome.UNCHANGED
+            receipt = replace(receipt, outcome=outcome, said=judged.verdict)
+        elif _is_answered(receipt) and isinstance(answer, UnusableAnswer):
+            receipt = replace(receipt, said=f"The answer is of no use: {answer.why}")
+        self._runtime.record_receipt(receipt)
 
     def _calibrate(self, asked: StageOnePart) -> None:
         """For later parts, trust the provider's token count over an estimate."""
@@ -312,7 +344,7 @@ class _ModelExtraction:
             schema=ANSWER_SCHEMA,
         )
         runtime = self._runtime
-        return await run_with_budget(
+        return await run_on_copy_with_budget(
             spec,
             model=self._model,
             files=runtime.files,

@@ -2,9 +2,9 @@
 
 The answer is parsed strictly. Then code decides what may stand: a preference only with the user's
 own words, looked up in what the model was shown; of everything else nothing that tries to give
-orders or permission, or that passes on an order from a tool, a page or another agent (SF-2).
-Secrets are removed. What the user said outright stands in any case, whether the model saw it or
-not.
+orders or permission, or that passes on an order from a tool, a page or another agent (SF-2), that
+repeats the prompt's own form, or that names what stands nowhere in the session. Secrets are
+removed. What the session's structure proves stands in any case: a model only adds to it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template as filled
 from memorist.core.messages import JsonObject
+from memorist.core.text import analyze_text
 from memorist.rollouts.evidence import utc_day
 from memorist.rollouts.raw_memory import (
+    SECTION_TITLES,
     UNKNOWN_FOLDER,
     MemoryBullet,
-    RawMemory,
     RawMemoryTask,
     parse_raw_memory,
     tidy_raw_memory,
@@ -52,6 +53,7 @@ from memorist.safety.prompt_injection import (
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.store.rollouts import Rollout
+from memorist.transcript.answer_lines import CoveredLines, LineCheck
 
 MAX_ANSWER_CHARACTERS = 400_000
 """Characters of an answer that are examined; a longer one is unusable."""
@@ -118,11 +120,41 @@ class StageOnePart(Struct, frozen=True, kw_only=True):
     """Why the last answer was unusable; empty for the first."""
 
 
-class JudgedAnswer(Struct, frozen=True):
-    """What may stand of an answer, and how many of its entries were dropped."""
+class JudgedAnswer(Struct, frozen=True, kw_only=True):
+    """What stands of an answer beside what structure proves, and what became of its entries."""
 
     stage: StageOneResult
+    added: int = 0
+    """Entries of the model that stand."""
+    repeated: int = 0
+    """Entries that say what is known already."""
     dropped: int = 0
+    """Entries and lines that may not stand."""
+    example: str = ""
+    """The first dropped entry that repeats the prompt or invents a name, with the reason."""
+
+    @property
+    def verdict(self) -> str:
+        """What was kept and dropped, in one line for the receipt."""
+        parts = (
+            f"{self.added} of the model's entries were added to what structure proves",
+            f"{self.repeated} said what was known" if self.repeated else "",
+            f"{self.dropped} were dropped" if self.dropped else "",
+        )
+        text = ", ".join(part for part in parts if part)
+        return f"{text} (such as: {self.example})." if self.example else f"{text}."
+
+
+class JudgedSession(Struct, frozen=True):
+    """What an answer is held against: the session's head, what its structure proves, what the model
+    was shown of it (by speaker, and as one text), and the words that asked.
+    """
+
+    thread: Rollout
+    proven: StageOneResult
+    evidence: WriteEvidence
+    source: str
+    prompt: str
 
 
 def render_part_material(part: StageOnePart) -> str:
@@ -192,83 +224,144 @@ def _missing_content(answer: StageOneAnswer) -> str:
     )
 
 
-def judge_answer(
-    answer: StageOneAnswer, evidence: WriteEvidence, structural_memory: RawMemory, thread: Rollout
-) -> JudgedAnswer:
-    """Return what may stand of an answer.
-
-    `evidence` is what the model was shown, by speaker; `structural_memory` what the session's
-    structure proves.
-    """
+def judge_answer(answer: StageOneAnswer, session: JudgedSession) -> JudgedAnswer:
+    """Return what structure proves, with what may stand of a model's answer."""
     if answer.is_empty:
-        return JudgedAnswer(StageOneResult(RawMemory()))
-    judge = _AnswerJudge(evidence, thread)
+        return JudgedAnswer(stage=session.proven)
+    judge = _AnswerJudge(session)
     raw = clean_raw_memory(parse_raw_memory(answer.raw_memory))
-    tasks = [judge.judge_task(task) for task in raw.tasks]
-    memory = replace(
-        raw,
-        description=raw.description
-        if judge.is_harmless(raw.description)
-        else structural_memory.description,
-        task_group=raw.task_group
-        if judge.is_harmless(raw.task_group)
-        else structural_memory.task_group,
-        cwd=thread.cwd or UNKNOWN_FOLDER,
-        outcome="uncertain"
-        if raw.outcome == "success" and structural_memory.outcome == "fail"
-        else raw.outcome,
-        keywords=tuple(filter(judge.is_harmless, raw.keywords)),
-        tasks=tuple(
-            add_user_statements([task for task in tasks if task is not None], structural_memory)
-        ),
+    tasks = [made for task in raw.tasks if (made := judge.judge_task(task)) is not None]
+    proven, thread = session.proven, session.thread
+    memory = clean_raw_memory(
+        replace(
+            raw,
+            description=proven.memory.description or judge.accept(raw.description),
+            task_group=proven.memory.task_group or judge.accept(raw.task_group),
+            cwd=thread.cwd or UNKNOWN_FOLDER,
+            outcome="uncertain"
+            if raw.outcome == "success" and proven.memory.outcome == "fail"
+            else raw.outcome,
+            keywords=(*proven.memory.keywords, *filter(judge.accept, raw.keywords)),
+            tasks=add_to_proven_tasks(proven.memory.tasks, tasks),
+        )
     )
-    memory = clean_raw_memory(memory)
-    summary = judge.filter_summary(answer.rollout_summary) or render_session_summary(
-        memory, thread, ()
-    )
+    added = count_entries(memory.tasks) - count_entries(proven.memory.tasks)
+    summary = judge.filter_summary(answer.rollout_summary, proven.summary)
     slug = slugify(redact(answer.rollout_slug or "").text) or slugify(
         memory.tasks[0].name if memory.tasks else ""
     )
-    return JudgedAnswer(StageOneResult(tidy_raw_memory(memory), summary, slug), judge.dropped)
+    return JudgedAnswer(
+        stage=StageOneResult(
+            tidy_raw_memory(memory), summary or render_session_summary(memory, thread, ()), slug
+        )
+        if added
+        else proven,
+        added=added,
+        repeated=count_entries(tasks) - added,
+        dropped=judge.dropped,
+        example=judge.example,
+    )
 
 
-def add_user_statements(
-    tasks: Sequence[RawMemoryTask], structural_memory: RawMemory
-) -> list[RawMemoryTask]:
-    """Add what the user said outright and the model left out, to the last of the tasks."""
-    there = [bullet.text for task in tasks for bullet in task.preferences if bullet.proof == "said"]
-    quotes = [normalize_for_comparison(quote) for text in there for quote in _QUOTED.findall(text)]
-    whole = " ".join(map(normalize_for_comparison, there))
-    missing = [
-        bullet
-        for task in structural_memory.tasks
-        for bullet in task.preferences
-        if (words := normalize_for_comparison(bullet.text)) not in whole
-        and not any(quote in words for quote in quotes)
-    ]
-    if not missing or not tasks:
-        return list(tasks)
-    return [*tasks[:-1], replace(tasks[-1], preferences=(*tasks[-1].preferences, *missing))]
+def count_entries(tasks: Sequence[RawMemoryTask]) -> int:
+    """Count the entries of all lists."""
+    return sum(len(getattr(task, field)) for task in tasks for field in SECTION_TITLES)
+
+
+def add_to_proven_tasks(
+    proven: Sequence[RawMemoryTask], tasks: Sequence[RawMemoryTask]
+) -> tuple[RawMemoryTask, ...]:
+    """Add a model's entries to the proven tasks that they belong to, each after what is proven
+    there. A task that no proven one resembles stands after them. What says no more than what is
+    there already is left out.
+    """
+    found = list(proven)
+    for task in tasks:
+        at = _find_same_task(task, proven)
+        known = _AlreadySaid(found)
+        fresh = {
+            field: tuple(each for each in getattr(task, field) if not known.covers(each))
+            for field in SECTION_TITLES
+        }
+        if not any(fresh.values()):
+            continue
+        if at is None:
+            found.append(replace(task, **fresh))
+        else:
+            both = {field: (*getattr(found[at], field), *new) for field, new in fresh.items()}
+            found[at] = replace(found[at], **both)
+    return tuple(found)
+
+
+MIN_SAME_STEMS = 2
+"""Words that the names of one task share in structure and in a model's answer. Our choice."""
+
+
+def _find_same_task(task: RawMemoryTask, proven: Sequence[RawMemoryTask]) -> int | None:
+    """Return the place of the proven task that a model's task is about; of a session with one task,
+    that one.
+    """
+    if len(proven) == 1:
+        return 0
+    mine = analyze_text(task.name).stems
+    shared = [(len(mine & analyze_text(each.name).stems), -at) for at, each in enumerate(proven)]
+    best, at = max(shared, default=(0, 0))
+    return -at if best >= MIN_SAME_STEMS else None
+
+
+class _AlreadySaid:
+    """What the entries of tasks say. The user's words are known only by the user's words."""
+
+    def __init__(self, tasks: Sequence[RawMemoryTask]) -> None:
+        every = [
+            each for task in tasks for field in SECTION_TITLES for each in getattr(task, field)
+        ]
+        self._lines = [CoveredLines(each.text) for each in every]
+        self._said = " ".join(
+            normalize_for_comparison(each.text) for each in every if each.proof == "said"
+        )
+
+    def covers(self, bullet: MemoryBullet) -> bool:
+        if bullet.proof == "said":
+            quotes = _QUOTED.findall(bullet.text) or [bullet.text]
+            return all(normalize_for_comparison(quote) in self._said for quote in quotes)
+        return any(line.covers(bullet.text) for line in self._lines)
 
 
 class _AnswerJudge:
     """Judges entry by entry; counts what is dropped."""
 
-    def __init__(self, said: WriteEvidence, thread: Rollout) -> None:
-        self._said = said
-        self._thread = thread
-        self._user = dict(said.user_messages)
+    def __init__(self, session: JudgedSession) -> None:
+        self._said = session.evidence
+        self._thread = session.thread
+        self._user = dict(session.evidence.user_messages)
+        self._check = LineCheck(session.source, session.prompt)
         self.dropped = 0
+        self.example = ""
+
+    def accept(self, text: str) -> str:
+        """Return the text if it may stand, else nothing."""
+        if not self.is_harmless(text):
+            return ""
+        fault = self._check.find_fault(text)
+        if fault and not self.example:
+            self.example = f"“{text[:80]}” {fault}"
+        return "" if fault else text
 
     def judge_task(self, task: RawMemoryTask) -> RawMemoryTask | None:
-        """Return the task with its acceptable entries; None if its name is not acceptable."""
-        if not self.is_harmless(task.name):
+        """Return the task with its acceptable entries; None if its name is not acceptable, or is
+        the form's own and nothing of the session stands below it.
+        """
+        named = replace(task, name=self.accept(task.name))
+        if task.name and not named.name:
             self.dropped += 1
+        if task.name and not self.is_harmless(task.name):
             return None
+        task = named
         own = default_scope(self._thread)
         return replace(
             task,
-            group=task.group if self.is_harmless(task.group) else "",
+            group=self.accept(task.group),
             scope="directory" if task.scope == "directory" else own,
             cwd=task.cwd
             if task.cwd.startswith(self._thread.cwd or "\0")
@@ -277,7 +370,7 @@ class _AnswerJudge:
             knowledge=self._judge_bullets(task.knowledge),
             failures=self._judge_bullets(task.failures),
             references=self._judge_bullets(task.references),
-            keywords=tuple(filter(self.is_harmless, task.keywords)),
+            keywords=tuple(filter(self.accept, task.keywords)),
         )
 
     def _judge_bullets(
@@ -320,7 +413,7 @@ class _AnswerJudge:
         return found
 
     def _judge_inference(self, bullet: MemoryBullet, *, wish: bool) -> MemoryBullet | None:
-        if (wish and not self._rests_on_user(bullet)) or not self.is_harmless(bullet.text):
+        if (wish and not self._rests_on_user(bullet)) or not self.accept(bullet.text):
             return None
         return replace(
             bullet, proof="inferred", evidence=_parse_pointer(bullet.evidence), scope=None
@@ -361,17 +454,26 @@ class _AnswerJudge:
             else True
         )
 
-    def filter_summary(self, text: str) -> str:
-        """Return the acceptable lines of a summary."""
+    def filter_summary(self, text: str, proven: str) -> str:
+        """Return the summary that structure makes, and after it the lines of the model's that say
+        more and may stand. Without the former all lines of the latter that may stand.
+        """
+        known = CoveredLines(proven)
         kept = []
         for line in redact(neutralize_markup(text[: 2 * MAX_SUMMARY_CHARACTERS])).text.split("\n"):
-            if self.is_harmless(line):
-                kept.append(line.rstrip())
-            else:
+            frame = not line.strip() or _SUMMARY_FRAME.fullmatch(line.strip()) is not None
+            if not frame and not self.accept(line):
                 self.dropped += 1
-        found = "\n".join(kept).strip()[:MAX_SUMMARY_CHARACTERS]
+            elif not proven or not (frame or known.covers(line)):
+                kept.append(line.rstrip())
+        told = "\n".join(kept).strip()
+        found = f"{proven.strip()}\n\n{TOLD_TITLE}\n\n{told}" if proven and told else proven or told
+        found = found.strip()[:MAX_SUMMARY_CHARACTERS]
         return f"{found}\n" if found else ""
 
+
+TOLD_TITLE = "## Told by a model, which nobody checked"
+"""Heading of what a model adds to the summary that structure makes."""
 
 _USER_SAID = lazy_pattern(
     r"\b(?:the )?(?:user|person|they|he|she) (?:said|says|asked|asks|wrote"
@@ -379,6 +481,14 @@ _USER_SAID = lazy_pattern(
     r"(?: that| to)?\b",
     re.IGNORECASE,
 )
+
+
+_SUMMARY_FRAME = lazy_pattern(
+    r"#{1,3} (?:Task \d+:?)?|(?:Rollout context|Outcome|Preference signals|Key steps|"
+    r"Failures and how to do differently|Reusable knowledge|References):(?: \w+)?",
+    re.IGNORECASE,
+)
+"""Lines that the prompt's own form asks for."""
 
 
 def _parse_pointer(evidence: str) -> str:

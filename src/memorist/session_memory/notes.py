@@ -4,6 +4,7 @@ or it fails.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from memorist.core.markdown import find_placeholders, load_prompt, render_template
 from memorist.core.messages import Message, TextBlock
@@ -32,11 +34,13 @@ from memorist.forks.spec import (
     ParentCall,
     Receipt,
     SingleFileEdit,
+    discarded_receipt,
     skipped_receipt,
 )
 from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
+from memorist.session_memory.notes_review import review_notes
 from memorist.session_memory.structural import NotesBudget, render_structural_notes
 from memorist.session_memory.template import (
     compose_with_structural,
@@ -50,6 +54,7 @@ from memorist.session_memory.trigger import ConversationTracker, NotesDue, are_n
 from memorist.settings import SessionMemorySettings
 from memorist.store.files import read_if_exists
 from memorist.store.layout import Layout
+from memorist.transcript.answer_lines import LineCheck, join_texts
 
 # The update prompt and its reminders (SM-6, SM-7). Pure.
 
@@ -185,6 +190,23 @@ def _read_user_text(files: FileSystem, path: Path) -> str | None:
         return None
     except UnicodeDecodeError as error:
         raise SettingsError(f"your own text {path} is not UTF-8; save it as UTF-8") from error
+
+
+class _ReviewedEdit(Struct, frozen=True):
+    """An edit of the notes after its review: the notes before it, as it left them, and to keep."""
+
+    before: str
+    after: str
+    text: str
+    receipt: Receipt
+    """With what was kept, repaired and dropped."""
+    stands: bool
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the model wrote anything at all."""
+        return self.before != self.after and bool(self.repairs)
 
 
 class SessionMemory(SessionExtension):
@@ -344,14 +366,14 @@ class SessionMemory(SessionExtension):
         upto = self._tracker.last_complete_message
         before = self._ensure_notes()
         if self._runtime.model is not None:
-            receipt = await self._run_fork(
-                self._runtime.model,
-                self._fork_spec(self._runtime.model, before, due, parent, asked=asked),
-            )
-            if receipt.outcome is not ForkOutcome.BLOCKED and self._accept_edit(
-                before, receipt, due, upto
-            ):
-                return
+            spec = self._fork_spec(self._runtime.model, before, due, parent, asked=asked)
+            receipt = await self._run_fork(self._runtime.model, spec)
+            if receipt.outcome is not ForkOutcome.BLOCKED:
+                reviewed = await self._review_edit(before, receipt, spec)
+                stands = self._accept_edit(reviewed, due, upto)
+                self._runtime.record_receipt(reviewed.receipt)
+                if stands:
+                    return
             before = self._read_file() or before
         self._update_structurally(before, due, upto)
 
@@ -421,15 +443,26 @@ class SessionMemory(SessionExtension):
         )
 
     async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
+        """Run the fork. Its receipt is recorded after the review, that of a cancelled or refused
+        run at once.
+        """
         means = self._runtime
-        return await run_with_budget(
-            spec,
-            model=model,
-            files=means.files,
-            clock=means.clock,
-            governor=means.governor,
-            record=self._runtime.record_receipt,
-        )
+        ran: list[Receipt] = []
+        receipt: Receipt | None = None
+        try:
+            receipt = await run_with_budget(
+                spec,
+                model=model,
+                files=means.files,
+                clock=means.clock,
+                governor=means.governor,
+                record=ran.append,
+            )
+        finally:
+            if receipt is None or receipt.outcome is ForkOutcome.BLOCKED:
+                for each in ran:
+                    means.record_receipt(each)
+        return receipt
 
     def _conversation_brief(self) -> str:
         newest = [
@@ -441,27 +474,53 @@ class SessionMemory(SessionExtension):
             )
         ).text
 
-    def _accept_edit(self, before: str, receipt: Receipt, due: NotesDue, upto: str) -> bool:
-        """Check the model's edit; True when it brought the notes up to date. A model that read its
-        own notes and saw nothing to add, without trying an edit, did so too.
+    async def _review_edit(self, before: str, receipt: Receipt, spec: ForkSpec) -> _ReviewedEdit:
+        """Hold the model's edit against what it was shown and what structure proves. A model that
+        read its own notes and saw nothing to add, without trying an edit, brought them up to date
+        too.
         """
         after = self._read_file() or ""
-        if (
-            receipt.outcome is ForkOutcome.UNCHANGED
-            and self.way == "model"
-            and after == before
-            and _saw_nothing_to_add(receipt)
-        ):
-            self._advance_cursor(due, upto, "model", after)
-            return True
+        if after == before:
+            settled = (
+                receipt.outcome is ForkOutcome.UNCHANGED
+                and self.way == "model"
+                and _saw_nothing_to_add(receipt)
+            )
+            return _ReviewedEdit(before, after, after, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)
-        text = _redact_notes(checked.text)
-        self._write(text, after)
-        if receipt.outcome is not ForkOutcome.CHANGED or checked.rolled_back or text == before:
-            why = "; ".join(checked.repairs) or receipt.said or "the model changed nothing"
-            self._runtime.emit(NotesFailed(why, receipt.outcome.value))
+        parent = spec.parent
+        shown = (parent.request.body, parent.reply) if parent else spec.history_summary
+        reviewed = await asyncio.to_thread(
+            lambda: review_notes(
+                before,
+                checked.text,
+                self._prompts.template,
+                self._structural_sections(),
+                LineCheck(join_texts([shown, before]), self._prompts.prompt),
+            )
+        )
+        remarks = (*checked.repairs, *reviewed.remarks)
+        # Also of a run that was stopped: each line that stands was judged by itself.
+        stands = not checked.rolled_back and reviewed.stands
+        if stands:
+            verdict = "; ".join((f"{reviewed.added} lines of the model stand", *remarks))
+            receipt = replace(receipt, outcome=ForkOutcome.CHANGED, said=verdict)
+        elif receipt.outcome is ForkOutcome.CHANGED:
+            receipt = discarded_receipt(receipt, "; ".join(remarks) or "nothing new was written")
+        return _ReviewedEdit(
+            before, after, _redact_notes(reviewed.text), receipt, stands=stands, repairs=remarks
+        )
+
+    def _accept_edit(self, edit: _ReviewedEdit, due: NotesDue, upto: str) -> bool:
+        """Write what stands of a reviewed edit; the former notes where nothing does."""
+        self._write(edit.text if edit.stands else edit.before, edit.after)
+        if not edit.stands:
+            why = "; ".join(edit.repairs) if edit.is_changed else edit.receipt.said
+            self._runtime.emit(
+                NotesFailed(why or "the model changed nothing", edit.receipt.outcome.value)
+            )
             return False
-        self._advance_cursor(due, upto, "model", text, checked.repairs)
+        self._advance_cursor(due, upto, "model", edit.text, edit.repairs)
         return True
 
     def _advance_cursor(

@@ -15,10 +15,8 @@ from msgspec import Struct
 from memorist.auto_memory.index import MemoryHeader
 from memorist.auto_memory.topic import MemoryKind
 from memorist.cli.doctor.check import CheckResult, DoctorContext
-from memorist.compaction.extracts import find_names
-from memorist.compaction.identifiers import NameOccurrences
 from memorist.compaction.summary import UnusableSummary, parse_summary
-from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_paths
+from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
 from memorist.errors import MemoristError, ModelError
@@ -39,6 +37,8 @@ from memorist.formats.registry import find_codec
 from memorist.models.registry import open_model
 from memorist.ports import Model, Reply, Request
 from memorist.recall.relevance import parse_selection, render_selection_prompt
+from memorist.transcript.answer_lines import LineCheck
+from memorist.transcript.names import NameOccurrences, find_names
 
 MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,
@@ -207,7 +207,7 @@ def _judge_summary(reply: Reply) -> str:
     if isinstance(found, UnusableSummary):
         return found.why
     session = load_prompt("doctor/session")
-    if dropped := drop_invented_paths(found, NameOccurrences(session)).dropped:
+    if dropped := drop_invented_lines(found, LineCheck(session, "")).dropped:
         return f"it names a file that does not exist: {dropped[0].strip()[:80]}"
     wanted, present = find_names(session), NameOccurrences(found)
     held = sum(present[name] for name in wanted)

@@ -1,0 +1,110 @@
+"""What stands of a model's edit of the notes: its lines that the session supports, beside what the
+structure of the session proves (SM-5, SM-13). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from memorist.session_memory.template import (
+    STRUCTURAL_MARK,
+    compose_with_structural,
+    section_bodies,
+    written_bodies,
+)
+from memorist.transcript.answer_lines import CoveredLines, LineCheck
+
+_FENCES = ("```", "~~~")
+_SHOWN_CHARACTERS = 80
+MAX_SECTION_CHARACTERS = 40_000
+"""Characters of a section after which a model's new lines are dropped. Our choice: five times what
+a section may hold by default; what is somewhat over is the model's to shorten.
+"""
+
+
+class ReviewedNotes(Struct, frozen=True, kw_only=True):
+    """The notes to keep, and what became of the model's lines."""
+
+    text: str
+    stands: bool
+    """Whether anything of the model's edit stands."""
+    added: int = 0
+    """New lines of the model that stand."""
+    proven: int = 0
+    """Lines of structure beside them, which the model's do not say."""
+    dropped: tuple[tuple[str, str], ...] = ()
+    """New lines that may not stand, each with the reason."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was dropped and put back, for the event and the receipt."""
+        first = next((f" (such as “{line[:_SHOWN_CHARACTERS]}”, which {why})"
+                      for line, why in self.dropped), "")  # fmt: skip
+        lines = (
+            f"{len(self.dropped)} lines of the model were dropped{first}" if self.dropped else "",
+            f"{self.proven} lines that structure proves stand beside it" if self.proven else "",
+        )
+        return tuple(line for line in lines if line)
+
+
+def review_notes(
+    before: str, after: str, template: str, derived: Mapping[str, str], check: LineCheck
+) -> ReviewedNotes:
+    """Review an edit (`before`, `after`: notes in the template's frame). What structure derives now
+    is added section by section, without the lines that the model's text says already.
+    """
+    old_written = written_bodies(before, template)
+    old_lines = {line for body in old_written.values() for line in body.split("\n")}
+    was_derived = {
+        line.strip()
+        for body in section_bodies(before, template).values()
+        for line in body.partition(STRUCTURAL_MARK)[2].split("\n")
+    }
+    written: dict[str, str] = {}
+    dropped: list[tuple[str, str]] = []
+    added = 0
+    for title, body in section_bodies(after, template).items():
+        kept: list[str] = []
+        size = 0
+        for line in body.split("\n"):
+            plain = line.strip()
+            if plain == STRUCTURAL_MARK or (plain and plain in was_derived):
+                continue
+            size += len(line)
+            fault = "" if not plain or line in old_lines else check.find_fault(plain)
+            if size > MAX_SECTION_CHARACTERS and line not in old_lines:
+                fault = fault or "is more than a section holds"
+                size -= len(line)
+            if fault:
+                dropped.append((plain, fault))
+                continue
+            kept.append(line)
+            added += bool(plain) and line not in old_lines
+        written[title] = "\n".join(kept).strip("\n")
+    said = CoveredLines("\n".join(written.values()))
+    proven = {title: drop_covered(body, said) for title, body in derived.items()}
+    return ReviewedNotes(
+        text=compose_with_structural(template, written, proven),
+        stands=written != old_written,
+        added=added,
+        proven=sum(1 for body in proven.values() for line in body.split("\n") if line.strip()),
+        dropped=tuple(dropped),
+    )
+
+
+def drop_covered(body: str, said: CoveredLines) -> str:
+    """Return derived text without the list entries that a text says already; lines of code, tables
+    and entries of more than one line stay together with what is around them.
+    """
+    lines = body.strip("\n").split("\n")
+    kept: list[str] = []
+    fenced = False
+    for at, line in enumerate(lines):
+        fenced ^= line.lstrip().startswith(_FENCES)
+        goes_on = at + 1 < len(lines) and lines[at + 1].startswith((" ", "\t"))
+        if fenced or goes_on or not line.startswith("- ") or not said.covers(line):
+            kept.append(line)
+    whole = "\n".join(kept).strip("\n")
+    return "" if not fenced and said.covers(whole) else whole

@@ -1,0 +1,124 @@
+"""The lines of a model's answer, held against what the model was shown: a line that repeats the
+prompt's own form, or names what stands nowhere in its source, is worth nothing. Pure.
+
+Small models do both often, large ones seldom. Both can be seen without understanding the line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memorist.core.lazy import lazy_pattern
+from memorist.transcript.names import NameOccurrences, find_names
+
+ECHO_RUN = 4
+"""Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.
+"""
+MIN_ECHO_SHARE = 0.6
+"""Share of a line's words in such runs from which on the line is the prompt's. Our choice: a form
+with one gap filled in is still the form.
+"""
+MAX_LINE_WORDS = 400
+"""Words of a line that are compared with the prompt."""
+
+_WORD = lazy_pattern(r"\w+")
+_FILE = lazy_pattern(r"(?:[\w.@~-]*/)+[\w.@-]+\.[A-Za-z]\w{0,5}\b")
+"""A path to a file, which has a folder and an ending."""
+_CODE_NAME = lazy_pattern(r"\w_\w|::|->|[a-z]\.[A-Za-z_]\w*\(|^[0-9a-f]{7,}$|^\d{5,}$")
+"""An identifier that is no word of any language; `GitHub` and `HTTP2` are common words."""
+
+
+class LineCheck:
+    """Judges lines of one answer.
+
+    `source` is everything that the model was shown of the session, `prompt` the words that asked.
+    """
+
+    def __init__(self, source: str, prompt: str) -> None:
+        self._names = NameOccurrences(source)
+        self._folded = NameOccurrences(source.casefold())
+        self._source = f" {' '.join(_words(source))} "
+        self._prompt = f" {' '.join(_words(prompt))} "
+
+    def find_fault(self, line: str) -> str:
+        """Return why a line is worth nothing; empty where it may stand."""
+        if self.is_echo(line):
+            return "repeats the prompt"
+        invented = self.find_invented(line)
+        return (
+            f"names {invented}, which stands nowhere in what the model was shown"
+            if invented
+            else ""
+        )
+
+    def is_echo(self, line: str) -> bool:
+        """Tell whether a line is the prompt's and not the session's."""
+        words = _words(line)[:MAX_LINE_WORDS]
+        if not words:
+            return False
+        if len(words) < ECHO_RUN:
+            return self._is_only_prompt(words)
+        covered = [False] * len(words)
+        for start in range(len(words) - ECHO_RUN + 1):
+            if self._is_only_prompt(words[start : start + ECHO_RUN]):
+                covered[start : start + ECHO_RUN] = [True] * ECHO_RUN
+        return sum(covered) >= MIN_ECHO_SHARE * len(words)
+
+    def _is_only_prompt(self, words: list[str]) -> bool:
+        run = f" {' '.join(words)} "
+        return run in self._prompt and run not in self._source
+
+    def find_invented(self, line: str) -> str:
+        """Return the first file or identifier of a line that stands nowhere in the source."""
+        paths = [match[0].removeprefix("./") for match in _FILE.finditer(line)]
+        names = [name for name in sorted(find_names(line)) if _CODE_NAME.search(name)]
+        return next((each for each in (*paths, *names) if not self._is_known(each)), "")
+
+    def _is_known(self, name: str) -> bool:
+        """A path counts as known also where its file and its folders stand apart, as after `cd`."""
+        if self._names[name] or self._folded[name.casefold()]:
+            return True
+        parts = [part for part in re.split(r"/|::|->", name) if part]
+        return len(parts) > 1 and all(self._folded[part.casefold()] for part in parts)
+
+
+def join_texts(value: object) -> str:
+    """Return all texts in the body of a request or the input of a call, without the signs that JSON
+    would escape.
+    """
+    if isinstance(value, dict):
+        return "\n".join(map(join_texts, value.values()))
+    if isinstance(value, list | tuple):
+        return "\n".join(map(join_texts, value))
+    return str(value)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+MIN_COVERED_SHARE = 0.8
+"""Share of a line's words and names that another text must hold so that it says what the line says.
+Our choice."""
+
+
+class CoveredLines:
+    """Tells which lines a text says already, in whatever order of words."""
+
+    def __init__(self, text: str) -> None:
+        self._names = NameOccurrences(text)
+        self._words = frozenset(_words(text))
+
+    def covers(self, line: str, share: float = MIN_COVERED_SHARE) -> bool:
+        """Tell whether the text holds every name and number of a line, and at least this share of
+        its words.
+        """
+        words = _words(line)
+        if not all(self._names[name] for name in find_names(line)):
+            return False
+        missing = [word for word in words if word not in self._words]
+        return not any(map(_has_digit, missing)) and len(missing) <= (1 - share) * len(words)
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))

@@ -1,0 +1,137 @@
+"""What a session's structure proves is never lost to a model's answer, whatever the model writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memorist.auto_memory.write_evidence import WriteEvidence
+from memorist.core.markdown import load_prompt
+from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
+from memorist.rollouts.stage_one import extract_session
+from memorist.rollouts.stage_one_answer import JudgedSession, StageOneAnswer, judge_answer
+from memorist.rollouts.structural import StageOneResult
+from memorist.runtime import Runtime
+from memorist.store.rollouts import Rollout
+from memorist.testing import FrozenClock, InMemoryFiles, Say, ScriptedModel
+from rollouts.conftest import Talk
+
+FORM = load_prompt("rollouts/stage_one").partition("---\ndescription")[2].partition("Every pref")[0]
+
+
+def answer(raw: str, summary: str = "# Done\n") -> str:
+    return json.dumps({"raw_memory": raw, "rollout_summary": summary, "rollout_slug": "done"})
+
+
+def entries(*lines: str) -> str:
+    listed = "\n".join(f"- [inferred; line 3] {line}" for line in lines)
+    return f"---\ndescription: d\n---\n\n### Task 1\n\ntask: Mend it\n\nReusable knowledge:\n{listed}\n"
+
+
+LIES = {
+    "the prompt's own form": answer(f"---\ndescription{FORM}"),
+    "the form with a gap filled in": answer(
+        entries("a path, command or message exactly as it stands: pytest", "one fact")
+    ),
+    "invented paths": answer(
+        entries("The fix is in strategy/phase_wiring.go.", "See agent/agent.go for the rest."),
+        "# Done\n- cli/redact/redact.go was changed\n",
+    ),
+    "invented identifiers": answer(entries("`wire_phase_two` calls it.", "Commit deadbeef01.")),
+    "an empty answer": answer("", ""),
+    "nothing": "",
+    "cut in the middle": answer(entries("It works."))[:60],
+    "another language": answer(entries("Der Fehler lag nur an der falschen Rundung.")),
+    "a megabyte of words": answer(entries("round and round " * 20_000)),
+    "a megabyte of entries": answer(entries(*[f"It is so {at}." for at in range(8_000)])),
+    "another shape": '{"memories": []}',
+    "prose": "The user wanted the till mended, and it was.",
+}
+
+SAYS_SOMETHING = {"another language", "a megabyte of words", "a megabyte of entries"}
+"""Lies that no program can tell from the truth: they are added, marked as an inference."""
+
+
+def talk() -> Talk:
+    return (
+        Talk()
+        .user("Mend the till. Always run the linter before you commit.")
+        .edit()
+        .run("pytest tests/till", "3 passed in 0.1s")
+        .agent("Mended: the total is rounded once.")
+    )
+
+
+def found(memory: RawMemory) -> set[str]:
+    return {
+        each.text
+        for task in memory.tasks
+        for field in SECTION_TITLES
+        for each in getattr(task, field)
+    }
+
+
+async def extract(folder: Path, said: str) -> tuple[Any, list[Any]]:
+    folder.mkdir()
+    kept: list[Any] = []
+    runtime = Runtime(
+        files=InMemoryFiles(),
+        clock=FrozenClock(),
+        model=ScriptedModel([Say(text=said), Say(text=said)]) if said != "structure" else None,
+        record_receipt=kept.append,
+    )
+    return await extract_session(talk().thread(folder / "s.jsonl"), runtime), kept
+
+
+@pytest.mark.covers("RO-4", "SF-5")
+@pytest.mark.parametrize("lie", LIES)
+async def test_every_proved_entry_stands_whatever_a_model_answers(lie: str, tmp_path: Path) -> None:
+    """All entries and all lines of the summary that structure makes are there; nothing of the
+    prompt's form and no invented name is; the receipt or the reason says what became of the answer.
+    """
+    proven, _ = await extract(tmp_path / "structure", "structure")
+    made, kept = await extract(tmp_path / "model", LIES[lie])
+
+    assert found(parse_raw_memory(proven.raw_memory)) <= found(parse_raw_memory(made.raw_memory))
+    assert set(proven.rollout_summary.splitlines()) <= set(made.rollout_summary.splitlines())
+    text = made.raw_memory + made.rollout_summary
+    for invented in ("phase_wiring", "agent/agent", "redact.go", "wire_phase", "deadbeef", "one fact",
+                     "exactly as it stands", "what the person wanted"):  # fmt: skip
+        assert invented not in text
+    assert len(text) < 500_000
+    assert (made.way == "model") == (lie in SAYS_SOMETHING)
+    assert made.problem or "entries were added" in kept[-1].said
+
+
+_TEXT = st.text(st.characters(codec="utf-8"), max_size=80)
+
+
+@pytest.mark.covers("RO-4", "SF-5")
+@given(st.lists(_TEXT | st.sampled_from(FORM.splitlines()), max_size=12), _TEXT)
+def test_no_answer_takes_a_proved_entry_away(lines: list[str], summary: str) -> None:
+    """Whatever stands in a well-formed answer, also lines of the form in any order: the proved
+    entries stay, and no line of the form becomes an entry.
+    """
+    thread = Rollout(id="s", path="/s", format="codex", size=1, modified_ns=1, updated=1, cwd="/x")
+    proven = parse_raw_memory(entries("`pytest` passed.", "The total is rounded once."))
+    session = JudgedSession(
+        thread,
+        StageOneResult(proven, "# Till\n"),
+        WriteEvidence(user_messages=(("line 3", "Mend the till."),), outside_texts=()),
+        "Mend the till. pytest",
+        load_prompt("rollouts/stage_one"),
+    )
+    said = StageOneAnswer("### Task 1\n\ntask: Mend\n\n" + "\n".join(lines), summary, None)
+
+    judged = judge_answer(said, session)
+
+    assert found(proven) <= found(judged.stage.memory)
+    assert not any(
+        "sign -> cause" in text or text == "one fact" for text in found(judged.stage.memory)
+    )
+    assert "# Till" in judged.stage.summary
