@@ -91,8 +91,8 @@ $(CLIENTS)/made: tests/clients/package.json tests/clients/package-lock.json
 test-clients: .venv/dev $(CLIENTS)/made  ## run the tests with the real Codex and Claude Code (installs them with npm)
 	sh tests/clients/alone.sh $(BIN)/pytest -m real_client
 
-test-agents: .venv/dev  ## run opencode and pi and read what they record (installs them with npm, about 700 MB)
-	@mkdir -p $(CLIENTS) && cd $(CLIENTS) && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@1.18.33 @mariozechner/pi-coding-agent@0.73.1
+test-agents: .venv/dev  ## run opencode and pi and read what they record, and ask Gemini CLI, opencode and Qwen Code for their MCP servers (npm, about 900 MB)
+	@mkdir -p $(CLIENTS) && cd $(CLIENTS) && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@1.18.33 @mariozechner/pi-coding-agent@0.73.1 @google/gemini-cli@0.61.0 @qwen-code/qwen-code@0.15.10
 	sh tests/clients/alone.sh $(BIN)/pytest -m real_client tests/clients/test_other_agents.py
 
 # An environment for each host, as one host's packages may keep another's from its newest release.

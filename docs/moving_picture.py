@@ -12,7 +12,7 @@ TARGET = ROOT / "docs" / "pictures" / "first-minute.svg"
 COMMANDS = (
     "memorist setup --yes",
     'memorist memory add --kind feedback "Use pnpm, never npm, in this repository"',
-    'memorist recall "run npm install" --why',
+    'memorist recall "how do we install dependencies" --why',
     "memorist memory undo --yes",
 )
 COLUMNS = 84
@@ -41,7 +41,7 @@ def run_example() -> list[tuple[str, list[str]]]:
 def draw(steps: list[tuple[str, list[str]]]) -> str:
     """The picture."""
     drawn: list[str] = []
-    at, y = 0.4, MARGIN + ROW
+    at, y = 0.0, MARGIN + ROW
     for command, output in steps:
         words = f"$ {command}"
         drawn.append(

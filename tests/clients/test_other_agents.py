@@ -1,4 +1,6 @@
-"""What the real opencode and pi record is read, against a scripted model server."""
+"""What the real opencode and pi record is read, against a scripted model server; and the real
+Gemini CLI, opencode and Qwen Code reach the server that `setup` gave them.
+"""
 
 from __future__ import annotations
 
@@ -89,3 +91,48 @@ def test_a_real_session_is_imported_and_found(
     assert [ANSWERED in each["answered"] for each in found] == [True]
     assert "cat heron.txt; exit 3" in found[0]["work"]
     assert ASKED in Path("handed.md").read_text()
+
+
+@pytest.mark.covers("IN-2")
+@pytest.mark.parametrize(
+    ("agent", "folder", "pattern"),
+    [
+        ("gemini-cli", ".gemini", ".bin/gemini"),
+        ("qwen-code", ".qwen", ".bin/qwen"),
+        ("opencode", ".config/opencode", "opencode-linux-x64/bin/opencode"),
+    ],
+)
+def test_a_real_agent_that_setup_joined_reaches_the_server(
+    agent: str, folder: str, pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program's own list of servers says that memorist is connected; Gemini CLI in a folder
+    that its user trusts.
+    """
+    program = find_program(f"{agent.upper().replace('-', '_')}_PROGRAM", pattern)
+    (tmp_path / folder).mkdir(parents=True)
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    monkeypatch.chdir(shop)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("MEMORIST_HOME")
+    joined = CliRunner().invoke(memorist_group, ["setup", "--only", agent, "--no-past"])
+    assert "joined (MCP server answered)" in joined.output
+
+    listed = subprocess.run(
+        [program, "mcp", "list"],
+        cwd=shop,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TURN_SECONDS,
+        check=False,
+    )
+
+    assert "memorist" in (said := listed.stdout + listed.stderr)
+    assert "connected" in said.lower()
+    assert "disconnected" not in said.lower()

@@ -36,10 +36,13 @@ from memorist.hooks.install import (
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
 
-TRUST_HINT = (
-    "Codex runs a hook only after you trusted it: start codex, which asks about hooks that "
-    "are new or changed."
-)
+TRUST_HINTS: dict[AgentName, str] = {
+    "codex": "Codex runs a hook only after you trusted it: start codex, which asks about hooks "
+    "that are new or changed.",
+    "gemini-cli": "Gemini CLI starts an MCP server only in a folder that you trust: start gemini "
+    "in it, which asks.",
+}
+"""What the user has to do in an agent before it runs what was installed."""
 SHARED_HINT = (
     "Keep {} out of what others get, such as commits: a program of this machine is named there."
 )
@@ -108,8 +111,8 @@ def install_command(
         click.echo(SHARED_HINT.format(" and ".join(shared)))
     if mcp is None and not there:
         click.echo(f"Hooks alone: {EXTRA_HINT}")
-    if client == "codex" and not dry_run:
-        click.echo(TRUST_HINT)
+    if client in TRUST_HINTS and not dry_run:
+        click.echo(TRUST_HINTS[client])
 
 
 class JoinRequest(Struct, frozen=True):

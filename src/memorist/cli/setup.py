@@ -18,7 +18,7 @@ from memorist.cli.daemon import HOME_OPTION, resolve_home
 from memorist.cli.doctor.hooks import recent_failures
 from memorist.cli.install import (
     EXTRA_HINT,
-    TRUST_HINT,
+    TRUST_HINTS,
     JoinRequest,
     build_settings_scope,
     find_launch_command,
@@ -118,8 +118,9 @@ def setup_command(
     if past:
         _take_in_past()
     print_project_facts()
-    if any(plan.agent.name == "codex" and plan not in failed for plan in chosen):
-        click.echo(f"\n{TRUST_HINT}")
+    for plan in chosen:
+        if plan.agent.name in TRUST_HINTS and plan not in failed:
+            click.echo(f"\n{TRUST_HINTS[plan.agent.name]}")
     if not is_embedder_installed():
         click.echo(f"\n{MEANING_HINT}")
     click.echo(f"\n{AFTER_SETUP}")
