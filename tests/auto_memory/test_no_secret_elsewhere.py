@@ -13,7 +13,13 @@ from memorist.auto_memory.changes import (
     render_commit_message,
     render_headline,
 )
-from memorist.auto_memory.write_gate import GateContext, RefusedChange, judge_change
+from memorist.auto_memory.topic import parse_topic
+from memorist.auto_memory.write_gate import (
+    AcceptedChange,
+    GateContext,
+    RefusedChange,
+    judge_change,
+)
 from memorist.core.messages import Usage
 from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.store.database import open_database
@@ -47,6 +53,20 @@ def test_a_file_name_with_a_secret_is_refused() -> None:
 
     assert isinstance(verdict, RefusedChange)
     assert SECRET not in f"{verdict.path} {verdict.reasons}"
+
+
+def test_a_header_stays_sound_when_a_secret_is_taken_out() -> None:
+    """The mark has a colon: the value that holds it is quoted, so that the header can be read."""
+    text = (
+        f"---\nname: keys\ntype: reference\ndescription: pulls with {SECRET}\n---\n\nSee there.\n"
+    )
+    change = MemoryChange(path="keys.md", before=None, after=text.encode())
+
+    verdict = judge_change(change, GateContext(actor="user"))
+
+    assert isinstance(verdict, AcceptedChange)
+    topic = parse_topic("keys.md", verdict.change.after or b"")
+    assert (topic.header_problem, topic.description) == ("", "pulls with [redacted: github-token]")
 
 
 def test_a_receipt_holds_no_secret(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ from memorist.auto_memory.index import (
 from memorist.auto_memory.topic import Topic, Trust, encode_topic_text, parse_topic
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
+from memorist.safety.secrets import redact_bytes
 from memorist.settings import AutoMemorySettings
 from memorist.store.files import (
     hold_lock,
@@ -66,7 +67,7 @@ from memorist.store.layout import MemoryLayout
 # changed.
 
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Version of the rules by which files are judged; a scan made under another version is discarded.
 """
 
@@ -84,11 +85,20 @@ class ScannedFile(Struct, frozen=True):
     """Another program made the file and nothing that passed the gate has changed it since: its
     claim of origin is not believed.
     """
+    redacted_blob: str = ""
+    """The blob id of its bytes without their secrets, where somebody wrote any into it by hand: the
+    history has these instead.
+    """
 
     @property
     def is_judged(self) -> bool:
         """Whether its content was judged, so that it need not be judged again."""
         return self.head is not None and self.blob != ""
+
+    @property
+    def recorded_blob(self) -> str:
+        """The blob that the history has of it; empty for a file that is too large."""
+        return self.redacted_blob or self.blob
 
 
 ABSENT_FILE = ScannedFile(0, 0, "")
@@ -114,7 +124,12 @@ def scan_file(
     if not is_memory_file(path) or has_unreadable_name(path):
         return ScannedFile(facts.size, facts.modified_ns, blob)
     modified = facts.modified_ns / 1e9
-    topic = parse_topic(path, data)
+    written = topic = parse_topic(path, data)
+    clean = redact_bytes(data)
+    redacted_blob = ""
+    if clean is not data:
+        redacted_blob = compute_blob_id(clean) if blob else ""
+        topic, data = parse_topic(path, clean), clean
     if len(data) <= HEAD_BYTES and data.count(b"\n") < lines and b"\r" not in data:
         head = build_memory_header(
             topic, modified=modified, size=facts.size
@@ -127,8 +142,8 @@ def scan_file(
         head = replace(head, trust=Trust.UNKNOWN)
     found = find_suspicions(topic, Trust.UNKNOWN if foreign else None)
     if found:
-        head = replace(head, doubts=found, seal=compute_content_seal(topic))
-    return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign)
+        head = replace(head, doubts=found, seal=compute_content_seal(written))
+    return ScannedFile(facts.size, facts.modified_ns, blob, head, foreign, redacted_blob)
 
 
 def rescan_file(previous: ScannedFile, facts: FileInfo) -> ScannedFile:
@@ -485,22 +500,24 @@ class ScannedFolder:
         """
         scan = self._loaded_scan()
         known = self.history.list_files()
-        blobs = {path: seen.blob for path, seen in scan.files.items() if seen.blob}
+        blobs = {path: seen.recorded_blob for path, seen in scan.files.items() if seen.blob}
         changes: dict[str, bytes | None] = {
             path: None for path in known if path not in blobs and path not in rest
         }
         for path, blob in blobs.items():
             if known.get(path) != blob:
-                changes[path] = (
+                read = (
                     data[path]
                     if path in data
                     else read_if_exists(self._files, self.layout.folder / path)
                 )
+                changes[path] = None if read is None else redact_bytes(read)
         pending = self._read_pending()
         mine = {
             path
             for path in changes
-            if pending is not None and pending.after.get(path) == blobs.get(path, "")
+            if pending is not None
+            and pending.after.get(path) == scan.files.get(path, ABSENT_FILE).blob
         }
         if pending is not None and mine:
             self.history.record(
@@ -710,7 +727,9 @@ class MemoryFolder(ScannedFolder):
                     self._files, self.layout.folder / change.path, change.before, change.after
                 )
                 self._update_scan_entry(change.path)
-            written = {change.path: change.after for change in real} | self._rebuild_indexes()
+            written = {
+                change.path: change.after and redact_bytes(change.after) for change in real
+            } | self._rebuild_indexes()
             id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
             remove_if_exists(self._files, self.layout.pending_change)
             self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))

@@ -84,7 +84,7 @@ from memorist.auto_memory.write_result import (
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.ports import Clock, FileSystem
-from memorist.safety.secrets import redact
+from memorist.safety.secrets import redact, redact_bytes
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import Connection
 from memorist.store.files import read_if_exists
@@ -722,7 +722,7 @@ class AutoMemory:
             if is_index_file(path):
                 continue
             now, then = self._read_present(path), history.read_file(path, recorded.id)
-            if now != then:
+            if (now and redact_bytes(now)) != then:
                 raise WriteConflict(
                     f"{path} was changed again since; undo the later change first, or edit the file"
                 )

@@ -54,6 +54,7 @@ from memorist.safety.prompt_injection import (
     is_risky_order,
     waives_confirmation,
 )
+from memorist.safety.redacted_json import redact_json
 from memorist.safety.secrets import find_secrets, redact
 from memorist.safety.unicode import find_hidden_characters, fold_text, strip_hidden_characters
 
@@ -230,8 +231,18 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     redacted = redact(text)
     if redacted.rules:
         remarks.append("taken out as secret: " + ", ".join(sorted(set(redacted.rules))))
-        text = redacted.text
+        text = redact(_redact_header(parse_topic(topic.path, encode_topic_text(text))).text()).text
     return (parse_topic(topic.path, encode_topic_text(text)) if remarks else topic), tuple(remarks)
+
+
+def _redact_header(topic: Topic) -> Topic:
+    """Redact a sound header value by value: a mark has a colon, and would break a plain one."""
+    front = topic.document.front
+    if front is None or front.problem:
+        return topic
+    clean = {key: redact_json(value) for key, value in front.values.items()}
+    changed = {key: value for key, value in clean.items() if value is not front.values[key]}
+    return with_header(topic, changed) if changed else topic
 
 
 def _prove_quote(

@@ -12,7 +12,7 @@ from memorist.auto_memory.contradiction import Reconciliation
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.topic import Topic, parse_topic
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
-from memorist.safety.secrets import redact
+from memorist.safety.secrets import redact_bytes
 
 
 class WriteResult(Struct, frozen=True, kw_only=True):
@@ -94,12 +94,5 @@ def add_everywhere(here: WriteResult, there: WriteResult, prefix: str) -> WriteR
 
 def redact_change(change: MemoryChange) -> MemoryChange:
     """The change without secrets in what it would write; the same object where there are none."""
-    text = (change.after or b"").decode("utf-8", "surrogateescape")
-    clean = redact(text).text
-    if clean is text:
-        return change
-    return MemoryChange(
-        path=change.path,
-        before=change.before,
-        after=clean.encode("utf-8", "surrogateescape"),
-    )
+    clean = redact_bytes(change.after or b"")
+    return change if clean is (change.after or b"") else replace(change, after=clean)

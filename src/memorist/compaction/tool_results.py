@@ -31,6 +31,7 @@ from memorist.compaction.provider import (
 )
 from memorist.core.messages import Block, JsonObject, Message, TextBlock, ToolResult
 from memorist.core.tokens import MEDIA_TOKENS, estimate_message_tokens, estimate_text_tokens
+from memorist.safety.secrets import find_secrets
 from memorist.settings import CompactionSettings
 
 SELF_LIMITING_TOOLS = frozenset({"read", "read_file", "view", "notebookread"})
@@ -190,11 +191,11 @@ def _render_empty_result(tool: str) -> str:
 
 def result_file_name(tool_use_id: str) -> str:
     """File name of a stored result: the id itself where it is a safe name, else a digest of it, so
-    that no id leads out of the folder.
+    that no id leads out of the folder, and no secret stands in a name.
     """
     name = (
         tool_use_id
-        if _SAFE_FILE_NAME.fullmatch(tool_use_id)
+        if _SAFE_FILE_NAME.fullmatch(tool_use_id) and not find_secrets(tool_use_id)
         else hashlib.sha256(tool_use_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     )
     return f"{name}.txt"

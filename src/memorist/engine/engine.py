@@ -61,6 +61,7 @@ from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.rollouts.sources import default_source_folders, has_recordings
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
+from memorist.safety.secrets import conceal_id
 from memorist.session_memory.notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
@@ -417,6 +418,7 @@ class Memorist:
     ) -> SessionLog:
         if not session:
             raise UsageError("a session needs an id; any text that is not empty will do")
+        session = conceal_id(session)
         where = (
             SessionLayout(folder) if folder is not None else self.layout.session(project, session)
         )

@@ -18,6 +18,7 @@ from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.index import EMBEDDING_BATCH, Ranker
 from memorist.recall.ranking import SearchEntry
 from memorist.recall.relevance import MemoryMatch
+from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
 
 
@@ -108,9 +109,9 @@ class FolderSearch:
             return SearchEntry(id=path, title=path, fingerprint=mark)
         return SearchEntry(
             id=path,
-            title=topic.name,
-            description=topic.description,
-            body=topic.body,
+            title=redact(topic.name).text,
+            description=redact(topic.description).text,
+            body=redact(topic.body).text,
             fingerprint=mark,
         )
 

@@ -11,14 +11,14 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from memorist.safety.secrets import redact
+from memorist.safety.secrets import conceal_id, redact
 
 JsonT = TypeVar("JsonT")
 """The type of a value, which stays as it is."""
-_UNREAD_KEYS = frozenset(
-    {"id", "tool_use_id", "call_id", "message", "signature", "data", "encrypted_content"}
-)
-"""Keys whose strings are identifiers, pictures, or what only a provider can read."""
+_ID_KEYS = frozenset({"id", "tool_use_id", "call_id", "tool_call_id", "message"})
+"""Keys whose strings are identifiers, by which one entry refers to another."""
+_UNREAD_KEYS = frozenset({"signature", "data", "encrypted_content"})
+"""Keys whose strings are pictures, or what only a provider can read."""
 _ARGUMENT_KEYS = frozenset({"input", "arguments"})
 """Keys of a tool call's arguments, whose names tell what a value is."""
 _MAX_NAMED_CHARS = 500
@@ -45,11 +45,16 @@ def _redact_value(value: object, *, named: bool) -> object:
         case str():
             return redact(value).text
         case dict():
+            legible = named or value.get("type") == "text"
             made = {
-                key: _redact_member(key, inner, named=named or key in _ARGUMENT_KEYS)
+                conceal_id(key) if named and isinstance(key, str) else key: _redact_member(
+                    key, inner, named=named or key in _ARGUMENT_KEYS, legible=legible
+                )
                 for key, inner in value.items()
             }
-            same = all(made[key] is inner for key, inner in value.items())
+            same = len(made) == len(value) and all(
+                made.get(key, made) is inner for key, inner in value.items()
+            )
             return value if same else made
         case list() | tuple():
             items = [_redact_value(inner, named=named) for inner in value]
@@ -59,11 +64,14 @@ def _redact_value(value: object, *, named: bool) -> object:
             return value
 
 
-def _redact_member(key: object, value: object, *, named: bool) -> object:
+def _redact_member(key: object, value: object, *, named: bool, legible: bool) -> object:
+    """`legible` says that the value is text, whatever its key: a document's `data` may be."""
     if not isinstance(value, str):
         return _redact_value(value, named=named)
-    if key in _UNREAD_KEYS and not named:
+    if key in _UNREAD_KEYS and not legible:
         return value
+    if key in _ID_KEYS and not named:
+        return conceal_id(value)
     if named and len(value) <= _MAX_NAMED_CHARS:
         prefix = f"{key}="
         found = redact(prefix + value).text

@@ -14,6 +14,7 @@ until nothing is found.
 from __future__ import annotations
 
 import binascii
+import hashlib
 from collections.abc import Iterator
 from functools import cache, partial
 from itertools import islice
@@ -49,6 +50,8 @@ _ROUNDS = 4
 """Times a text is redacted in whole. Ordinary texts are done in one; one made to need more loses
 its rest (`unreadable`).
 """
+_ID_DIGITS = 8
+"""Hexadecimal digits of the hash behind a concealed identifier. Our choice."""
 _SPLIT = lazy_pattern(
     r"""[A-Za-z0-9_./+~=-]{4,200}+"""
     r"""(?:["'][ \t]*(?:[+.&][ \t]*)?(?:\\?\n[ \t]*)?(?:[+.&][ \t]*)?["']|\\?\r?\n[ \t]{0,40})"""
@@ -103,6 +106,24 @@ def redact(text: str) -> RedactedText:
         rules |= dict.fromkeys(finding.rule for finding in found)
         text = _replace_findings(text, found)
     return RedactedText(text, tuple(rules))
+
+
+def redact_bytes(data: bytes) -> bytes:
+    """A file's bytes with a mark for each secret; the same object where there is none."""
+    text = data.decode("utf-8", "surrogateescape")
+    clean = redact(text).text
+    return data if clean is text else clean.encode("utf-8", "surrogateescape")
+
+
+def conceal_id(text: str) -> str:
+    """An identifier without the secrets in it; the same object where there is none. Identifiers
+    that differ stay apart, by eight digits of their hash.
+    """
+    clean = redact(text).text
+    if clean is text:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
+    return f"{clean}-{digest}"
 
 
 def redaction_mark(rule: str) -> str:

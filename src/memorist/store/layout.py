@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from memorist.errors import UsageError
+from memorist.safety.secrets import redact
 
 _UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_LENGTH = 60
@@ -44,18 +45,21 @@ def home_name(text: str) -> str:
     """A folder name for somebody's home that no other text gives, on any file system: letters of
     one case, digits, `-` and `_`.
 
-    A text that is such a name already stays as it is; any other, and one that looks like the name
-    of another, ends in 128 bits of its hash. Raises UsageError for an empty text.
+    A text that is such a name already stays as it is; any other, one that looks like the name of
+    another, and one that holds a secret, which the name does not show, ends in 128 bits of its
+    hash. Raises UsageError for an empty text.
     """
     if not text:
         raise UsageError("a tenant needs a name; any text that is not empty will do")
+    clean = redact(text).text
     if (
-        _PLAIN_HOME.fullmatch(text)
+        clean is text
+        and _PLAIN_HOME.fullmatch(text)
         and not _HASHED_HOME.fullmatch(text)
         and not _DEVICE_NAMES.fullmatch(text)
     ):
         return text
-    plain = re.sub(r"[^a-z0-9]+", "-", text.lower().encode("ascii", "ignore").decode())[
+    plain = re.sub(r"[^a-z0-9]+", "-", clean.lower().encode("ascii", "ignore").decode())[
         :_NAME_LENGTH
     ].strip("-")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -21,6 +21,7 @@ from memorist.cli.doctor.check import (
 from memorist.cli.doctor.database import open_read_only
 from memorist.errors import StoreError
 from memorist.recall.search import FolderSearch
+from memorist.safety.secrets import redact_bytes
 from memorist.store.files import DiskFiles, remove_if_exists
 from memorist.store.layout import MemoryLayout
 from memorist.system import SystemClock
@@ -134,7 +135,7 @@ def _check_history(
             yield CheckResult("note", changed, f"Nothing, or {FIX_COMMAND}")
         return
     files = {
-        name: compute_blob_id((where.folder / name).read_bytes())
+        name: compute_blob_id(redact_bytes((where.folder / name).read_bytes()))
         for name, facts in folder.list_entries()
         if facts.is_file and facts.size <= MAX_FILE_BYTES
     }
