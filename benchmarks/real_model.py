@@ -3,7 +3,8 @@ recorded sessions, by the commands that a user has.
 
 Each way must end as *accepted* (what the model wrote stands), or *structural* (what structure holds
 serves, and the receipt says why). Quality is measured on the same input for both: the share of the
-identifiers and content words of what the user said and of the last answer (see `benchmarks.notes`).
+identifiers and content words of all that the user and the agent said (see `benchmarks.notes`), in
+what was written alone: messages that stay as they were are not counted.
 """
 
 from __future__ import annotations
@@ -160,12 +161,31 @@ def _judge(way: str, rows: Sequence[sqlite3.Row], *, stands: bool, **more: Any) 
     )
 
 
-def _reference(session: Path) -> str:
-    """What a summary should hold: the user's words and the last answer."""
+def _spoken(session: Path) -> list[str]:
+    """What the user and the agent said, each message as one text."""
     messages = [each for each in read_session(LineFile(session)) if isinstance(each, Message)]
-    said = [each.text for each in messages if each.origin is Origin.USER]
-    answers = [each.text for each in messages if each.role == "assistant" and each.text]
-    return "\n".join([*said, *answers[-1:]])
+    return [
+        each.text
+        for each in messages
+        if each.text and (each.origin is Origin.USER or each.role == "assistant")
+    ]
+
+
+def _written_text(messages: Sequence[JsonObject], spoken: Sequence[str]) -> str:
+    """What a compaction wrote: its messages without those that stayed as they were."""
+    kept = "\n".join(spoken)
+    texts = [text for each in messages for text in _texts(each.get("content"))]
+    return "\n".join(text for text in texts if text.strip() and text.strip() not in kept)
+
+
+def _texts(content: object) -> list[str]:
+    """The texts of a message's content, without calls and their results."""
+    if isinstance(content, str):
+        return [content]
+    if not isinstance(content, list):
+        return []
+    parts = [part for part in content if isinstance(part, dict)]
+    return [str(part["text"]) for part in parts if isinstance(part.get("text"), str)]
 
 
 def _quality(text: str, reference: str) -> tuple[float, float]:
@@ -186,7 +206,7 @@ def try_notes(line: CommandLine, session: Path) -> Iterator[ModelRun]:
         texts[model] = (out / session.stem / "session-memory" / "summary.md").read_text()
         if model == line.model:
             engine = out / "engine"
-    reference = _reference(session)
+    reference = "\n".join(_spoken(session))
     rows = line.receipts("session_memory", engine)
     stands = any(row["outcome"] == "changed" for row in rows)
     ours, theirs = (_quality(texts[each], reference) for each in ("structural", line.model))
@@ -218,9 +238,9 @@ def try_compaction(line: CommandLine, session: Path, strategy: str) -> Iterator[
                      "--json", "--model", "structural")  # fmt: skip
     found, other = json.loads(done.stdout), json.loads(plain.stdout)
     stands = found["strategy"] == strategy
-    reference = _reference(session)
+    spoken = _spoken(session)
     mine, theirs = (
-        _quality(json.dumps(each["messages"], ensure_ascii=False), reference)
+        _quality(_written_text(each["messages"], spoken), "\n".join(spoken))
         for each in (found, other)
     )
     yield _judge(
@@ -231,9 +251,12 @@ def try_compaction(line: CommandLine, session: Path, strategy: str) -> Iterator[
 
 
 def _extracts(home: Path) -> dict[str, tuple[str, str, str]]:
+    """Of each session the way, the memory with its summary, and why structure served."""
     with closing(sqlite3.connect(home / "state.sqlite")) as database:
-        rows = database.execute("select path, way, raw_memory, problem from extracts")
-        return {Path(path).name: (way, raw, problem) for path, way, raw, problem in rows}
+        rows = database.execute(
+            "select path, way, raw_memory, rollout_summary, problem from extracts"
+        )
+        return {Path(path).name: (way, f"{raw}\n{told}", why) for path, way, raw, told, why in rows}
 
 
 def _entries(raw: str) -> set[str]:
@@ -249,12 +272,15 @@ def try_stages(line: CommandLine, sessions: Path) -> Iterator[ModelRun]:
     rows = line.receipts("rollouts")
     for name, (way, raw, problem) in _extracts(line.home).items():
         lost = _entries(known[name][1]) - _entries(raw)
+        reference = "\n".join(_spoken(sessions / name))
         yield _judge(
             "stage one",
             rows,
             stands=way == "model",
             source=name,
             why=problem,
+            quality=_quality(raw, reference),
+            structure=_quality(known[name][1], reference),
             fault=f"lost {len(lost)} proved entries: {min(lost)[:80]}" if lost else "",
         )
         rows = []  # the receipts are of all sessions together: told once

@@ -213,12 +213,13 @@ async def test_what_is_known_is_not_written_again(tmp_path: Path, project: Path)
 @pytest.mark.covers("AM-11", "RC-2")
 async def test_nothing_of_a_message_is_shown_back_after_it(tmp_path: Path, project: Path) -> None:
     """Several wishes in one message are each written, and none comes back as a note of an earlier
-    session, neither with this request nor with a later one of the same session.
+    session, neither with this request nor with a later one of the same session; also none that
+    holds for all projects, and no line of the index. The next session is shown them.
     """
     reason = " and the auditors compare every single line of it with the ledger of the branch" * 3
     said = (
         f"From now on always round the invoice totals half up, because of the importer{reason}.\n\n"
-        "From now on always name branches after the ticket."
+        "From now on always name branches after the ticket.\n\nI prefer short answers."
     )
     async with Memorist(model="structural", home=tmp_path / "home") as engine:
         host = Loop(project, engine)
@@ -228,9 +229,16 @@ async def test_nothing_of_a_message_is_shown_back_after_it(tmp_path: Path, proje
         await host.turn(session, "Why does the importer round the invoice totals half up?")
         shown = text_of(host.sent[-1])
         await session.close()
+        later = Loop(project, engine)
+        again = await later.open("two")
+        await later.turn(again, "Hello there, and good morning.")
+        await again.close()
 
     assert len(memory.headers()) >= 2
     assert "bear on the last message" not in shown
+    assert "earlier sessions" not in shown
+    assert "branches after the ticket" in text_of(later.sent[-1])
+    assert "I prefer short answers" in text_of(later.sent[-1])
 
 
 @pytest.mark.covers("AM-10")
@@ -284,6 +292,42 @@ def writes(folder: Path, name: str, body: str, *, kind: str = "feedback", quote:
 def engine_of(tmp_path: Path, model: ScriptedModel, **settings: Any) -> Memorist:
     values = Settings(home=str(tmp_path / "home"), auto_memory=AutoMemorySettings(**settings))
     return Memorist(model=model, settings=values)
+
+
+@pytest.mark.covers("AM-5", "AM-11")
+@pytest.mark.parametrize(
+    ("body", "quote"),
+    [
+        ("Never use npm; always use pnpm.", "never use npm, always use pnpm"),
+        ("The user prefers pnpm over npm in this project.", "never use npm, always use pnpm"),
+        ("never use npm", "From now on never use npm"),
+        ("From now on always use pnpm.", ""),
+    ],
+)
+async def test_a_memory_kept_by_a_rule_and_by_a_model_is_one(
+    tmp_path: Path, project: Path, body: str, quote: str
+) -> None:
+    """What a fork writes of a sentence that a rule has kept already becomes neither a second memory
+    nor a proposal; what it writes of another sentence does.
+    """
+    host = Loop(project)
+    async with engine_of(tmp_path, host.model) as engine:
+        host.engine = engine
+        folder = engine.memory(str(project)).layout.folder
+        host.fork = lambda request: Say(
+            text=writes(folder, "manager.md", body, quote=quote)
+            + writes(folder, "build.md", "The build takes an hour.", kind="project")
+        )
+        session = await host.open("one")
+        await host.turn(
+            session, "From now on never use npm, always use pnpm. The build takes an hour, sadly."
+        )
+        await session.close()
+        memory = engine.memory(str(project))
+
+    assert len(memory.headers()) == 2
+    assert "build.md" in {head.path for head in memory.headers()}
+    assert memory.inbox.list_proposals() == []
 
 
 @pytest.mark.covers("AM-5", "AM-6", "FK-1", "FK-8", "SF-2")

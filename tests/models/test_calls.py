@@ -443,6 +443,40 @@ async def test_the_window_is_the_one_that_the_server_has() -> None:
     assert sum(request.path == "/v1/models" for request in server.requests) == 1
 
 
+@pytest.mark.covers("FM-2")
+async def test_a_compatible_server_gets_functions_in_place_of_custom_tools() -> None:
+    """A session of Codex holds calls to custom tools, for one of which llama.cpp refuses the whole
+    request: they go out as functions of one text, with their ids.
+    """
+    call = {"id": "c1", "type": "custom", "custom": {"name": "apply_patch", "input": 'a "b"'}}
+    plain = {"id": "c2", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    body = {
+        "model": "m",
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": None, "tool_calls": [call, plain]},
+            {"role": "tool", "tool_call_id": "c1", "content": "done"},
+            {"role": "tool", "tool_call_id": "c2", "content": "done"},
+        ],
+        "tools": [{"type": "custom", "custom": {"name": "apply_patch"}}],
+    }
+    with ScriptedServer([Say(text="ok")]) as server:
+        model = open_model(f"openai-chat:m@{server.openai_url}", environment={})
+        assert model is not None
+        await model.send(Request(format="openai_chat", body=body))
+        await model.close()
+
+    sent = server.received[-1].body
+    first, second = sent["messages"][1]["tool_calls"]
+    assert first == {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "apply_patch", "arguments": '{"input":"a \\"b\\""}'},
+    }
+    assert second == plain
+    assert [tool["type"] for tool in sent["tools"]] == ["function"]
+
+
 @pytest.mark.covers("FK-8")
 async def test_every_request_is_bounded_by_the_settings(open_at: Open) -> None:
     """`models.max_output` holds for each request, whatever its caller asks for; a smaller limit

@@ -35,11 +35,13 @@ from memorist.auto_memory.statements.parser import (
     find_statements,
     find_waiting_statements,
 )
-from memorist.auto_memory.topic import format_utc_timestamp
+from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import (
+    MIN_QUOTE_WORDS,
     collect_typed_evidence,
     collect_write_evidence,
     extract_user_text,
+    normalize_for_comparison,
 )
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt
@@ -63,6 +65,7 @@ from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
 from memorist.store.overlay import OverlayFiles
+from memorist.transcript.answer_lines import CoveredLines
 from memorist.transcript.typed_replies import TypedReplyReader
 
 LABEL = "extraction"
@@ -378,7 +381,12 @@ class MemoryExtraction:
         changes = []
         for path, (before, after) in sorted(overlay.changes().items()):
             name = path.relative_to(folder).as_posix()
-            if not is_index_file(name):
+            repeated = (
+                before is None
+                and after is not None
+                and repeats_statement(parse_topic(name, after), self._statements)
+            )
+            if not is_index_file(name) and not repeated:
                 changes.append(MemoryChange(path=name, before=before, after=after))
         if not changes:
             return WriteResult()
@@ -446,6 +454,19 @@ class MemoryExtraction:
     async def drain(self) -> None:
         """Wait for a running extraction, up to the configured time; then cancel it."""
         await self._queue.drain(self._memory.settings.drain_seconds)
+
+
+def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
+    """Tell whether a memory says no more than one of the user's statements, which a rule has
+    applied already: it quotes the same words, or has no word beside them.
+    """
+    quote = normalize_for_comparison(topic.provenance.quote).strip(" .!")
+    for wish in statements:
+        said = normalize_for_comparison(wish.quote)
+        same = len(quote.split()) >= MIN_QUOTE_WORDS and quote in said
+        if same or CoveredLines(wish.quote).covers(topic.body, share=1.0):
+            return True
+    return False
 
 
 def _rate_removal(decided: PlannedChange) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from memorist.core.messages import (
@@ -384,6 +385,55 @@ def _translate_call(block: ToolUse, wire: WireInfo | None) -> JsonObject:
         }
     name = f"{block.namespace}__{block.name}" if block.namespace else block.name
     return write_call(ToolUse(block.id, name, block.input, block.arguments))
+
+
+def replace_custom_tools(body: JsonObject) -> JsonObject:
+    """The request with functions of one text in place of custom tools and of calls to them, which
+    only OpenAI's own server takes: llama.cpp refuses a whole conversation for one such call.
+    """
+    messages = body.get("messages")
+    tools = body.get("tools")
+    made = dict(body)
+    if isinstance(messages, list):
+        made["messages"] = [_without_custom_calls(each) for each in messages]
+    if isinstance(tools, list):
+        made["tools"] = [_as_function_tool(each) for each in tools]
+    return made
+
+
+def _without_custom_calls(message: object) -> object:
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or not isinstance(calls, list):
+        return message
+    return {**message, "tool_calls": [_as_function_call(call) for call in calls]}
+
+
+def _custom_part(value: object) -> JsonObject | None:
+    """What a custom tool, or a call to one, says of itself; None for any other."""
+    part = value.get("custom") if isinstance(value, dict) else None
+    return part if isinstance(part, dict) else None
+
+
+def _as_function_call(call: object) -> object:
+    custom = _custom_part(call)
+    if custom is None or not isinstance(call, dict):
+        return call
+    arguments = msgspec.json.encode({"input": str(custom.get("input") or "")}).decode()
+    function = {"name": custom.get("name"), "arguments": arguments}
+    return {"id": call.get("id"), "type": "function", "function": function}
+
+
+def _as_function_tool(tool: object) -> object:
+    custom = _custom_part(tool)
+    if custom is None:
+        return tool
+    parameters = {
+        "type": "object",
+        "properties": {"input": {"type": "string"}},
+        "required": ["input"],
+    }
+    described = {"name": custom.get("name"), "description": custom.get("description") or ""}
+    return {"type": "function", "function": {**described, "parameters": parameters}}
 
 
 def _translate_assistant(messages: Sequence[Message]) -> list[JsonObject]:

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from memorist.core.messages import JsonObject
+from memorist.formats.openai_chat import replace_custom_tools
 from memorist.models.context_window import (
     read_llama_props,
     read_model_list,
@@ -170,6 +171,8 @@ class OpenAIChatModel(OpenAIBaseModel):
     async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
         await self.discover_window()
         sent = {**body, "stream": True}
+        if self._server_root:
+            sent = replace_custom_tools(sent)
         if self._settings.stream_usage:
             sent["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
         if self._server_root:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -21,7 +21,7 @@ from memorist.auto_memory.index import (
     is_order_when_joined,
     parse_pointer_target,
 )
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.tokens import estimate_text_tokens
@@ -113,20 +113,23 @@ class _MirroredIndex(Struct, frozen=True, kw_only=True):
     remarks: dict[str, str] = {}
 
 
-def _mirror_index(memory: AutoMemory | None, rules: Sequence[ClientRule]) -> _MirroredIndex:
+def _mirror_index(
+    memory: AutoMemory | None, rules: Sequence[ClientRule], known: Collection[str]
+) -> _MirroredIndex:
     if memory is None or not memory.folder.exists:
         return _MirroredIndex()
     index = memory.visible_index()
     found = memory.compare_with_client(rules)
     repeated = {path for path, each in found.items() if each.is_repeated}
+    left_out = repeated.union(known)
     kept = [
         line
         for line in index.text.splitlines()
-        if parse_pointer_target(line).strip("<>") not in repeated
+        if parse_pointer_target(line).strip("<>") not in left_out
     ]
     return _MirroredIndex(
         text="\n".join(kept),
-        listed=tuple(path for path in index.listed if path not in repeated),
+        listed=tuple(path for path in index.listed if path not in left_out),
         repeated=tuple(sorted(repeated)),
         headers=memory.headers(),
         remarks={path: render_client_conflict(each) for path, each in found.items()},
@@ -134,14 +137,19 @@ def _mirror_index(memory: AutoMemory | None, rules: Sequence[ClientRule]) -> _Mi
 
 
 def read_shown_index(
-    memory: AutoMemory, prompts: RecallPrompts, rules: Sequence[ClientRule] = ()
+    memory: AutoMemory,
+    prompts: RecallPrompts,
+    rules: Sequence[ClientRule] = (),
+    known: Collection[str] = (),
 ) -> ShownIndex | None:
     """Read the index as a model is shown it; None where there is no memory. `rules` are those that
-    the agent has in its own files. Raises StoreError.
+    the agent has in its own files; `known` the paths of memories whose content is in the
+    conversation, which no earlier session left. Raises StoreError.
     """
-    index = _mirror_index(memory, rules)
+    index = _mirror_index(memory, rules, known)
     user = memory.everywhere
-    user_index = _mirror_index(user, rules)
+    known_everywhere = {path.removeprefix(EVERYWHERE_PREFIX) for path in known}
+    user_index = _mirror_index(user, rules, known_everywhere)
     if not any(each.text.strip() or each.repeated for each in (index, user_index)):
         return None
     text = ""
@@ -242,7 +250,9 @@ class MemoryRecall:
             return None
         began = self._runtime.clock.monotonic()
         # Must precede the assignment: when this raises, the index stays due.
-        shown = read_shown_index(self._memory, self._prompts, self.read_client_rules())
+        shown = read_shown_index(
+            self._memory, self._prompts, self.read_client_rules(), self._known_paths
+        )
         self._index_due = False
         if shown is None:
             return None
