@@ -270,3 +270,29 @@ async def test_a_secret_gets_into_no_file_and_no_request(home: Home) -> None:
         for request in home.model.requests
         if SECRET in msgspec.json.encode(request.body).decode()
     ]
+
+
+@pytest.mark.covers("RO-4", "RO-5", "CX-7")
+async def test_a_fork_counts_only_for_what_is_its_own(home: Home) -> None:
+    """A rollout that was forked from another begins with a copy of it: what was said there rests on
+    the parent alone, and what came after the fork on the fork. One whose parent is not known counts
+    whole.
+    """
+    said = ["Set up the till.", "Always round half up, never down.", "Never touch the ledger."]
+    for id, words, meta in (
+        ("parent", said, {}),
+        ("fork", [*said[:2], "Always write credit notes twice."], {"forked_from_id": "parent"}),
+        ("alone", ["Count the notes.", "Never guess a sum."], {"forked_from_id": "deleted"}),
+    ):
+        codex(home.sessions / f"{id}.jsonl", words, session=id, cwd=str(home.shop), **meta)
+    async with open_rollout_pipeline(home.settings) as past:
+        await past.sync(past.plan_sync([home.sessions]))
+        held = {
+            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
+        }
+
+    assert "round half up" in held["parent"]
+    assert "ledger" in held["parent"]
+    assert "round half up" not in held["fork"]
+    assert "credit notes twice" in held["fork"]
+    assert "guess a sum" in held["alone"]

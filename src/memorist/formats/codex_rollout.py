@@ -208,6 +208,7 @@ class RolloutIndex:
             started=timestamp_seconds(meta.timestamp or line.timestamp),
             window=self.turn.model_context_window,
             instructions=text if isinstance(text, str) else "",
+            forked_from=meta.forked_from_id or "",
         )
 
 

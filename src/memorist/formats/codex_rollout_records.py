@@ -56,6 +56,7 @@ class SessionMetaPayload(Struct, gc=False):
     git: GitInfo | None = None
     base_instructions: Any = None
     instructions: Any = None
+    forked_from_id: str | None = None
 
 
 class SessionMetaLine(Struct, gc=False):

@@ -144,6 +144,8 @@ class SessionHead(Struct, frozen=True, kw_only=True):
     """The model's context window in tokens, when the file names it."""
     instructions: str = ""
     """Base instructions recorded with the session (Codex)."""
+    forked_from: str = ""
+    """Id of the session whose history was copied to the beginning of this one (Codex)."""
 
 
 class CompactionBoundary(Struct, frozen=True, kw_only=True):

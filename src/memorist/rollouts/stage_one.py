@@ -78,11 +78,11 @@ class TranscriptPass(Struct, frozen=True):
     weights: list[int]
 
 
-def scan_transcript(lines: RecordedLines) -> TranscriptPass:
-    """Scan a session. Raises UnreadableSession."""
+def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> TranscriptPass:
+    """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
     deeds, maker = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
-    for entry in read_live_entries(lines):
+    for entry in read_own_entries(lines, parent):
         deeds.add(entry)
         for row in maker.add(entry):
             if row.tier is EvidenceTier.USER and maker.turns > len(weights) - 1:
@@ -92,8 +92,11 @@ def scan_transcript(lines: RecordedLines) -> TranscriptPass:
     return TranscriptPass(deeds, weights)
 
 
-def collect_evidence(lines: RecordedLines, weights: list[int], size: int) -> list[EvidenceRows]:
-    """Collect the rows of each part, where `size` is the bytes one part may show.
+def collect_evidence(
+    lines: RecordedLines, weights: list[int], size: int, parent: RecordedLines | None = None
+) -> list[EvidenceRows]:
+    """Collect the rows of each part, where `size` is the bytes one part may show, without what was
+    copied of the `parent`.
 
     Raises UnreadableSession.
     """
@@ -103,7 +106,7 @@ def collect_evidence(lines: RecordedLines, weights: list[int], size: int) -> lis
         ends.append(after)
     found = [EvidenceRows(size) for _ in ends]
     maker, at = EvidenceRowBuilder(), 0
-    for entry in read_live_entries(lines):
+    for entry in read_own_entries(lines, parent):
         for row in maker.add(entry):
             # The turns before the first message of the user count as one.
             while at < len(ends) - 1 and row.tier is EvidenceTier.USER and maker.turns >= ends[at]:
@@ -112,6 +115,38 @@ def collect_evidence(lines: RecordedLines, weights: list[int], size: int) -> lis
     for row in maker.finish():
         found[-1].add(row)
     return found
+
+
+def find_parent_id(lines: RecordedLines) -> str:
+    """The id of the session that this one was forked from; empty if it was not. Raises
+    UnreadableSession.
+    """
+    head = next(read_session(lines), None)
+    return head.forked_from if isinstance(head, SessionHead) else ""
+
+
+def read_own_entries(
+    lines: RecordedLines, parent: RecordedLines | None
+) -> Iterator[TranscriptEntry]:
+    """Yield the entries of a session that are its own: a fork begins with a copy of the messages of
+    its parent, which count there. Raises UnreadableSession.
+    """
+    entries = read_live_entries(lines)
+    if parent is None:
+        yield from entries
+        return
+    copied = (each for each in read_live_entries(parent) if isinstance(each, Message))
+    is_copy = True
+    for entry in entries:
+        if is_copy and isinstance(entry, Message):
+            other = next(copied, None)
+            is_copy = other is not None and _is_same_message(entry, other)
+        if not is_copy or isinstance(entry, SessionHead):
+            yield entry
+
+
+def _is_same_message(one: Message, other: Message) -> bool:
+    return (one.role, one.blocks) == (other.role, other.blocks)
 
 
 def read_live_entries(lines: RecordedLines) -> Iterator[TranscriptEntry]:
@@ -152,9 +187,10 @@ EXTRACTION_REASON = "a finished session is to become memory"
 
 
 async def extract_session(
-    thread: Rollout, runtime: Runtime, *, final: bool = False
+    thread: Rollout, runtime: Runtime, *, final: bool = False, parent: Rollout | None = None
 ) -> RolloutExtract:
     """Extract a session; the result's `problem` says why a configured model did not produce it.
+    What a fork copied of its `parent` is left to that.
 
     A session without any request is a no-op, and no model is asked. Raises UnreadableSession for a
     file that cannot be read, and ModelUnavailable if the model may answer another time and this is
@@ -163,13 +199,16 @@ async def extract_session(
     it was not asked.
     """
     lines = LineFile(Path(thread.path))
-    gone = await asyncio.to_thread(scan_transcript, lines)
+    before = None if parent is None else LineFile(Path(parent.path))
+    gone = await asyncio.to_thread(scan_transcript, lines, before)
     proven = build_structural_result(gone.task_log, thread)
     stage, problem, added = proven, "", 0
     ask_model = runtime.model is not None and gone.task_log.has_exchange
     if runtime.model is not None and ask_model:
         await discover_window(runtime.model)
-        found = await _ModelExtraction(thread, runtime, runtime.model, proven).run(lines, gone)
+        found = await _ModelExtraction(thread, runtime, runtime.model, proven).run(
+            lines, gone, before
+        )
         if isinstance(found, JudgedAnswer):
             stage, added = found.stage, found.added
             problem = "" if added else f"the model had nothing to add: {found.verdict}"
@@ -232,10 +271,12 @@ class _ModelExtraction:
         )
         self._room = evidence_budget(model.window, reserved=self._output + fixed)
 
-    async def run(self, lines: LineFile, gone: TranscriptPass) -> JudgedAnswer | StageOneFailed:
+    async def run(
+        self, lines: LineFile, gone: TranscriptPass, before: LineFile | None
+    ) -> JudgedAnswer | StageOneFailed:
         """Return the acceptable part of what the model makes of the session."""
         size = tokens_to_bytes(self._room, self._factor)
-        parts = await asyncio.to_thread(collect_evidence, lines, gone.weights, size)
+        parts = await asyncio.to_thread(collect_evidence, lines, gone.weights, size, before)
         stage = JudgedAnswer(stage=StageOneResult(RawMemory()))
         for number, rows in enumerate(parts, 1):
             part = StageOnePart(
