@@ -88,7 +88,7 @@ def test_what_the_user_took_out_does_not_come_back() -> None:
 @pytest.mark.covers("RO-5")
 def test_what_the_user_took_out_of_the_summary_goes_from_the_handbook_too() -> None:
     """It is shown nowhere, and no later run brings it back."""
-    draft = edited("memory_summary.md", "- Use pnpm [said 2025-11-20]\n", "")
+    draft = edited("memory_summary.md", "- Use pnpm [said 2025-11-20] [from 001z]\n", "")
 
     assert "pnpm" not in handbook(draft) + summary(draft)
     assert made(ROWS, draft.files, dropped=draft.dropped).files == draft.files

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,7 +127,8 @@ def test_entries_are_shown_whole_and_within_the_room(tokens: int) -> None:
 
     assert found is not None
     assert found.tokens == estimate_text_tokens(inner(found)) <= tokens
-    assert all(line.endswith("for the shop, with some words [said 2025-11-20]") for line in entries)
+    whole = re.compile(r".* for the shop, with some words \[said 2025-11-20\] \[from \w{4}\]")
+    assert all(whole.fullmatch(line) for line in entries)
     assert "left out here" in inner(found)
     assert entries
 

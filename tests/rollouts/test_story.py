@@ -5,6 +5,7 @@ everywhere.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -296,3 +297,17 @@ async def test_a_fork_counts_only_for_what_is_its_own(home: Home) -> None:
     assert "round half up" not in held["fork"]
     assert "credit notes twice" in held["fork"]
     assert "guess a sum" in held["alone"]
+
+
+@pytest.mark.covers("RO-8")
+async def test_a_session_can_cite_by_what_it_was_shown(home: Home) -> None:
+    """Each entry ends with the signs of its sessions; a reply that names them counts as a use."""
+    await home.sync()
+    shown = await home.session("first")
+    (sign,) = re.findall(r"Never round an amount down[^\n]*?\[from (\w{4})\]", shown)
+    await home.session(
+        "later",
+        f"Done.\n<oai-mem-citation>\n<rollout_ids>\n{sign}\n</rollout_ids>\n</oai-mem-citation>",
+    )
+
+    assert await home.uses() == {"coins": 1, "linter": 0}

@@ -50,6 +50,7 @@ from memorist.formats.codec import (
 )
 from memorist.formats.registry import find_codec
 from memorist.ports import Clock, FileSystem, Model, Reply, Request, discover_window
+from memorist.safety.sanitize import neutralize_markup
 
 _current_label: ContextVar[str] = ContextVar("memorist_fork", default="")
 """Label of the fork that the current task belongs to; child tasks inherit it."""
@@ -104,6 +105,8 @@ class _ForkTurn(Struct, frozen=True, kw_only=True):
 
     tool_results: tuple[Message, ...] = ()
     failures: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    """Files that the reply asked for in its text, as text."""
     keys: frozenset[tuple[str, str]] = frozenset()
     changed: bool = False
     succeeded: bool = True
@@ -111,7 +114,7 @@ class _ForkTurn(Struct, frozen=True, kw_only=True):
     @property
     def is_final(self) -> bool:
         """Whether nothing has to be sent back to the model."""
-        return not self.tool_results and not self.failures
+        return not (self.tool_results or self.failures or self.shown)
 
 
 class _ForkRun:
@@ -219,14 +222,10 @@ class _ForkRun:
                     f"It made the same call {spec.limits.repeats} times with the same result."
                 )
                 return ForkOutcome.LOOPED
-            report = render_template(
-                texts.report,
-                {"problems": "\n".join(f"- {failure}" for failure in turn.failures)},
-                strict=True,
-            ).strip()
+            report = _render_report(turn, texts)
             tail = (
                 wire.build_user_messages(report, turn.tool_results)
-                if turn.failures
+                if report
                 else _merge_results(turn.tool_results)
             )
             body = wire.extend_request(body, reply.body, tail)
@@ -328,14 +327,32 @@ async def _apply_reply(
         results.append(result)
         if result.is_error:
             failures.append(f"{call.path}: {result.text}")
+    shown = [(call.path, await hands.execute(call)) for call in edits.reads if not edits.calls]
+    keys |= {("read", f"{path} {result.text}") for path, result in shown}
     keys |= {("edit", failure) for failure in failures}
     return _ForkTurn(
         tool_results=tuple(answers),
         failures=tuple(failures),
+        shown=tuple(_render_read_file(path, result) for path, result in shown),
         keys=frozenset(keys),
         changed=any(result.changed for result in results),
         succeeded=not failures and not any(result.is_error for result in results),
     )
+
+
+def _render_read_file(path: str, result: ToolAnswer) -> str:
+    """A file as data that no text inside can end."""
+    text = neutralize_markup(result.text, ("file",))
+    return f'<file path="{path}">\n{text}\n</file>'
+
+
+def _render_report(turn: _ForkTurn, texts: ForkPrompts) -> str:
+    """What is told of edits in the text that could not be made, and the files that were asked for;
+    empty where there is neither.
+    """
+    problems = "\n".join(f"- {failure}" for failure in turn.failures)
+    told = render_template(texts.report, {"problems": problems}, strict=True).strip()
+    return "\n\n".join(([told] if turn.failures else []) + list(turn.shown))
 
 
 def _parse_text_edits(reply: Reply, way: EditMethod, *, expected: bool) -> TextEdits:

@@ -399,9 +399,14 @@ class TextEdits(Struct, frozen=True):
 
     calls: tuple[EditFileCall | WriteFileCall, ...]
     problems: tuple[str, ...] = ()
+    reads: tuple[ReadFileCall, ...] = ()
+    """Files that the model asks to be shown before it goes on."""
 
 
 _TAG = re.compile(r"<(/?)(edit|write|old|new)((?:\s[^<>]*)?)>")
+_READ = re.compile(r"""<read\s+path\s*=\s*["']([^"'<>]+)["']\s*/?>(?:\s*</read>)?""")
+MAX_TEXT_READS = 8
+"""Files that one answer may ask for."""
 _ATTRIBUTE = re.compile(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 
 
@@ -423,7 +428,9 @@ def parse_edit_elements(text: str) -> TextEdits:
             problems.append(f"{tag[0][:120]}: {found}")
         else:
             calls.append(found)
-    return TextEdits(tuple(calls), tuple(problems))
+    asked = dict.fromkeys(found[1].strip() for found in _READ.finditer(text))
+    reads = tuple(ReadFileCall(path=path) for path in list(asked)[:MAX_TEXT_READS])
+    return TextEdits(tuple(calls), tuple(problems), () if calls else reads)
 
 
 def _parse_attributes(tag: re.Match[str], allowed: tuple[str, ...]) -> dict[str, str] | str:

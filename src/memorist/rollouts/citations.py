@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
+from memorist.rollouts.artifacts import short_thread_id
 
 CITATION_OPENING = "<oai-mem-citation>"
 CITATION_CLOSING = "</oai-mem-citation>"
@@ -41,11 +42,16 @@ class CitationBlock(Struct, frozen=True):
     """Session ids without duplicates."""
 
     def used_threads(self, summaries: Mapping[str, str]) -> tuple[str, ...]:
-        """Return ids of the sessions that count as used once: those named, and those whose summary
-        is cited; `summaries` maps paths to sessions.
+        """Return ids of the sessions that count as used once: those named, by their id or the four
+        signs of an entry, and those whose summary is cited; `summaries` maps paths to sessions.
         """
+        signs: dict[str, str] = {}
+        for thread in summaries.values():
+            sign = short_thread_id(thread)
+            signs[sign] = "" if sign in signs else thread  # two of one sign: neither
+        named = (signs.get(name) or name for name in self.threads)
         found = (summaries[entry.path] for entry in self.entries if entry.path in summaries)
-        return tuple(dict.fromkeys((*self.threads, *found)))
+        return tuple(dict.fromkeys((*named, *found)))
 
 
 class CitationStream:

@@ -20,6 +20,7 @@ from memorist.rollouts.artifacts import (
     summary_paths,
 )
 from memorist.rollouts.claims import (
+    MAX_LIST_ENTRIES,
     MAX_MERGED_KEYWORDS,
     CompletedTask,
     PlacedClaim,
@@ -68,7 +69,12 @@ from memorist.rollouts.memory_files import (
 )
 from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
 from memorist.rollouts.memory_files import render_memory_summary as render_summary
-from memorist.rollouts.procedures import DRAFT_KEY, SKILLS_FOLDER, draft_procedures
+from memorist.rollouts.procedures import (
+    DRAFT_KEY,
+    SKILLS_FOLDER,
+    draft_procedures,
+    kept_model_skills,
+)
 from memorist.store.rollouts import RolloutExtract, StoredExtract
 
 MAX_SUMMARY_TOKENS = 5_000
@@ -127,6 +133,8 @@ class ConsolidationInput(Struct, frozen=True, kw_only=True):
     """Sessions whose extract changed although the session did not continue."""
     today: str = ""
     """ISO 8601 date."""
+    list_limit: int = MAX_LIST_ENTRIES
+    """Entries of one list of a group."""
 
 
 class ConsolidatedHandbook(Struct, frozen=True):
@@ -322,7 +330,7 @@ class _GroupUpdate:
             entries = self._build_entries(name, numbers, loose=loose)
             holding = drop_superseded(entries)
             self._count("superseded", len(entries) - len(holding))
-            lists[name] = limit_entries(rank_entries(holding, uses))
+            lists[name] = limit_entries(rank_entries(holding, uses), self._given.list_limit)
             self._count("left_out", len(holding) - len(lists[name]))
         left = self._group.left_out + self.counts.get("left_out", 0)
         return replace(self._group, works=limit_tasks(works, uses), left_out=left, raw="", **lists)
@@ -441,6 +449,8 @@ class DraftInput(Struct, frozen=True, kw_only=True):
     today: str = ""
     lean: bool = False
     lean_bytes: int = 10_000
+    list_limit: int = MAX_LIST_ENTRIES
+    """Entries of one list of a group; more where a model chooses what falls."""
 
 
 class FolderDraft(Struct, frozen=True, kw_only=True):
@@ -474,7 +484,13 @@ def _compose_draft_summary(
     draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
 ) -> MemorySummary:
     """The summary of the new handbook, within `MAX_SUMMARY_TOKENS`; a lean one within its bytes."""
-    summary = compose_summary(found.handbook, kept, found.changed_titles)
+    return fit_draft_summary(
+        draft_input, compose_summary(found.handbook, kept, found.changed_titles)
+    )
+
+
+def fit_draft_summary(draft_input: DraftInput, summary: MemorySummary) -> MemorySummary:
+    """Fit a summary into `MAX_SUMMARY_TOKENS`; a lean one into its bytes as well."""
     if draft_input.lean:
         summary = fit_summary(
             summary, draft_input.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
@@ -500,6 +516,13 @@ def _compose_draft_files(
         path: data for path, data in present.items() if _is_user_skill(path, data, draft_input)
     }
     return files
+
+
+def _draft_skills(
+    draft_input: DraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
+) -> dict[str, bytes]:
+    """The drafts of skills: those that structure finds, and those that a model wrote before."""
+    return draft_procedures(rows, named) | kept_model_skills(draft_input.present_files, rows)
 
 
 def build_draft(draft_input: DraftInput) -> FolderDraft:
@@ -542,6 +565,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
             dropped=dropped,
             changed_threads=changed,
             today=draft_input.today,
+            list_limit=draft_input.list_limit,
         ),
     )
     own = present.summary.profile.endswith(USER_PROFILE_MARK)
@@ -552,7 +576,7 @@ def build_draft(draft_input: DraftInput) -> FolderDraft:
         row.thread for row in rows if row.thread not in before or row.thread in changed
     )
     report = replace(found.report, gone=len(gone), sessions=len(fresh))
-    files = made | (draft_procedures(rows, named) if not draft_input.lean else {})
+    files = made | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
     draft = FolderDraft(
         files=_compose_draft_files(draft_input, files, notes),
         values=HandbookFiles(found.handbook, summary),

@@ -15,7 +15,13 @@ from msgspec.structs import replace
 from memorist.auto_memory.statements.similarity import SIMILAR_SHARE, find_nearest
 from memorist.core.markdown import render_template as fill
 from memorist.core.tokens import estimate_text_tokens, truncate_end, truncate_middle
-from memorist.rollouts.claims import MAX_LIST_ENTRIES, claim_key, limit_entries
+from memorist.rollouts.artifacts import short_thread_id
+from memorist.rollouts.claims import (
+    MAX_LIST_ENTRIES,
+    MAX_MERGED_KEYWORDS,
+    claim_key,
+    limit_entries,
+)
 from memorist.rollouts.folder_changes import USER_PROFILE_MARK, HandbookFiles
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
@@ -37,6 +43,7 @@ from memorist.rollouts.memory_files import (
 )
 from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
 from memorist.rollouts.memory_files import render_memory_summary as render_summary
+from memorist.rollouts.procedures import SKILLS_FOLDER, review_model_skill
 from memorist.safety.prompt_injection import find_injection_rules, grants_permission
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
@@ -77,21 +84,30 @@ class AcceptedDraft(Struct, frozen=True, kw_only=True):
     """Claims of the model without a session; they were removed."""
     ignored: tuple[str, ...] = ()
     """Other files that it wrote."""
+    skills: Mapping[str, bytes] = {}
+    """Drafts of skills, by path."""
 
 
 def review_draft(
-    draft: HandbookFiles, model_files: Mapping[str, bytes | None]
+    draft: HandbookFiles,
+    model_files: Mapping[str, bytes | None],
+    rows: Sequence[RolloutExtract] = (),
 ) -> AcceptedDraft | RejectedDraft:
     """Judge what a model made of the draft.
 
-    `model_files` holds the files it changed, by path in the folder; None for one it deleted.
+    `model_files` holds the files it changed, by path in the folder; None for one it deleted. `rows`
+    are the sessions that may prove what a skill says.
     """
-    ignored = tuple(
-        sorted(path for path in model_files if path not in (HANDBOOK_FILE, SUMMARY_FILE))
-    )
+    skills = {
+        path: skill
+        for path, data in sorted(model_files.items())
+        if path.startswith(SKILLS_FOLDER) and (skill := review_model_skill(path, data, rows))
+    }
+    files = (HANDBOOK_FILE, SUMMARY_FILE)
+    ignored = tuple(sorted(path for path in model_files if path not in (*files, *skills)))
     texts: dict[str, str] = {}
     for path, data in model_files.items():
-        if path not in ignored:
+        if path in files:
             text, why = _decode_file(path, data)
             if why:
                 return RejectedDraft(why)
@@ -107,9 +123,14 @@ def review_draft(
     )
     if merging.rejection:
         return RejectedDraft(merging.rejection)
+    handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
     whole = HandbookFiles(handbook, compose_summary(handbook, summary, ()))
     return AcceptedDraft(
-        files=whole, restored=merging.restored, unsupported=merging.unsupported, ignored=ignored
+        files=whole,
+        restored=merging.restored,
+        unsupported=merging.unsupported,
+        ignored=ignored,
+        skills=skills,
     )
 
 
@@ -228,14 +249,15 @@ class _HandbookReview:
             missing = [entry for entry in known[name] if not _is_covered(entry, everything)]
             self.restored += sum(entry.by == "sessions" for entry in missing)
             lists[name] += missing
-        kept = {
-            name: limit_entries(
-                _user_entries_first(lists[name]), max(MAX_LIST_ENTRIES, len(known[name]))
-            )
-            for name in ENTRY_LISTS
-        }
+        kept = {name: _user_entries_first(lists[name]) for name in ENTRY_LISTS}
         works = {work.number: work for work in made.works}
-        worded = tuple(self._work(work, works.get(work.number)) for work in draft.works)
+        joined = _find_joined_tasks(draft.works, made.works)
+        worded = tuple(
+            self._work(_with_sessions(work, draft.works, joined), works.get(work.number))
+            for work in draft.works
+            if work.number not in joined
+        )
+        kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
         scope = made.scope if made.scope and not _is_planted_order(made.scope) else draft.scope
         return replace(
             draft,
@@ -319,6 +341,60 @@ class _HandbookReview:
         )
 
 
+def _limit_lists(group: HandbookSection) -> HandbookSection:
+    """The group with the first entries of each list that fit: the order is the model's, so it
+    chose what falls.
+    """
+    lists = {name: limit_entries(group.entries(name)) for name in ENTRY_LISTS}
+    fallen = sum(len(group.entries(name)) - len(lists[name]) for name in ENTRY_LISTS)
+    return replace(group, left_out=group.left_out + fallen, raw="", **lists) if fallen else group
+
+
+def _find_joined_tasks(
+    draft: Sequence[HandbookTask], made: Sequence[HandbookTask]
+) -> dict[int, int]:
+    """The tasks that a model joined to another one, by number: it took the task away and lists all
+    of its sessions below the other. A task whose sessions are missing anywhere stays as it was.
+    """
+    stands = {work.number for work in made}
+    known = {work.number for work in draft}
+    joined: dict[int, int] = {}
+    for work in draft:
+        threads = {source.thread for source in work.sources}
+        homes = [
+            other.number
+            for other in made
+            if other.number in known and threads <= {source.thread for source in other.sources}
+        ]
+        if work.number not in stands and threads and homes:
+            joined[work.number] = homes[0]
+    return joined
+
+
+def _with_sessions(
+    work: HandbookTask, draft: Sequence[HandbookTask], joined: Mapping[int, int]
+) -> HandbookTask:
+    """The task with the sessions of those that were joined to it, newest first."""
+    parts = [other for other in draft if joined.get(other.number) == work.number]
+    sources = {source.thread: source for each in (work, *parts) for source in each.sources}
+    ordered = sorted(sources.values(), key=lambda each: (each.updated, each.thread), reverse=True)
+    words = dict.fromkeys(word for each in (work, *parts) for word in each.keywords)
+    return (
+        replace(work, sources=tuple(ordered), keywords=tuple(words)[:MAX_MERGED_KEYWORDS])
+        if parts
+        else work
+    )
+
+
+def _renumber_tasks(
+    entries: Sequence[HandbookEntry], joined: Mapping[int, int]
+) -> tuple[HandbookEntry, ...]:
+    return tuple(
+        replace(entry, works=tuple(sorted({joined.get(number, number) for number in entry.works})))
+        for entry in entries
+    )
+
+
 def _is_same_group(draft: HandbookSection, made: HandbookSection) -> bool:
     return replace(draft, raw="") == replace(made, raw="")
 
@@ -364,6 +440,7 @@ class StageTwoPrompts(Struct, frozen=True):
     consolidate: str
     first: str
     again: str
+    lean: str
 
 
 class StageTwoTask(Struct, frozen=True, kw_only=True):
@@ -379,6 +456,8 @@ class StageTwoTask(Struct, frozen=True, kw_only=True):
     first: bool
     """There was no handbook yet."""
     today: str
+    lean: bool = False
+    """There is only the summary."""
 
 
 def select_shown_groups(
@@ -400,6 +479,7 @@ def select_shown_groups(
 def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) -> str:
     """Render the instruction, sent as the last message."""
     mode = prompts.first if task.first else prompts.again
+    whole = prompts.lean if task.lean else prompts.consolidate
     values = {
         "folder": task.folder,
         "today": task.today,
@@ -407,7 +487,7 @@ def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) ->
         "handbook": f"{task.folder}/{HANDBOOK_FILE}",
         "summary": f"{task.folder}/{SUMMARY_FILE}",
     }
-    return fill(prompts.consolidate, values, strict=True).strip() + "\n"
+    return fill(whole, values, strict=True).strip() + "\n"
 
 
 def render_stage_two_material(task: StageTwoTask) -> str:
@@ -420,28 +500,33 @@ def render_stage_two_material(task: StageTwoTask) -> str:
     ]
     others = [group.title for group in task.draft.handbook.groups if group.title not in titles]
     summary = truncate_end(render_summary(task.draft.summary), MAX_DRAFT_TOKENS // 2)
-    drafts = {HANDBOOK_FILE: "\n\n".join(groups), SUMMARY_FILE: summary}
+    handbook = "" if task.lean else "\n\n".join(groups)
+    drafts = {HANDBOOK_FILE: handbook, SUMMARY_FILE: summary}
     parts = [
         f'<draft path="{task.folder}/{name}">\n{_escape_data(text)}\n</draft>'
         for name, text in drafts.items()
         if text.strip()
     ]
-    if others:
+    if others and not task.lean:
         listed = "\n".join(f"- {_escape_data(title)}" for title in others)
         parts.append(
             f"Task groups that stand in the file and are not shown, because nothing about them "
             f"changed or for want of room:\n{listed}"
         )
-    parts.append(
-        f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n"
-        "</difference>"
-    )
-    parts.append(f"<raw_memories>\n{_render_raw_memories(task.rows)}\n</raw_memories>")
+    if not task.first:  # of a first draft all is new
+        parts.append(
+            f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n"
+            "</difference>"
+        )
+    parts.append(f"<raw_memories>\n{_render_raw_memories(task)}\n</raw_memories>")
     return "\n\n".join(parts)
 
 
-def _render_raw_memories(rows: Sequence[RolloutExtract]) -> str:
-    """Render the newest sessions, as many as fit, and the number of the others."""
+def _render_raw_memories(task: StageTwoTask) -> str:
+    """Render the newest sessions, as many as fit, and the number of the others, each with the signs
+    and tasks by which a claim names it, and its summary.
+    """
+    rows = task.rows
     left = MAX_RAW_MEMORIES_TOKENS
     parts: list[str] = []
     ordered = sorted(rows, key=lambda row: (row.updated, row.thread), reverse=True)
@@ -455,14 +540,33 @@ def _render_raw_memories(rows: Sequence[RolloutExtract]) -> str:
         if left < 0:
             parts.append(f"({len(ordered) - at} older sessions are not shown)")
             break
-        parts.append(f"<session>\n{text}\n</session>")
+        parts.append(f"<session {_render_session_names(task, row)}>\n{text}\n</session>")
     return "\n".join(parts) or "(none)"
+
+
+def _render_session_names(task: StageTwoTask, row: RolloutExtract) -> str:
+    """The attributes that say how a claim names the session, and where its summary is."""
+    there = [
+        (work.number, group.title, source.path)
+        for group in task.draft.handbook.groups
+        for work in group.works
+        for source in work.sources
+        if source.thread == row.thread
+    ]
+    tasks = ", ".join(f"Task {number} of {title}" for number, title, _ in there)
+    path = there[0][2] if there else ""
+    names = {"signs": short_thread_id(row.thread), "tasks": tasks, "summary": path}
+    return " ".join(
+        f'{name}="{_escape_data(value).replace(chr(34), chr(39))}"'
+        for name, value in names.items()
+        if value
+    )
 
 
 def _escape_data(text: str) -> str:
     return redact(
         neutralize_markup(
             strip_hidden_characters(text),
-            (*MATERIAL_TAGS, "edit", "write", "old", "new", "memorist-fork"),
+            (*MATERIAL_TAGS, "edit", "write", "read", "old", "new", "memorist-fork"),
         )
     ).text

@@ -8,12 +8,13 @@ counts; if that too is more than a day ahead, the session counts as finished.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from memorist.core.messages import Message, ToolUse, UnknownBlock
+from memorist.core.tokens import estimate_text_tokens
 from memorist.settings import RolloutsSettings
 from memorist.store.rollouts import ExtractionProgress, Rollout, StoredExtract
 
@@ -159,6 +160,38 @@ def select_rollouts(
         reverse=True,
     )
     return tuple(sorted(fit[: max(0, limit)], key=lambda row: row.extracted.thread))
+
+
+ROUND_SESSIONS = 12
+"""Sessions that a model is shown at once: their claims, some fourteen each, fill a page of each
+list. Our choice.
+"""
+ROUND_TOKENS = 40_000
+"""Tokens of their raw memories (`draft_review.MAX_RAW_MEMORIES_TOKENS`)."""
+
+
+def split_rounds(
+    chosen: Sequence[StoredExtract], held: Collection[str]
+) -> list[tuple[StoredExtract, ...]]:
+    """Return the selections of the rounds, each with more of the sessions that the folder does not
+    hold yet, by their ids: the oldest first, so that a model is shown each and chooses what stays.
+    """
+    fresh = sorted(
+        (row for row in chosen if row.extracted.thread not in held),
+        key=lambda row: (row.extracted.updated, row.extracted.thread),
+    )
+    ends, tokens, first = [], 0, 0
+    for at, row in enumerate(fresh):
+        size = estimate_text_tokens(row.extracted.raw_memory)
+        if at > first and (at - first >= ROUND_SESSIONS or tokens + size > ROUND_TOKENS):
+            ends.append(at)
+            tokens, first = 0, at
+        tokens += size
+    rounds = []
+    for end in (*ends, len(fresh)):
+        later = {row.extracted.thread for row in fresh[end:]}
+        rounds.append(tuple(row for row in chosen if row.extracted.thread not in later))
+    return rounds
 
 
 def _changed_at(row: StoredExtract) -> int:

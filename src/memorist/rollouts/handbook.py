@@ -241,6 +241,16 @@ def render_entry_tags(entry: HandbookEntry) -> str:
     return "".join(f" [{tag}]" for tag in tags)
 
 
+MAX_NAMED_SESSIONS = 3
+"""Sessions that an entry of the summary names, so that it can be cited."""
+
+
+def render_source_tag(entry: HandbookEntry) -> str:
+    """Render the signs of the sessions that an entry rests on, as a reply may cite them."""
+    signs = [short_thread_id(thread) for thread in entry.support[-MAX_NAMED_SESSIONS:]]
+    return f" [from {' '.join(signs)}]" if signs else ""
+
+
 def _support_tag(work: HandbookTask, support: Sequence[str]) -> str:
     threads = [source.thread for source in work.sources]
     there = [thread for thread in threads if thread in support]
@@ -268,6 +278,7 @@ _TAG = re.compile(r"\s*\[([^\[\]\n]+)\]\s*\Z")
 _PROOF = re.compile(r"(said|proved|inferred)(?: (\d{4}-\d\d-\d\d))?")
 _DIGITS = 7
 _SUPPORT = re.compile(r"Tasks? \d")
+_FROM = re.compile(r"from(?: [0-9A-Za-z]{4})+")
 _NOTE = re.compile(r"ad-hoc note(?: (\S+))?")
 _PAIR = re.compile(r"\b(cwd|rollout_path|updated_at|thread_id)=(\"(?:[^\"\\]|\\.)*\"|[^,;()\"]*)")
 
@@ -424,6 +435,8 @@ def parse_entry(text: str, works: Iterable[HandbookTask]) -> HandbookEntry:
             made = replace(made, by="note", note=note[1] or "")
         elif tag[1] == USER_TAG:
             made = replace(made, by="user")
+        elif _FROM.fullmatch(tag[1]):
+            pass  # the summary names sessions by their signs, for citations
         elif _SUPPORT.match(tag[1]):
             for number, threads in _tagged_tasks(tag[1], works):
                 tasks.add(number)

@@ -37,6 +37,7 @@ from memorist.rollouts.handbook import (
     find_entry_tasks,
     parse_entry,
     render_entry_tags,
+    render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, REPORTED_PREFIX
 from memorist.safety.prompt_injection import find_injection_rules
@@ -526,7 +527,12 @@ def _last_day(work: HandbookTask) -> str:
 
 
 def _summary_part(title: str, entries: tuple[HandbookEntry, ...]) -> SummaryPart:
-    return SummaryPart(title, tuple(entry.text + render_entry_tags(entry) for entry in entries))
+    return SummaryPart(
+        title,
+        tuple(
+            entry.text + render_entry_tags(entry) + render_source_tag(entry) for entry in entries
+        ),
+    )
 
 
 def _select_tips(group: HandbookSection) -> Iterator[HandbookEntry]:

@@ -13,9 +13,9 @@ from itertools import combinations, groupby, islice
 
 from msgspec import Struct
 
-from memorist.core.markdown import dump_yaml
+from memorist.core.markdown import dump_yaml, split_front_matter
 from memorist.rollouts.claims import claim_key, group_title
-from memorist.safety.prompt_injection import find_injection_rules
+from memorist.safety.prompt_injection import find_injection_rules, grants_permission
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.safety.unicode import strip_hidden_characters
@@ -30,6 +30,10 @@ MAX_DRAFT_SKILLS = 20
 """Upper bound of drafts, those with most sessions first."""
 DRAFT_KEY = "memorist-draft"
 """Header key that marks a draft."""
+MODEL_DRAFT_KEY = "memorist-draft-by"
+"""Header key of a draft that a model wrote."""
+MAX_SKILL_BYTES = 8_000
+"""Longest skill of a model: a page that somebody checks before it is taken over."""
 _MAX_PAIRS = 2_000
 """Upper bound of task pairs that are compared."""
 _TASK = re.compile(r"^## Task \d+\s*:?[ \t]*(.*)$", re.MULTILINE)
@@ -165,6 +169,90 @@ def _draft_skill(
         f"{SKILLS_FOLDER}{name}/SKILL.md",
         f"---\n{head}---\n{_clean_line(chr(10).join(lines))}\n",
     )
+
+
+_SKILL_PATH = re.compile(r"skills/([a-z0-9]+(?:-[a-z0-9]+){0,7})/SKILL\.md")
+_FENCE = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
+_SHELL_COMMENT = ("#", "//")
+
+
+def review_model_skill(path: str, data: bytes | None, rows: Sequence[RolloutExtract]) -> bytes:
+    """Return the skill that a model wrote as the draft that may stand; empty if it may not.
+
+    It has a name and a description, and every command in it stands in a session: in that order of
+    words, letter by letter. Two sessions at least must hold one of them. Orders for an agent, leave
+    in the user's name, secrets and hidden characters have no place in it.
+    """
+    named = _SKILL_PATH.fullmatch(path)
+    text = strip_hidden_characters((data or b"").decode("utf-8", "replace")).replace("\r\n", "\n")
+    document = split_front_matter(text)
+    about = document.front.text_value("description") if document.front else ""
+    commands = _skill_commands(document.body)
+    support = _supporting_sessions(commands, rows)
+    if (
+        named is None
+        or not about
+        or not commands
+        or len(support) < MIN_SKILL_SESSIONS
+        or len(text.encode()) > MAX_SKILL_BYTES
+        or find_injection_rules(text)
+        or grants_permission(text)
+        or redact(text).rules
+    ):
+        return b""
+    head = dump_yaml(
+        {
+            "name": named[1],
+            "description": _clean_line(about),
+            DRAFT_KEY: True,
+            MODEL_DRAFT_KEY: "model",
+        }
+    )
+    body = neutralize_markup(document.body).strip()
+    return f"---\n{head}---\n{body}\n".encode()
+
+
+MIN_SKILL_SESSIONS = 2
+"""Sessions that must have run what a skill tells: one is an anecdote."""
+
+
+def _skill_commands(body: str) -> list[str]:
+    """The commands in a skill: lines of its fenced blocks, and what stands in backticks and has an
+    argument.
+    """
+    fenced = [
+        line.strip().removeprefix("$ ")
+        for block in _FENCE.findall(body)
+        for line in block.split("\n")
+    ]
+    spans = [span for span in _COMMAND.findall(_FENCE.sub("", body)) if _WORD.match(span)]
+    found = (" ".join(each.split()) for each in (*fenced, *spans))
+    return [each for each in found if each and not each.startswith(_SHELL_COMMENT)]
+
+
+def _supporting_sessions(commands: Sequence[str], rows: Sequence[RolloutExtract]) -> set[str]:
+    """The sessions that hold one of the commands; none if a command stands in no session."""
+    texts = {
+        row.thread: " ".join(f"{row.raw_memory}\n{row.rollout_summary}".split()) for row in rows
+    }
+    held = [{thread for thread, text in texts.items() if each in text} for each in commands]
+    return set().union(*held) if all(held) else set()
+
+
+def kept_model_skills(
+    files: Mapping[str, bytes], rows: Sequence[RolloutExtract]
+) -> dict[str, bytes]:
+    """The skills among the files that a model wrote, as long as the sessions that are there hold
+    every command of them.
+    """
+    found = {}
+    for path, data in files.items():
+        if path.startswith(SKILLS_FOLDER):
+            document = split_front_matter(data.decode("utf-8", "replace"))
+            by_model = document.front is not None and document.front.text_value(MODEL_DRAFT_KEY)
+            if by_model and _supporting_sessions(_skill_commands(document.body), rows):
+                found[path] = data
+    return found
 
 
 def _clean_line(text: str) -> str:

@@ -29,12 +29,14 @@ from memorist.forks.spec import (
     discarded_receipt,
 )
 from memorist.ports import Model
-from memorist.rollouts.artifacts import format_timestamp
+from memorist.rollouts.artifacts import format_timestamp, parse_artifacts
+from memorist.rollouts.claims import MAX_LIST_ENTRIES
 from memorist.rollouts.draft import (
     ConsolidationReport,
     DraftInput,
     FolderDraft,
     build_draft,
+    fit_draft_summary,
     is_settled,
     replace_handbook_files,
 )
@@ -48,7 +50,7 @@ from memorist.rollouts.draft_review import (
     review_draft,
     select_shown_groups,
 )
-from memorist.rollouts.eligibility import select_rollouts
+from memorist.rollouts.eligibility import select_rollouts, split_rounds
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import HandbookFiles as Values
 from memorist.rollouts.folder_changes import compare_folders, render_difference
@@ -69,6 +71,8 @@ from memorist.store.overlay import OverlayFiles
 from memorist.store.rollouts import RolloutExtract, StoredExtract
 
 CONSOLIDATION_LABEL = "consolidation"
+ROUND_LIST_ENTRIES = 200
+"""Entries of a list that a model is shown: those that stood, and those of a round."""
 HEARTBEAT_SECONDS = 90.0
 """Heartbeat interval (codex.md section 1.8)."""
 DEFAULT_FORK_LIMITS = ForkLimits(turns=4, requests=6, tokens=300_000, seconds=600.0, output=32_000)
@@ -148,10 +152,7 @@ class _ConsolidationRun:
 
     async def run(self, rows: Sequence[StoredExtract], *, emptied: bool) -> ConsolidationResult:
         settings, clock = self._runtime.settings.rollouts, self._runtime.clock
-        with hold_lock(self._state / "lock"):
-            self.finish_interrupted_change()
-            tree = read_memory_folder(self._files, self._folder)
-            base = self._baseline.read_files()
+        tree, base = self._read_folder()
         self._remarks += [
             *tree.skipped,
             *([self._baseline.damaged] if self._baseline.damaged else []),
@@ -166,6 +167,33 @@ class _ConsolidationRun:
             and any(path.startswith("rollout_summaries/") for path in base)
         ):
             return ConsolidationResult(outcome="empty", why=_EMPTY, remarks=tuple(self._remarks))
+        rounds = (
+            [chosen]
+            if self._runtime.model is None
+            else split_rounds(chosen, {row.thread for row in parse_artifacts(base)})
+        )
+        done = await self._consolidate(rounds[0], tree, base)
+        for batch in rounds[1:]:
+            if done.outcome == "lost":
+                break
+            tree, base = self._read_folder()
+            done = _join_results(done, await self._consolidate(batch, tree, base))
+        return done
+
+    def _read_folder(self) -> tuple[MemoryFolderTree, Mapping[str, bytes]]:
+        """Read the folder, and what was accepted of it last."""
+        with hold_lock(self._state / "lock"):
+            self.finish_interrupted_change()
+            return read_memory_folder(self._files, self._folder), self._baseline.read_files()
+
+    async def _consolidate(
+        self,
+        chosen: tuple[StoredExtract, ...],
+        tree: MemoryFolderTree,
+        base: Mapping[str, bytes],
+    ) -> ConsolidationResult:
+        """Bring the folder up to date with these sessions."""
+        settings, clock = self._runtime.settings.rollouts, self._runtime.clock
         given = DraftInput(
             rows=chosen,
             present_files=tree.files,
@@ -174,6 +202,7 @@ class _ConsolidationRun:
             today=format_timestamp(int(clock.now()))[:10],
             lean=settings.form == "lean",
             lean_bytes=settings.lean_bytes,
+            list_limit=MAX_LIST_ENTRIES if self._runtime.model is None else ROUND_LIST_ENTRIES,
         )
         selected = tuple(row.extracted for row in chosen)
         if is_settled(given):
@@ -185,6 +214,8 @@ class _ConsolidationRun:
         if draft.files == tree.files:
             return self._accept_unchanged(tree, base, draft, selected)
         draft, way, why, receipt = await self._reword_draft(draft, given)
+        if way == "structural" and given.list_limit > MAX_LIST_ENTRIES:
+            draft = build_draft(replace(given, list_limit=MAX_LIST_ENTRIES))
         landed = False
         try:
             if not self._is_lease_held():
@@ -282,7 +313,7 @@ class _ConsolidationRun:
     ) -> tuple[FolderDraft, Literal["model", "structural"], str, Receipt | None]:
         """Return the draft reworded by the model, or the draft itself and why."""
         model = self._runtime.model
-        if model is None or given.lean or not draft.changed_titles:
+        if model is None or not draft.changed_titles:
             return draft, "structural", "", None
         try:
             overlay, receipt = await self._run_fork(model, draft, given)
@@ -302,7 +333,11 @@ class _ConsolidationRun:
         verdict = (
             RejectedDraft(huge)
             if huge
-            else review_draft(draft.values, {path: after for path, (_, after) in made.items()})
+            else review_draft(
+                draft.values,
+                {path: after for path, (_, after) in made.items()},
+                [row.extracted for row in given.rows],
+            )
         )
         if isinstance(verdict, RejectedDraft):
             return draft, "structural", f"the model's work was refused: {verdict.why}", receipt
@@ -329,20 +364,17 @@ class _ConsolidationRun:
             f"sessions it names."
         )
         handbook = replace(verdict.files.handbook, made=line)
-        return (
-            replace_handbook_files(draft, Values(handbook, verdict.files.summary)),
-            "model",
-            "",
-            receipt,
-        )
+        values = Values(handbook, fit_draft_summary(given, verdict.files.summary))
+        draft = replace(draft, files=draft.files | dict(verdict.skills))
+        return replace_handbook_files(draft, values, lean=given.lean), "model", "", receipt
 
     async def _run_fork(
         self, model: Model, draft: FolderDraft, given: DraftInput
     ) -> tuple[OverlayFiles, Receipt]:
         """Run the fork on the draft, in memory."""
         drafted = OverlayFiles(self._files)
-        for path in (HANDBOOK_FILE, SUMMARY_FILE):
-            drafted.write(self._folder / path, draft.files[path])
+        for path, data in draft.files.items():
+            drafted.write(self._folder / path, data)
         overlay = OverlayFiles(drafted)
         shown = select_shown_groups(draft.values.handbook, draft.changed_titles)
         work = StageTwoTask(
@@ -353,13 +385,15 @@ class _ConsolidationRun:
             rows=[
                 row.extracted for row in given.rows if row.extracted.thread in draft.fresh_threads
             ],
-            first=HANDBOOK_FILE not in given.accepted_files,
+            first=SUMMARY_FILE not in given.accepted_files,
             today=given.today,
+            lean=given.lean,
         )
         texts = StageTwoPrompts(
             load_prompt("rollouts/consolidate"),
             load_prompt("rollouts/consolidate_first"),
             load_prompt("rollouts/consolidate_again"),
+            load_prompt("rollouts/consolidate_lean"),
         )
         spec = ForkSpec(
             label=CONSOLIDATION_LABEL,
@@ -407,6 +441,24 @@ class _ConsolidationRun:
                     return
             except StoreError:
                 return
+
+
+def _join_results(first: ConsolidationResult, last: ConsolidationResult) -> ConsolidationResult:
+    """The result of two rounds, one after the other."""
+    counts = {
+        name: getattr(first.report, name) + getattr(last.report, name)
+        for name in ConsolidationReport.__struct_fields__
+    }
+    return replace(
+        last,
+        outcome="changed" if "changed" in (first.outcome, last.outcome) else last.outcome,
+        way="model" if "model" in (first.way, last.way) else last.way or first.way,
+        why=last.why or first.why,
+        report=ConsolidationReport(**counts),
+        paths=tuple(sorted({*first.paths, *last.paths})),
+        remarks=tuple(dict.fromkeys((*first.remarks, *last.remarks))),
+        receipt=last.receipt or first.receipt,
+    )
 
 
 class _LeaseLostError(Exception):
