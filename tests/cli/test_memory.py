@@ -225,6 +225,7 @@ def test_forgetting_for_good_that_was_killed_is_finished_by_the_same_command(
         owner = AutoMemory if step == "purge" else topics
         patched.setattr(owner, step, end)
         assert shell("memory", "forget", "--hard", "--yes", path).exit_code == 9
+    assert f"forgetting {path} for good was interrupted" in shell("doctor").output
     result = shell("memory", "forget", "--hard", "--yes", path)
 
     assert result.exit_code == 0, result.output

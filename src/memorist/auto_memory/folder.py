@@ -753,8 +753,9 @@ class MemoryFolder(ScannedFolder):
                     f"{change.path} changed since it was read; read it again and repeat the change."
                 )
 
-    def purge(self, paths: Sequence[str]) -> int:
-        """Remove every copy of these files: folder, index, history and derived files.
+    def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:
+        """Remove every copy of these files: folder, index, history and derived files. `clean` is
+        applied to what the history keeps.
 
         Returns the number of changes that contained them. The history is rewritten beside the old
         one, which other processes may go on writing to; only what they added meanwhile is copied
@@ -763,7 +764,9 @@ class MemoryFolder(ScannedFolder):
         # Lock order: the purge lock outside, the folder's lock inside.
         with hold_lock(self.layout.purge_lock):
             with self._locked():
-                rewrite = HistoryRewrite(self.history, paths, derived=(INDEX_NAME, TEAM_INDEX_PATH))
+                rewrite = HistoryRewrite(
+                    self.history, paths, derived=(INDEX_NAME, TEAM_INDEX_PATH), clean=clean
+                )
             rewrite.catch_up()
             with self._locked():
                 for path in paths:

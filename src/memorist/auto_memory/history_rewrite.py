@@ -5,7 +5,7 @@ and the switch is quick.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from memorist.auto_memory.changes import ChangeReason, render_commit_message
@@ -39,7 +39,12 @@ class HistoryRewrite:
     """
 
     def __init__(
-        self, history: FolderHistory, paths: Collection[str], *, derived: Collection[str] = ()
+        self,
+        history: FolderHistory,
+        paths: Collection[str],
+        *,
+        derived: Collection[str] = (),
+        clean: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self._history = history
         self._purged_paths = frozenset(paths)
@@ -47,6 +52,8 @@ class HistoryRewrite:
             path.encode("utf-8", "surrogateescape") for path in (*paths, *derived)
         )
         """`derived` files name the purged ones, and are dropped from the history as well."""
+        self._clean = clean
+        """Applied to what stays: other files and messages may repeat the words."""
         self._build_path = history.path.with_name(f".{history.path.name}-building")
         self._reset()
 
@@ -63,7 +70,7 @@ class HistoryRewrite:
         self._tree = _EMPTY_TREE
         self._ids: dict[str, str] = {}
         self._trees: dict[tuple[ObjectID, bytes], ObjectID] = {}
-        self._copied_blobs: set[bytes] = set()
+        self._copied_blobs: dict[bytes, bytes] = {}
 
     def catch_up(self) -> None:
         """Copy what the old history has beyond the last copied change.
@@ -132,7 +139,9 @@ class HistoryRewrite:
         made = build_commit(
             tree,
             self._head,
-            render_commit_message(why, self._ids.get(recorded.undoes, ""), paths),
+            self._clean(
+                render_commit_message(why, self._ids.get(recorded.undoes, ""), paths).encode()
+            ).decode(),
             recorded.at,
         )
         self._add_object(KINDS["commit"], made.as_raw_string(), objects)
@@ -168,12 +177,9 @@ class HistoryRewrite:
                     rows.append(b"%s %s\0%s" % (mode, name, bytes.fromhex(below.decode())))
             elif above + name not in self._dropped_names:
                 if sha not in self._copied_blobs:
-                    self._copied_blobs.add(sha)
-                    self._add_object(
-                        KINDS["blob"],
-                        self._history.read_raw_object(object_name(sha.hex().encode())),
-                        objects,
-                    )
-                rows.append(b"%s %s\0%s" % (mode, name, sha))
+                    data = self._history.read_raw_object(object_name(sha.hex().encode()))
+                    copied = self._add_object(KINDS["blob"], self._clean(data), objects)
+                    self._copied_blobs[sha] = bytes.fromhex(copied.decode())
+                rows.append(b"%s %s\0%s" % (mode, name, self._copied_blobs[sha]))
         made = self._trees[tree, above] = self._add_object(KINDS["tree"], b"".join(rows), objects)
         return made

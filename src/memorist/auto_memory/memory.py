@@ -49,6 +49,7 @@ from memorist.auto_memory.index import (
 )
 from memorist.auto_memory.location import locate_memory, record_project
 from memorist.auto_memory.project_files import ProjectFiles
+from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
 from memorist.auto_memory.statements.reach import reaches_every_project
 from memorist.auto_memory.topic import (
     USER_KINDS,
@@ -147,6 +148,8 @@ class AutoMemory:
         """The project that the memories are about; `open_memory` names it."""
         self.inbox = Inbox(layout, files)
         self._seals = ReviewedSeals(layout, files)
+        self.purge_journal = PurgeJournal(files, layout)
+        """What is not wholly forgotten yet."""
         self._files = files
         self._clock = clock
         self._topic_cache: dict[str, tuple[str, Topic]] = {}
@@ -557,7 +560,7 @@ class AutoMemory:
             if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
             or head.path == plain
         }
-        return fitting.pop() if len(fitting) == 1 else name
+        return fitting.pop() if len(fitting) == 1 else self.purge_journal.find_path(name) or name
 
     def locate(self, name: str) -> tuple[AutoMemory, str]:
         """The memory folder that has what a reader calls `name`, this project's before the user's
@@ -573,8 +576,10 @@ class AutoMemory:
         return self, path
 
     def has(self, path: str) -> bool:
-        """Whether there is a memory at this path."""
-        return any(head.path == path for head in self.headers())
+        """Whether there is a memory at this path, or one that is not wholly forgotten."""
+        return any(head.path == path for head in self.headers()) or any(
+            each.path == path for each in self.purge_journal.load()
+        )
 
     def move(self, name: str, *, everywhere: bool) -> WriteResult:
         """Have a memory hold in every project of the user, or in this one alone.
@@ -672,14 +677,16 @@ class AutoMemory:
         ]
         return self.write(changes, reason)
 
-    def purge(self, paths: Sequence[str]) -> int:
-        """Remove every copy of these memories: folder, history, inbox and derived files.
+    def begin_purge(self, paths: Sequence[str]) -> tuple[PurgeEntry, ...]:
+        """Note what is to be forgotten for good, so that a killed command can be finished; returns
+        it with what an unfinished one noted.
 
-        Returns the number of changes that contained them. A path that the folder no longer has is
-        looked up in the history. Raises InputError when neither has it.
+        A path that the folder no longer has is looked up in the history. Raises InputError when
+        neither has it.
         """
         known = {head.path for head in self.headers()}.union(
-            *(recorded.paths for recorded in self.folder.history.iter_changes())
+            *(recorded.paths for recorded in self.folder.history.iter_changes()),
+            (each.path for each in self.purge_journal.load()),
         )
         gone = [path for path in paths if path not in known]
         if gone:
@@ -687,13 +694,23 @@ class AutoMemory:
                 f"neither the folder nor its history has {gone[0]}; `memorist memory list` and "
                 f"`log` show what there is"
             )
+        return self.purge_journal.add(
+            describe_purged(path, self.read_versions(path)) for path in paths
+        )
+
+    def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:
+        """Remove every copy of these memories in folder, history, inbox and derived files; `clean`
+        is applied to the versions and messages of others that the history keeps.
+
+        Returns the number of changes that contained them. Doing it again changes nothing.
+        """
         self._seals.remove(
             {compute_content_seal(topic) for path in paths for topic in self.read_versions(path)}
         )
         for waiting in self.inbox.list_proposals():
             if waiting.path in paths:
                 self.inbox.remove(waiting)
-        return self.folder.purge(paths)
+        return self.folder.purge(paths, clean)
 
     def read_versions(self, path: str) -> list[Topic]:
         """Every version of a memory that the folder or its history holds, oldest last."""

@@ -208,6 +208,11 @@ class MemoryLayout:
         return self.state / "purge.lock"
 
     @property
+    def purge_journal(self) -> Path:
+        """What is being forgotten for good, until it is."""
+        return self.state / "purge.json"
+
+    @property
     def scan_state(self) -> Path:
         """The result of the last scan; derived."""
         return self.state / "scan.json"

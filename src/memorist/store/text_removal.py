@@ -45,7 +45,7 @@ def remove_texts(
     """
     given = {text.strip() for text in texts} - {""}
     every = _encode_forms(given)
-    wanted = _encode_forms({text for text in given if len(text) >= MIN_TEXT_CHARS})
+    wanted = _encode_long_forms(given)
     cleaned: list[Path] = []
     deleted: list[Path] = []
     remaining: list[Path] = []
@@ -60,13 +60,19 @@ def remove_texts(
     return TextRemoval(cleaned=tuple(cleaned), deleted=tuple(deleted), remaining=tuple(remaining))
 
 
-def join_removals(one: TextRemoval, other: TextRemoval) -> TextRemoval:
-    """What became of the copies in two rounds."""
-    return TextRemoval(
-        cleaned=one.cleaned + other.cleaned,
-        deleted=one.deleted + other.deleted,
-        remaining=one.remaining + other.remaining,
-    )
+def remove_from_bytes(data: bytes, texts: Iterable[str]) -> bytes:
+    """The bytes with a mark in the place of each text that is long enough."""
+    return _mark_forms(data, _encode_long_forms(texts))
+
+
+def _encode_long_forms(texts: Iterable[str]) -> list[bytes]:
+    return _encode_forms({text for text in map(str.strip, texts) if len(text) >= MIN_TEXT_CHARS})
+
+
+def _mark_forms(data: bytes, forms: Iterable[bytes]) -> bytes:
+    for form in forms:
+        data = data.replace(form, FORGOTTEN_MARK)
+    return data
 
 
 def _encode_forms(texts: Iterable[str]) -> list[bytes]:
@@ -104,9 +110,6 @@ def _replace(path: Path, forms: list[bytes]) -> bool:
         transcript = SessionLayout(path.parent).transcript
         if transcript.exists():
             held.callback(TranscriptWriter(transcript).close)
-        data = path.read_bytes()
-        for form in forms:
-            data = data.replace(form, FORGOTTEN_MARK)
-        DiskFiles().write(path, data)
+        DiskFiles().write(path, _mark_forms(path.read_bytes(), forms))
         return True
     return False

@@ -10,6 +10,7 @@ from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
 from memorist.auto_memory.location import parse_directory_setting, read_project_record
+from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.topic import parse_topic
 from memorist.cli.doctor.check import (
     FIX_COMMAND,
@@ -69,6 +70,12 @@ def _check_folder(
             "note",
             f"{where.folder} belongs to {known.root}, which is gone",
             f"If it moved, run there: memorist memory rebind {known.root}",
+        )
+    for entry in PurgeJournal(FILES, where).load():
+        yield CheckResult(
+            "note",
+            f"{where.folder}: forgetting {entry.path} for good was interrupted",
+            f"Finish it in the project: memorist memory forget --hard {entry.path}",
         )
     try:
         recorded = folder.history.list_files()

@@ -7,7 +7,7 @@ import contextlib
 import difflib
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ from memorist.recall.search import FolderSearch
 from memorist.settings import RecallSettings
 from memorist.store.files import DiskFiles
 from memorist.store.sessions import forget_uses
-from memorist.store.text_removal import TextRemoval, join_removals, remove_texts
+from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
 from memorist.team.local import AuthorLog
 
 # Open the project's memory for one command, and report its changes.
@@ -422,27 +422,35 @@ def forget_for_good(
     """Remove every copy of these memories. Returns the changes of the history that held them, what
     became of other copies of their words, and the sessions that they came from.
 
-    The memory itself goes last: a command that was killed leaves it named in the folder or its
-    history, and the same command given again finishes what is left.
+    What is to be forgotten is noted until it is: a command that was killed at any step is finished
+    by giving it again.
 
     Raises InputError for a path that neither the folder nor its history has.
     """
-    topics = [topic for path in paths for topic in memory.read_versions(path)]
-    texts = [
-        text
-        for topic in topics
-        for text in (topic.body, topic.description, topic.provenance.quote, topic.path)
-    ]
-    owned = (memory.layout.folder, memory.layout.state)
-    elsewhere = remove_texts(
-        engine.layout, texts, among=lambda path: not any(map(path.is_relative_to, owned))
+    entries = memory.begin_purge(paths)
+    named = [entry.path for entry in entries]
+    words = [text for entry in entries for text in entry.texts]
+    folder, journal = memory.layout.folder, memory.purge_journal
+    own = {journal.path, *(folder / path for path in named)}
+    before = remove_texts(
+        engine.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
     )
-    forget_uses(engine.database(), str(memory.layout.folder), paths)
-    changes = memory.purge(paths)
+    # Paths stay in the indexes, which are made anew by them.
+    texts = [text for text in words if text not in named]
     beside = remove_texts(
-        engine.layout, texts, among=lambda path: any(map(path.is_relative_to, owned))
+        engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
     )
-    return changes, join_removals(elsewhere, beside), _source_sessions(topics)
+    forget_uses(engine.database(), str(folder), named)
+    changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
+    after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
+    journal.remove(named)
+    removal = TextRemoval(
+        cleaned=before.cleaned + beside.cleaned + after.cleaned,
+        deleted=before.deleted + beside.deleted + after.deleted,
+        remaining=after.remaining,
+    )
+    sessions = sorted({session for entry in entries for session in entry.sessions})
+    return changes, removal, sessions
 
 
 def _print_removal(found: TextRemoval, home: Path) -> None:
@@ -456,10 +464,6 @@ def _print_removal(found: TextRemoval, home: Path) -> None:
         if paths:
             named = ", ".join(str(path.relative_to(home)) for path in paths)
             click.echo(f"  {told}: {named}")
-
-
-def _source_sessions(topics: Iterable[Topic]) -> list[str]:
-    return sorted({topic.provenance.session for topic in topics if topic.provenance.session})
 
 
 def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], Sequence[LintProblem]]:

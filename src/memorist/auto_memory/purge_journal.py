@@ -1,0 +1,93 @@
+"""What is being forgotten for good, until that is done: a command that was killed at any step is
+finished by giving it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.topic import Topic
+from memorist.ports import FileSystem
+from memorist.store.files import remove_if_exists
+from memorist.store.layout import MemoryLayout
+
+
+class PurgeEntry(Struct, frozen=True):
+    """One memory to forget: its path, the names it went by, its words in every version, and the
+    sessions that it came from.
+    """
+
+    path: str
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+
+def describe_purged(path: str, versions: Sequence[Topic]) -> PurgeEntry:
+    """The entry of a memory with these versions."""
+    return PurgeEntry(
+        path,
+        tuple({topic.name for topic in versions}),
+        tuple(
+            {
+                text
+                for topic in versions
+                for text in (topic.body, topic.description, topic.provenance.quote, topic.path)
+            }
+        ),
+        tuple({topic.provenance.session for topic in versions} - {""}),
+    )
+
+
+class PurgeJournal:
+    """The entries of one memory folder that are not wholly forgotten. The file holds their words,
+    is private to the user, and is the last copy that goes.
+    """
+
+    def __init__(self, files: FileSystem, layout: MemoryLayout) -> None:
+        self._files = files
+        self.path = layout.purge_journal
+
+    def load(self) -> tuple[PurgeEntry, ...]:
+        """Empty where nothing is unfinished."""
+        try:
+            return msgspec.json.decode(self._files.read(self.path), type=tuple[PurgeEntry, ...])
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ()
+
+    def add(self, entries: Iterable[PurgeEntry]) -> tuple[PurgeEntry, ...]:
+        """Note these; returns them with what an unfinished run noted of them. Raises StoreError."""
+        noted = {each.path: each for each in self.load()}
+        given = tuple(entries)
+        for each in given:
+            before = noted.get(each.path, PurgeEntry(each.path))
+            noted[each.path] = PurgeEntry(
+                each.path,
+                tuple({*before.names, *each.names}),
+                tuple({*before.texts, *each.texts}),
+                tuple({*before.sessions, *each.sessions}),
+            )
+        self._files.write(self.path, msgspec.json.encode(tuple(noted.values())))
+        return tuple(noted[each.path] for each in given)
+
+    def find_path(self, name: str) -> str:
+        """The path of the unfinished memory that is called so; empty for none."""
+        wanted = name.removesuffix(".md").casefold()
+        for each in self.load():
+            if wanted in (
+                each.path.removesuffix(".md").casefold(),
+                *(called.casefold() for called in each.names),
+            ):
+                return each.path
+        return ""
+
+    def remove(self, paths: Collection[str]) -> None:
+        """These are wholly forgotten. Raises StoreError."""
+        left = tuple(each for each in self.load() if each.path not in paths)
+        if left:
+            self._files.write(self.path, msgspec.json.encode(left))
+        else:
+            remove_if_exists(self._files, self.path)
