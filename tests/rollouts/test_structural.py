@@ -475,3 +475,59 @@ def test_the_summary_has_a_bound_whatever_the_number_of_sessions() -> None:
 
     assert estimate_text_tokens(text) <= MAX_SUMMARY_TOKENS
     assert "left out here" in text
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("error: No prek.toml found\nplease fix. i no longer use prek", "i no longer use prek"),
+        ("Tidy up. We deprecated the old client in May.", "We deprecated the old client in May."),
+        ("we should discuss before you edit it", "we should discuss before you edit it"),
+        ("Set it up, I don't want my conversations to be public", "don't want my conversations"),
+        ("> We deprecated Linux support.\nWhat does he mean?", ""),
+        ("Now add a button on the left.", ""),
+    ],
+)
+def test_what_will_hold_later_is_kept_in_the_users_words(words: str, kept: str) -> None:
+    """A habit, a decision or a wish about conduct stands among the preferences as a quotation; what
+    others say in a paste, and a wish for this task alone, does not.
+    """
+    talk = Talk().user("Look at the hooks.").agent("They run prek.").user(words).edit().agent("Ok.")
+    made = stage(talk)
+    said = [each.text for task in made.memory.tasks for each in task.preferences]
+
+    assert [kept in each for each in said] == ([True] if kept else [])
+    assert all(each.startswith("The user said: “") for each in said)
+
+
+@pytest.mark.covers("RO-4")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "you deleted the audit log, put it back",
+        "im not happy that you edited without me",
+        "i dont like the blue header",
+    ],
+)
+def test_a_complaint_is_a_correction_and_no_success(words: str) -> None:
+    """It is kept in the user's words, however short the session was, and the outcome is open."""
+    made = stage(Talk().user("Clean up.").agent("Done.").user(words).agent("Ok."))
+    (task,) = made.memory.tasks
+
+    assert [each.text for each in task.failures] == [f"The user put it right: “{words}”"]
+    assert task.outcome == "uncertain"
+
+
+@pytest.mark.covers("RO-4")
+def test_checks_of_a_task_are_one_entry() -> None:
+    """Tests, lint and types go together; one check alone has its result with it, and what is about a
+    temporary file is nothing to run again.
+    """
+    talk = Talk().user("Mend the till.").edit().run("pytest -q", "3 passed").run("ruff check .")
+    talk.run("W=/tmp/x/y").run("W=/tmp/x/y").agent("Mended.")
+    made = stage(talk)
+    known = [each.text for task in made.memory.tasks for each in task.knowledge]
+
+    assert "Checks that passed: `pytest -q`, `ruff check .`" in known
+    assert not any("/tmp/" in each for each in known)

@@ -17,7 +17,7 @@ from memorist.core.lazy import lazy_pattern
 from memorist.core.text import analyze_text, estimate_token_cost, shorten
 from memorist.rollouts.message_acts import MessageAct, classify_message
 from memorist.rollouts.raw_memory import REPORTED_PREFIX
-from memorist.rollouts.task_log import CommandRuns, TaskLogBuilder, TaskRecord
+from memorist.rollouts.task_log import CHECKS, SAID_PREFIX, CommandRuns, TaskLogBuilder, TaskRecord
 from memorist.session_memory.structural import (
     LEARNINGS_SECTION,
     RESULTS_SECTION,
@@ -31,7 +31,7 @@ from memorist.transcript.dialogue import ANSWERING
 from memorist.transcript.note_lines import NoteLine, build_line, select_lines
 from memorist.transcript.tool_calls import find_display_root
 
-SESSION_TOKENS = 1_550
+SESSION_TOKENS = 1_530
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""
 SESSION_HEAD_TOKENS, TASK_HEAD_TOKENS = 130, 40
 """Tokens of the lines that name a session and a task."""
@@ -144,8 +144,11 @@ def _find_telling_requests(log: TaskLogBuilder) -> Iterator[tuple[int, MessageAc
     """Yield the user's messages that say something: their index and what they did; not those that
     only go on, thank or choose, nor answers and refusals, which are entries of their own.
     """
+    said = {bullet.text for task in log.tasks for bullet in task.preferences}
     for at, ask in enumerate(log.ledger.dialogue.asks):
         if ask.how == ANSWERING or ask.how.startswith("refusing"):
+            continue
+        if f"{SAID_PREFIX}“{' '.join(ask.text.split())}”" in said:
             continue
         act = classify_message(ask.text, first=at == 0)
         if act is MessageAct.COMMAND or (act is MessageAct.ACCEPTS and len(ask.sentences) < 2):
@@ -230,19 +233,35 @@ def _is_telling(failure: WorkFailure) -> bool:
     if failure.kind == "refused" or not failure.line:
         return False
     if failure.kind == "look":
-        return bool(failure.diagnosis)
+        return bool(failure.resolved_by)
     return bool(failure.resolved_by or failure.diagnosis or failure.kind != "edit")
 
 
 def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     return [
-        _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, run.line), 1.2)
+        _build_entry_line(COMMANDS_SECTION, text, (task.first_turn, at, line), 1.2)
         for task in tasks
-        for at, (text, run) in enumerate(working_commands(task))
+        for at, (text, line) in enumerate(_join_checks(working_commands(task)))
     ]
 
 
+CHECKS_PREFIX = "Checks that passed: "
+
+
+def _join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
+    """The commands of a task with their lines, several checks as one entry: they go together."""
+    checks = [(text, run) for text, run in found if run.kind in CHECKS]
+    others = [(text, run.line) for text, run in found if run.kind not in CHECKS]
+    if len(checks) < 2:
+        return [(text, run.line) for text, run in found]
+    spans = [span for text, _ in checks for span in _SPAN.findall(text)[:1]]
+    return [(f"{CHECKS_PREFIX}{', '.join(spans)}", checks[0][1].line), *others]
+
+
 _REUSED_KINDS = frozenset({"test", "lint", "typecheck", "build", "format", "install"})
+_ONE_OFF = lazy_pattern(r"\A\w+=\S+\Z|(?:\A|[\s=\"'])/(?:tmp|var/folders|private/tmp)/")
+"""A command that nobody runs again: an assignment alone, or one about a temporary file."""
+_SPAN = lazy_pattern(r"`[^`]+`")
 _WORKED_PHRASES = {
     "test": "Tests ran with", "lint": "Linted with", "typecheck": "Types checked with",
     "build": "Built with", "format": "Formatted with", "install": "Installed with",
@@ -259,6 +278,7 @@ def working_commands(task: TaskRecord) -> list[tuple[str, CommandRuns]]:
         for text, run in task.runs.items()
         if run.last is not None
         and run.last.ok
+        and not _ONE_OFF.search(text)
         and (run.kind in _REUSED_KINDS or (run.kind == "run" and run.runs > 1 and len(text) < 110))
     ]
     found.sort(key=lambda pair: (pair[1].kind == "run", -pair[1].runs, pair[1].order))

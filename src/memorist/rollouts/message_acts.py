@@ -98,6 +98,46 @@ _WORD = lazy_pattern(r"[\w'’]+|[\u4e00-\u9fff]")
 _URL = lazy_pattern(r"https?://\S+")
 
 
+_COMPLAINS = lazy_pattern(
+    r"\b(?:(?:i['’]?m|im|i am) (?:not happy|unhappy|annoyed|upset|disappointed)"
+    r"|(?:you|u) (?:just |have |again )?(?:edited|deleted|removed|changed|overwrote|pushed"
+    r"|committed|merged|renamed|reverted|rewrote)\b[^.?!]*"
+    r"\b(?:without|(?:put|bring) (?:it|that|them) back"
+    r"|i (?:did ?n['’]?t|never) (?:ask|want))"
+    r"|i (?:do ?n['’]?t|do not|did ?n['’]?t) (?:like|want) (?:the|this|that|it|how|your)\b)",
+    re.IGNORECASE,
+)
+"""Displeasure with what the agent did, anywhere in a message."""
+_LASTS = lazy_pattern(
+    r"\b(?:(?:i|we)(?:['’]?m|['’]?ve| am| have)? no longer (?:use|support|want|need|like|work)\w*"
+    r"|we(?:['’]?ve| have)? (?:just |already )?(?:deprecated|dropped|retired|abandoned"
+    r"|stopped using|moved away from|switched (?:from|to))\b"
+    r"|we should (?:always )?(?:discuss|talk|agree|decide)\b[^.?!]*\bbefore\b"
+    r"|(?:discuss (?:it )?with|ask|check with|tell) me\b[^.?!]*\b(?:before|first)\b"
+    r"|(?:do ?n['’]?t|do not|never) want (?:my|our)\b)",
+    re.IGNORECASE,
+)
+"""A habit, a decision or a wish about the agent's conduct that will hold in later sessions."""
+
+
+def find_lasting_words(text: str) -> list[str]:
+    """Return the user's sentences that say what will hold in later sessions, though not as a rule.
+
+    Of a message with a paste only the last line counts: before it others may speak.
+    """
+    plain = text[:MAX_READ_CHARACTERS].strip()
+    own = plain.rsplit("\n", 1)[-1]
+    return [
+        each.text
+        for each in split_sentences(own, short=True)
+        if _LASTS.search(each.text) and len(each.text) <= MAX_LASTING_CHARACTERS
+    ]
+
+
+MAX_LASTING_CHARACTERS = 160
+"""Characters of a sentence that is kept as what the user said."""
+
+
 def classify_message(text: str, *, first: bool) -> MessageAct:
     """Classify a typed message; `first` if nothing was asked before it."""
     plain = text[:MAX_READ_CHARACTERS].strip()
@@ -125,6 +165,8 @@ def _is_acceptance(text: str, words: list[str]) -> bool:
 
 def _is_correction(text: str, words: list[str]) -> bool:
     if CORRECTION_START.match(text) or _WRONG.match(text):
+        return True
+    if len(words) <= 3 * MAX_ASIDE_WORDS and _COMPLAINS.search(text):
         return True
     praised = len(words) <= MAX_ASIDE_WORDS and _PRAISES.match(text) and _DOUBTS.search(text)
     return bool(praised) or (

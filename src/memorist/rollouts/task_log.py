@@ -22,9 +22,11 @@ from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.eligibility import is_polluting
 from memorist.rollouts.evidence import MAX_OPEN_CALLS, line_pointer, utc_day
 from memorist.rollouts.message_acts import (
+    MAX_LASTING_CHARACTERS,
     MessageAct,
     classify_message,
     find_agreed_proposal,
+    find_lasting_words,
 )
 from memorist.rollouts.raw_memory import ClaimScope, MemoryBullet
 from memorist.store.rollouts import Rollout
@@ -170,6 +172,9 @@ MAX_REQUEST_CHARACTERS = 600
 MAX_REPLY_LINES = 400
 """Turns of which the line of the reply is held."""
 AGREED_PREFIX = "The user said "
+SAID_PREFIX = "The user said: "
+MAX_PROBABLE_CHARACTERS = 600
+"""Characters of a message whose probable rules are kept: longer ones are mostly briefings."""
 """Prefix of an entry about a proposal that the user agreed to."""
 
 MAX_JOINED_REQUESTS = 4
@@ -278,7 +283,8 @@ class TaskLogBuilder:
                 self.current_task.last_turn = self.ledger.turns.count
             return
         wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
-        self.has_probable_rule = self.has_probable_rule or bool(find_waiting_statements(message))
+        probable = _find_probable_rules(message, words) if not wishes else []
+        self.has_probable_rule |= bool(probable or find_waiting_statements(message))
         if (
             act is MessageAct.BEGINS
             and self.tasks
@@ -305,6 +311,7 @@ class TaskLogBuilder:
             ),
         )
         task.preferences += [_build_preference(wish, message) for wish in wishes]
+        task.preferences += [_build_bullet(f"{SAID_PREFIX}“{each}”", message) for each in probable]
         agreed = find_agreed_proposal(words, self._last_reply) if not wishes else ""
         if agreed:
             task.decided.append(
@@ -449,6 +456,16 @@ _NON_DECISION = re.compile(
     re.IGNORECASE,
 )
 """Answers that decide nothing: going on, leaving it to the agent, a question back."""
+
+
+def _find_probable_rules(message: Message, words: str) -> list[str]:
+    """The user's sentences that probably are to last, in their words: a later session may weigh
+    them, no program takes them for a rule.
+    """
+    waiting = find_waiting_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
+    quotes = [" ".join(each.quote.split()) for each in waiting]
+    short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
+    return list(dict.fromkeys((*find_lasting_words(words), *short)))
 
 
 def _build_preference(wish: Statement, message: Message) -> MemoryBullet:
