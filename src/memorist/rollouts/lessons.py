@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text import analyze_text, estimate_token_cost, shorten
 from memorist.rollouts.message_acts import MessageAct, classify_message
-from memorist.rollouts.raw_memory import REPORTED_PREFIX
-from memorist.rollouts.task_log import CHECKS, SAID_PREFIX, CommandRuns, TaskLogBuilder, TaskRecord
+from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
+from memorist.rollouts.task_log import CHECKS, CommandRuns, TaskLogBuilder, TaskRecord
 from memorist.session_memory.structural import (
     LEARNINGS_SECTION,
     RESULTS_SECTION,
@@ -245,14 +245,14 @@ def _build_command_lines(tasks: Sequence[TaskRecord]) -> list[NoteLine]:
     ]
 
 
-CHECKS_PREFIX = "Checks that passed: "
+CHECKS_PREFIX = "Checks passed with: "
 
 
 def _join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
-    """The commands of a task with their lines, several checks as one entry: they go together."""
+    """The commands of a task with their lines, checks of several kinds as one entry: they go together."""
     checks = [(text, run) for text, run in found if run.kind in CHECKS]
     others = [(text, run.line) for text, run in found if run.kind not in CHECKS]
-    if len(checks) < 2:
+    if len({run.kind for _, run in checks}) < 2:
         return [(text, run.line) for text, run in found]
     spans = [span for text, _ in checks for span in _SPAN.findall(text)[:1]]
     return [(f"{CHECKS_PREFIX}{', '.join(spans)}", checks[0][1].line), *others]

@@ -14,11 +14,13 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text import shorten
-from memorist.rollouts.raw_memory import MemoryBullet, RawMemory
+from memorist.rollouts.raw_memory import SAID_PREFIX, MemoryBullet, RawMemory
 
 MAX_FACT_CHARACTERS = 170
 """About two lines of a terminal. Our choice."""
-_COMMAND_RAN = lazy_pattern(r"(Tests ran|Linted|Types checked|Built|Formatted) with: (`[^`]+`)")
+_COMMAND_RAN = lazy_pattern(
+    r"(Checks passed|Tests ran|Linted|Types checked|Built|Formatted) with: (`[^`]+`(?:, `[^`]+`)*)"
+)
 _MENDED = lazy_pattern(r"(`[^`]+`) failed(.*?) → mended (.*)", re.DOTALL)
 
 
@@ -60,6 +62,8 @@ def _distinct(facts: Iterable[ProjectFact]) -> Iterator[ProjectFact]:
 
 def _find_preferences(memories: Sequence[tuple[str, RawMemory]]) -> Iterator[ProjectFact]:
     for session, bullet in _list_bullets(memories, "preferences", "said"):
+        if bullet.text.startswith(SAID_PREFIX):
+            continue  # only probably meant to last
         yield _make_fact(f"You said: “{shorten(bullet.text, 120)}”", session, bullet)
 
 

@@ -37,6 +37,8 @@ CLAIM_SCOPES: tuple[ClaimScope, ...] = get_args(ClaimScope)
 CLAIM_PROOFS: tuple[ClaimProof, ...] = get_args(ClaimProof)
 REPORTED_PREFIX = "The agent reported: "
 """Prefix of the agent's own last words, which no one checked."""
+SAID_PREFIX = "The user said: "
+"""Prefix of what the user probably meant to last, as a quotation."""
 ASKED_PREFIX = "The user asked: "
 """Prefix of what the user wanted done in one session."""
 UNKNOWN_FOLDER = "unknown"

@@ -28,7 +28,7 @@ from memorist.rollouts.message_acts import (
     find_agreed_proposal,
     find_lasting_words,
 )
-from memorist.rollouts.raw_memory import ClaimScope, MemoryBullet
+from memorist.rollouts.raw_memory import SAID_PREFIX, ClaimScope, MemoryBullet
 from memorist.store.rollouts import Rollout
 from memorist.transcript.dialogue import INTERRUPTED
 from memorist.transcript.ledger import TranscriptLedger, describe_tool_action
@@ -172,7 +172,6 @@ MAX_REQUEST_CHARACTERS = 600
 MAX_REPLY_LINES = 400
 """Turns of which the line of the reply is held."""
 AGREED_PREFIX = "The user said "
-SAID_PREFIX = "The user said: "
 MAX_PROBABLE_CHARACTERS = 600
 """Characters of a message whose probable rules are kept: longer ones are mostly briefings."""
 """Prefix of an entry about a proposal that the user agreed to."""
@@ -465,7 +464,10 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     waiting = find_waiting_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
     quotes = [" ".join(each.quote.split()) for each in waiting]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
-    return list(dict.fromkeys((*find_lasting_words(words), *short)))
+    lasting = [
+        each for each in find_lasting_words(words) if not any(quote in each for quote in short)
+    ]
+    return list(dict.fromkeys((*lasting, *short)))
 
 
 def _build_preference(wish: Statement, message: Message) -> MemoryBullet:
