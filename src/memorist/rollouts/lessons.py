@@ -249,7 +249,7 @@ CHECKS_PREFIX = "Checks passed with: "
 
 
 def _join_checks(found: Sequence[tuple[str, CommandRuns]]) -> list[tuple[str, int]]:
-    """The commands of a task with their lines, checks of several kinds as one entry: they go together."""
+    """The commands of a task with their lines; checks of several kinds are one entry."""
     checks = [(text, run) for text, run in found if run.kind in CHECKS]
     others = [(text, run.line) for text, run in found if run.kind not in CHECKS]
     if len({run.kind for _, run in checks}) < 2:
