@@ -19,6 +19,7 @@ from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin
 from memorist.core.tokens import truncate_middle
 from memorist.recall.chance import is_rare, is_uncommon
+from memorist.safety.sanitize import neutralize_markup
 from memorist.settings import RecallSettings
 
 MIN_QUERY_WORDS = 2
@@ -188,6 +189,10 @@ MAX_QUERY_TOKENS = 2_000
 _JSON_OBJECT = re.compile(r"\{[^{}]*\}")
 
 
+_DATA_TAGS = ("notes", "message")
+"""Tags of the data in the prompt, which no text inside may close."""
+
+
 def render_selection_prompt(
     prompt: str,
     headers: Sequence[MemoryHeader],
@@ -201,8 +206,8 @@ def render_selection_prompt(
     used = f"The assistant has just used these tools: {', '.join(tools)}.\n" if tools else ""
     values = {
         "limit": str(limit),
-        "manifest": render_manifest(headers, limit=scan_files),
-        "query": truncate_middle(query, MAX_QUERY_TOKENS),
+        "manifest": neutralize_markup(render_manifest(headers, limit=scan_files), _DATA_TAGS),
+        "query": neutralize_markup(truncate_middle(query, MAX_QUERY_TOKENS), _DATA_TAGS),
         "tools": used,
     }
     return render_template(prompt, values, strict=True)
