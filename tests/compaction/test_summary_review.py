@@ -58,6 +58,21 @@ def test_a_line_with_a_file_that_nobody_named_is_dropped() -> None:
     assert reviewed.text.count("\n") == summary.count("\n") - 2
 
 
+def test_only_the_sentence_with_an_invented_name_is_dropped() -> None:
+    """A summary in paragraphs loses the sentence and not the paragraph, in scripts without spaces
+    between sentences too.
+    """
+    source = LineCheck(render_source_text(HISTORY), "")
+    summary = (
+        "Totals were wrong. Added strategy/phase_wiring.go. Done.\n修正了。strategy/a_b.go。完成。"
+    )
+
+    reviewed = drop_invented_lines(summary, source)
+
+    assert reviewed.text == "Totals were wrong. Done.\n修正了。完成。"
+    assert reviewed.dropped == ("Added strategy/phase_wiring.go.", "strategy/a_b.go。")
+
+
 def test_what_an_extract_names_and_a_summary_leaves_out_is_named_after_it() -> None:
     """The missing identifiers stand in one line, each once; nothing is added where none is."""
     review = SummaryReview("The total_of_order is right.")

@@ -22,8 +22,6 @@ from memorist.testing.steps import HttpError, Say, Step
 
 MODEL = "claude-made-up"
 PICTURE = {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
-PAGES = " ".join(f"BEGIN-t{n}_{each} END-t{n}_{each}" for n in range(30) for each in range(3))
-SUMMARY = f"<summary>1. Request and intent: read every page. Read so far: {PAGES}</summary>"
 
 
 def settings(window: int, **compaction: Any) -> Settings:
@@ -42,6 +40,13 @@ def page(id: str, characters: int) -> dict[str, Any]:
     """A result of this length whose two ends can be told apart."""
     text = f"BEGIN-{id} " + "timber and tar, " * (characters // 16) + f" END-{id}"
     return {"type": "tool_result", "tool_use_id": id, "content": text}
+
+
+def summarize_reading(rounds: int, parallel: int) -> str:
+    """A true summary of that many rounds: it names every page that was read."""
+    ids = [f"t{number}_{each}" for number in range(rounds) for each in range(parallel)]
+    read = " ".join(f"BEGIN-{id} END-{id}" for id in ids)
+    return f"<summary>1. Request and intent: read every page. Read so far: {read}</summary>"
 
 
 def reading(rounds: int, characters: int, *, parallel: int = 1) -> list[dict[str, Any]]:
@@ -92,7 +97,8 @@ async def test_the_result_just_asked_for_is_whole_after_a_compaction(
     picture as a message before them.
     """
     events: list[Event] = []
-    model = "structural" if way == "structural" else ScriptedModel([Say(text=SUMMARY)] * 9)
+    summary = summarize_reading(30 // parallel, parallel)
+    model = "structural" if way == "structural" else ScriptedModel([Say(text=summary)] * 9)
     chosen = settings(200_000, family=family)
     messages = reading(30 // parallel, 25_000, parallel=parallel)
     async with Memorist(model=model, home=tmp_path, settings=chosen) as engine:

@@ -292,7 +292,7 @@ async def _summarize_with_model(
             await model.close()
     if isinstance(summary, UnusableSummary):
         return summary
-    reviewed = review_summary(summary, held.messages, factor=how.factor)
+    reviewed = review_summary(summary, held.messages, held.messages, factor=how.factor)
     return reviewed if isinstance(reviewed, UnusableSummary) else reviewed.text
 
 

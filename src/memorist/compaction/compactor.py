@@ -748,7 +748,11 @@ class Compactor(SessionExtension):
         if isinstance(summary, UnusableSummary):
             return UnchangedHistory(summary.why, summary.asked)
         reviewed = review_summary(
-            summary, whole.messages, cwd=self._tracker.ledger.cwd, factor=whole.factor
+            summary,
+            whole.messages,
+            held.messages,
+            cwd=self._tracker.ledger.cwd,
+            factor=whole.factor,
         )
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from memorist.compaction.extractive import build_extractive_summary
 from memorist.compaction.summary import UnusableSummary
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.tokens import estimate_text_tokens
 from memorist.transcript.answer_lines import LineCheck, join_texts
@@ -41,13 +42,19 @@ class SummaryReview(Struct, frozen=True):
 
 
 def review_summary(
-    summary: str, messages: Sequence[Message], *, cwd: str = "", factor: float = 1.0
+    summary: str,
+    messages: Sequence[Message],
+    held: Sequence[Message],
+    *,
+    cwd: str = "",
+    factor: float = 1.0,
 ) -> SummaryReview | UnusableSummary:
     """Compare a model's summary with the history that it is of, and with an extract of its own
-    size. `cwd` and `factor` are those of `build_extractive_summary`.
+    size. `held` is the part of `messages` that a summary replaces: without the preamble, which
+    stays. `cwd` and `factor` are those of `build_extractive_summary`.
     """
     size = max(MIN_EXTRACT_TOKENS, estimate_text_tokens(summary, factor))
-    extract = build_extractive_summary(messages, size, cwd=cwd, factor=factor)
+    extract = build_extractive_summary(held, size, cwd=cwd, factor=factor)
     reviewed = drop_invented_lines(summary, LineCheck(render_source_text(messages), ""))
     # What stays as messages beside the extract would stay beside the summary as well.
     replaced = "\n".join(each.text for each in extract.messages if each.origin is Origin.SUMMARY)
@@ -72,12 +79,22 @@ def render_source_text(messages: Iterable[Message]) -> str:
 
 
 def drop_invented_lines(summary: str, check: LineCheck) -> SummaryReview:
-    """Drop each line that names a file or identifier which stands nowhere in the history."""
+    """Drop each sentence that names a file or identifier which stands nowhere in the history; a
+    line of which nothing is left goes with it.
+    """
     kept: list[str] = []
     dropped: list[str] = []
     for line in summary.split("\n"):
-        (dropped if check.find_invented(line) else kept).append(line)
+        sentences = _SENTENCE_END.split(line) if check.find_invented(line) else [line]
+        invented = [each for each in sentences if check.find_invented(each)]
+        true = [each for each in sentences if each not in invented]
+        dropped += map(str.strip, invented)
+        if true:
+            kept.append("".join(true))
     return SummaryReview("\n".join(kept), tuple(dropped))
+
+
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?]\s)|(?<=[。！？])")
 
 
 def add_missing_names(reviewed: SummaryReview, extract: str) -> SummaryReview:
