@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.page.page_rendering import VIEW_NAMES
+from memorist.views.page_rendering import VIEW_NAMES
 from page.conftest import Keyboard
 from support.page_home import LONG
 

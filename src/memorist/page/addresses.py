@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from memorist.page.view import LinkBlock
+from memorist.views.blocks import LinkBlock
 
 PAGE_ROWS = 100
 """Rows of one page of a long list. Our choice."""

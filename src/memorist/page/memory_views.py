@@ -23,7 +23,10 @@ from memorist.dream.workspace import journal_path
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
-from memorist.page.view import (
+from memorist.recall.search import FolderSearch
+from memorist.store.files import DiskFiles, read_if_exists
+from memorist.store.sessions import MemoryUseTotal, list_uses, total_uses
+from memorist.views.blocks import (
     ActionBlock,
     ComparisonBlock,
     FormBlock,
@@ -39,10 +42,7 @@ from memorist.page.view import (
     TableBlock,
     Tone,
 )
-from memorist.recall.search import FolderSearch
-from memorist.replay.formatting import format_time
-from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.sessions import MemoryUseTotal, list_uses, total_uses
+from memorist.views.formatting import format_time
 
 WHY_LIMIT = 10
 """Memories that the view Why shows at most."""

@@ -17,7 +17,8 @@ from memorist.page.session_views import (
     read_course,
     read_notes,
 )
-from memorist.page.view import (
+from memorist.store.sessions import list_uses_in_session
+from memorist.views.blocks import (
     LinkBlock,
     NumberBlock,
     PageBlock,
@@ -27,8 +28,7 @@ from memorist.page.view import (
     ProseBlock,
     TableBlock,
 )
-from memorist.replay.formatting import base_name, format_time
-from memorist.store.sessions import list_uses_in_session
+from memorist.views.formatting import base_name, format_time
 
 RUNNING_SECONDS = 900
 """A session whose file grew within a quarter of an hour counts as running. Our choice."""

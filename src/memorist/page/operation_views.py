@@ -22,7 +22,10 @@ from memorist.errors import InputError, MemoristError
 from memorist.machines.machine_sync import load_identity, sync_machines
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.memory_views import MemoryPlace
-from memorist.page.view import (
+from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
+from memorist.store.jobs import set_memory_mode
+from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
+from memorist.views.blocks import (
     ActionBlock,
     BarBlock,
     BarRow,
@@ -39,10 +42,7 @@ from memorist.page.view import (
     TableBlock,
     Tone,
 )
-from memorist.replay.formatting import base_name, format_dollars, format_time
-from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
-from memorist.store.jobs import set_memory_mode
-from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
+from memorist.views.formatting import base_name, format_dollars, format_time
 
 _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
 
@@ -224,7 +224,7 @@ def build_spend(place: MemoryPlace) -> PageView:
                 heading="Tokens by kind of work",
                 unit="tokens",
                 bars=[
-                    BarRow(name=each.label, values=[float(each.usage.context)])
+                    BarRow(label=each.label, values=[float(each.usage.context)])
                     for each in found.kinds
                 ],
             ),

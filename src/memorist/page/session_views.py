@@ -27,7 +27,12 @@ from memorist.page.session_course import (
     render_notes_at,
     trace_course,
 )
-from memorist.page.view import (
+from memorist.recall.passages import PassageMatch
+from memorist.store.files import DiskFiles, read_if_exists
+from memorist.store.layout import SessionLayout
+from memorist.store.sessions import MemoryUse, list_receipts, list_uses_in_session
+from memorist.store.transcript import LineFile
+from memorist.views.blocks import (
     BarBlock,
     BarRow,
     FormBlock,
@@ -42,12 +47,7 @@ from memorist.page.view import (
     TableBlock,
     Tone,
 )
-from memorist.recall.passages import PassageMatch
-from memorist.replay.formatting import base_name, format_dollars, format_percent, format_time
-from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.layout import SessionLayout
-from memorist.store.sessions import MemoryUse, list_receipts, list_uses_in_session
-from memorist.store.transcript import LineFile
+from memorist.views.formatting import base_name, format_dollars, format_percent, format_time
 
 PIECE_CHARS = 160
 """Characters of a piece that stand in the table; the message has all of it."""
@@ -392,7 +392,7 @@ def build_window(course: SessionCourse, id: str) -> BarBlock:
         parts=parts,
         bars=[
             BarRow(
-                name=f"Turn {each.number}",
+                label=f"Turn {each.number}",
                 values=[float(each.parts.get(part, 0)) for part in parts],
                 href=_turn_address(id, each.number),
             )

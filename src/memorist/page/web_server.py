@@ -27,8 +27,8 @@ from memorist.errors import MemoristError
 from memorist.page import memory_views, now_view, operation_views, session_views
 from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.addresses import address_of
-from memorist.page.page_rendering import PageFrame, read_asset, render_blocks, render_page
-from memorist.page.view import PageView, to_safe_object
+from memorist.views.blocks import PageView, to_safe_object
+from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 
 MAX_BODY_BYTES = 2_000_000
 """Largest form: a memory has at most a million bytes, and its form may double some of them."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 from msgspec import Struct
 
-from memorist.replay.formatting import format_compact, format_count, make_legible, shorten_text
 from memorist.replay.record import CompactionRecord, ContextPoint, NotesUpdateRecord, SessionRecord
 from memorist.settings import SessionMemorySettings
+from memorist.views.formatting import format_compact, format_count, make_legible, shorten_text
 
 DRAWN_POINTS = 600
 """Points drawn; a screen has few more columns."""

@@ -1,54 +1,55 @@
-"""The report's facts about a session as rows of text. Pure; the template escapes."""
+"""The facts of a replayed session as blocks of a page. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import structs
 
 from memorist.core.markdown import parse_outline
 from memorist.core.tokens import estimate_text_tokens
-from memorist.formats.transcript import FORMAT_TITLES, RepairedLine, SkippedLine
-from memorist.replay.formatting import (
+from memorist.formats.transcript import FORMAT_TITLES
+from memorist.replay.record import NotesUpdateRecord, ReceiptTotals, SessionRecord
+from memorist.session_memory.template import STRUCTURAL_MARK
+from memorist.views.blocks import NumberBlock, PageCell, PageRow, TableBlock
+from memorist.views.formatting import (
     base_name,
     format_compact,
     format_count,
     format_dollars,
     format_number,
+    format_percent,
     format_time,
     shorten_text,
 )
-from memorist.replay.record import NotesUpdateRecord, ReceiptTotals, SessionRecord
-from memorist.session_memory.template import STRUCTURAL_MARK
 
 MAX_CELL = 400
 """Most characters of one cell."""
+SHOWN_ROWS = 15
+"""Rows of a table that are shown at once."""
 
 
-class TableColumn(Struct, frozen=True):
-    """A column: its heading and the kind of its cells."""
-
-    heading: str
-    kind: Literal["text", "code", "number"] = "text"
+Columns = Sequence[tuple[str, Literal["text", "code", "number"]]]
+"""Headings, and the kind of what stands below each."""
 
 
-class ReportTable(Struct, frozen=True):
-    """Rows of text under columns.
-
-    `rest` labels the rows that a long table hides: `more commands`.
-    """
-
-    columns: tuple[TableColumn, ...]
-    rows: tuple[tuple[str, ...], ...]
-    rest: str = "more"
-
-
-class NamedValue(Struct, frozen=True):
-    """A value and its label."""
-
-    name: str
-    value: str
+def _build_table(
+    heading: str,
+    columns: Columns,
+    rows: Iterable[Sequence[str]],
+    rest: str = "more",
+    most: int = SHOWN_ROWS,
+) -> TableBlock:
+    return TableBlock(
+        heading=heading,
+        columns=[name for name, _ in columns],
+        rows=[PageRow(cells=[PageCell(text) for text in row]) for row in rows],
+        numeric=[at for at, (_, kind) in enumerate(columns) if kind == "number"],
+        code=[at for at, (_, kind) in enumerate(columns) if kind == "code"],
+        most=most,
+        rest=rest,
+    )
 
 
 def session_title(session: SessionRecord) -> str:
@@ -71,26 +72,26 @@ def _is_hint(line: str) -> bool:
     return len(line) > 2 and line[0] == line[-1] and line[0] in "_*" and line[1] != line[0]
 
 
-def session_facts(session: SessionRecord) -> tuple[NamedValue, ...]:
+def session_facts(session: SessionRecord) -> NumberBlock:
     """The session's origin; what the file does not say is left out."""
     head = session.head
     window = f"{format_compact(head.window)} tokens" if head.window else ""
     every = (
-        NamedValue("File", base_name(session.source)),
-        NamedValue(
+        ("File", base_name(session.source)),
+        (
             "Format",
             " ".join(
                 part for part in (FORMAT_TITLES.get(head.format, head.format), head.version) if part
             ),
         ),
-        NamedValue("Model", head.model),
-        NamedValue("Window", window),
-        NamedValue("Folder", base_name(head.cwd)),
-        NamedValue("Branch", head.branch),
-        NamedValue("Started", format_time(head.started)),
+        ("Model", head.model),
+        ("Window", window),
+        ("Folder", base_name(head.cwd)),
+        ("Branch", head.branch),
+        ("Started", format_time(head.started)),
     )
-    return tuple(
-        NamedValue(fact.name, shorten_text(fact.value, 160)) for fact in every if fact.value
+    return NumberBlock(
+        pairs=[(name, shorten_text(value, 160)) for name, value in every if value], facts=True
     )
 
 
@@ -108,40 +109,41 @@ def notes_tokens(session: SessionRecord) -> int:
     return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
 
 
-def session_numbers(session: SessionRecord) -> tuple[NamedValue, ...]:
-    """The key numbers of a session."""
-    return (
-        NamedValue("messages", format_number(session.messages)),
-        NamedValue("turns", format_number(session.turns)),
-        NamedValue("tokens at the peak", format_number(session.tokens_peak)),
-        NamedValue("updates of the notes", format_number(len(session.updates))),
-        NamedValue("tokens of notes", format_number(notes_tokens(session))),
-        NamedValue("compactions", format_number(len(session.compactions))),
-        NamedValue("lines skipped", format_number(len(session.skipped))),
-        NamedValue("lines mended", format_number(len(session.mended))),
+def session_numbers(session: SessionRecord) -> NumberBlock:
+    """The key numbers of a session, and what it cost."""
+    return NumberBlock(
+        pairs=[
+            ("messages", format_number(session.messages)),
+            ("turns", format_number(session.turns)),
+            ("tokens at the peak", format_number(session.tokens_peak)),
+            ("updates of the notes", format_number(len(session.updates))),
+            ("tokens of notes", format_number(notes_tokens(session))),
+            ("compactions", format_number(len(session.compactions))),
+            ("lines skipped", format_number(len(session.skipped))),
+            ("lines mended", format_number(len(session.mended))),
+        ],
+        note=f"Background work: {describe_cost(session.receipts)}. "
+        f"Replayed in {session.seconds:.2f} s.",
     )
 
 
-def total_numbers(sessions: Sequence[SessionRecord]) -> tuple[NamedValue, ...]:
-    """The key numbers of all sessions together."""
-    return (
-        NamedValue("sessions", format_number(len(sessions))),
-        NamedValue("messages", format_number(sum(session.messages for session in sessions))),
-        NamedValue("turns", format_number(sum(session.turns for session in sessions))),
-        NamedValue(
-            "tokens at the highest peak",
-            format_number(max((session.tokens_peak for session in sessions), default=0)),
-        ),
-        NamedValue(
-            "updates of the notes", format_number(sum(len(session.updates) for session in sessions))
-        ),
-        NamedValue(
-            "compactions", format_number(sum(len(session.compactions) for session in sessions))
-        ),
-        NamedValue(
-            "lines skipped", format_number(sum(len(session.skipped) for session in sessions))
-        ),
-        NamedValue("lines mended", format_number(sum(len(session.mended) for session in sessions))),
+def total_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
+    """The key numbers of all sessions together, and what they cost."""
+    return NumberBlock(
+        pairs=[
+            ("sessions", format_number(len(sessions))),
+            ("messages", format_number(sum(session.messages for session in sessions))),
+            ("turns", format_number(sum(session.turns for session in sessions))),
+            (
+                "tokens at the highest peak",
+                format_number(max((session.tokens_peak for session in sessions), default=0)),
+            ),
+            ("updates of the notes", format_number(sum(len(each.updates) for each in sessions))),
+            ("compactions", format_number(sum(len(each.compactions) for each in sessions))),
+            ("lines skipped", format_number(sum(len(each.skipped) for each in sessions))),
+            ("lines mended", format_number(sum(len(each.mended) for each in sessions))),
+        ],
+        note=f"Background work: {describe_cost(sum_receipts(sessions))}.",
     )
 
 
@@ -174,26 +176,29 @@ def describe_cost(receipts: ReceiptTotals) -> str:
     )
 
 
-def updates_table(session: SessionRecord) -> ReportTable:
-    """Each update of the notes, including the final one."""
+def updates_table(session: SessionRecord, start_tokens: int) -> TableBlock:
+    """Each update of the notes, including the final one; notes begin at `start_tokens`."""
     rows: list[tuple[str, ...]] = [
         (str(number), *_update_row(update)) for number, update in enumerate(session.updates, 1)
     ]
     if session.final:
         rows.append(("end", *_update_row(session.final)))
-    columns: tuple[TableColumn, ...] = (
-        TableColumn("Update", "number"),
-        TableColumn("After message", "number"),
-        TableColumn("Line", "number"),
-        TableColumn("Context", "number"),
-        TableColumn("Notes", "number"),
-        TableColumn("Why"),
-        TableColumn("Way"),
-        TableColumn("Repairs"),
+    columns: Columns = (
+        ("Update", "number"),
+        ("After message", "number"),
+        ("Line", "number"),
+        ("Context", "number"),
+        ("Notes", "number"),
+        ("Why", "text"),
+        ("Way", "text"),
+        ("Repairs", "text"),
     )
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return ReportTable(columns, tuple(rows), "more updates")
+    return structs.replace(
+        _build_table("Updates of the notes", columns, rows, "more updates", 8),
+        empty=f"None: the context stayed below {start_tokens:,} tokens, or nothing called for one.",
+    )
 
 
 def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
@@ -209,18 +214,18 @@ def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
     )
 
 
-def compactions_table(session: SessionRecord) -> ReportTable:
+def compactions_table(session: SessionRecord) -> TableBlock:
     """Each compaction, by the recorded agent or by memorist."""
-    columns = (
-        TableColumn("Compaction"),
-        TableColumn("By"),
-        TableColumn("After message", "number"),
-        TableColumn("Line", "number"),
-        TableColumn("Tokens before", "number"),
-        TableColumn("Tokens after", "number"),
-        TableColumn("Trigger"),
+    columns: Columns = (
+        ("Compaction", "text"),
+        ("By", "text"),
+        ("After message", "number"),
+        ("Line", "number"),
+        ("Tokens before", "number"),
+        ("Tokens after", "number"),
+        ("Trigger", "text"),
     )
-    rows = tuple(
+    rows = (
         (
             f"C{number}",
             f"{each.by}: {each.strategy}" if each.strategy else each.by,
@@ -232,18 +237,18 @@ def compactions_table(session: SessionRecord) -> ReportTable:
         )
         for number, each in enumerate(session.compactions, 1)
     )
-    return ReportTable(columns, rows, "more compactions")
+    return _build_table("Compactions", columns, rows, "more compactions")
 
 
-def memory_changes_table(session: SessionRecord) -> ReportTable:
+def memory_changes_table(session: SessionRecord) -> TableBlock:
     """What the session wrote to memory, what waits in the inbox, and what was refused."""
-    columns = (
-        TableColumn("After message", "number"),
-        TableColumn("What"),
-        TableColumn("Memory", "code"),
-        TableColumn("Why"),
+    columns: Columns = (
+        ("After message", "number"),
+        ("What", "text"),
+        ("Memory", "code"),
+        ("Why", "text"),
     )
-    rows = [
+    rows = (
         (
             format_number(step.index),
             step.what,
@@ -251,49 +256,66 @@ def memory_changes_table(session: SessionRecord) -> ReportTable:
             shorten_text(step.why, MAX_CELL),
         )
         for step in session.memory_steps
-    ]
-    return ReportTable(columns, tuple(rows), "more")
+    )
+    return _build_table("What this session left to later ones", columns, rows, most=20)
 
 
-def recalls_table(session: SessionRecord) -> ReportTable:
+def recalls_table(session: SessionRecord) -> TableBlock:
     """What recall would have shown a live session."""
-    columns = (TableColumn("At message", "number"), TableColumn("Shown"))
-    return ReportTable(
-        columns,
-        tuple((format_number(given.index), given.text) for given in session.memory_given),
-        "more",
+    rows = ((format_number(given.index), given.text) for given in session.memory_given)
+    return _build_table(
+        "What a live session would have been shown of the sessions before it",
+        (("At message", "number"), ("Shown", "text")),
+        rows,
+        most=8,
     )
 
 
-def files_table(session: SessionRecord) -> ReportTable:
+def kinds_table(session: SessionRecord) -> TableBlock:
+    """The tokens of each kind of content, largest first."""
+    total = sum(session.kinds.values())
+    ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
+    rows = [
+        (kind, format_number(tokens), format_percent(tokens, total))
+        for kind, tokens in ordered
+        if tokens > 0
+    ]
+    columns: Columns = (("Kind", "text"), ("Tokens", "number"), ("Share", "number"))
+    return structs.replace(
+        _build_table("Tokens by kind", columns, rows),
+        note="Estimated over the whole file, what a compaction took away included." if rows else "",
+        empty="The session holds no content.",
+    )
+
+
+def files_table(session: SessionRecord) -> TableBlock:
     """Each file, changed ones first."""
     ordered = sorted(
         session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path)
     )
-    rows = tuple(
+    rows = (
         (shorten_text(use.path, MAX_CELL), format_number(use.changes), format_number(use.reads))
         for use in ordered
     )
-    return ReportTable(
-        (
-            TableColumn("File", "code"),
-            TableColumn("Changed", "number"),
-            TableColumn("Read", "number"),
-        ),
-        rows,
-        "more files",
+    columns: Columns = (("File", "code"), ("Changed", "number"), ("Read", "number"))
+    changed = format_count(sum(use.changes > 0 for use in session.files), "file")
+    read = format_count(sum(use.reads > 0 for use in session.files), "file")
+    return structs.replace(
+        _build_table("Files", columns, rows, "more files"),
+        note=f"{changed} changed, {read} read." if session.files else "",
+        empty="No file was read or changed.",
     )
 
 
-def commands_table(session: SessionRecord) -> ReportTable:
+def commands_table(session: SessionRecord) -> TableBlock:
     """Each command."""
-    columns = (
-        TableColumn("Command", "code"),
-        TableColumn("Runs", "number"),
-        TableColumn("Failed", "number"),
-        TableColumn("Last outcome"),
+    columns: Columns = (
+        ("Command", "code"),
+        ("Runs", "number"),
+        ("Failed", "number"),
+        ("Last outcome", "text"),
     )
-    rows = tuple(
+    rows = (
         (
             shorten_text(use.command, MAX_CELL),
             format_number(use.runs),
@@ -302,17 +324,20 @@ def commands_table(session: SessionRecord) -> ReportTable:
         )
         for use in session.commands
     )
-    return ReportTable(columns, rows, "more commands")
-
-
-def troubles_table(session: SessionRecord) -> ReportTable:
-    """What failed, and what fixed it."""
-    columns = (
-        TableColumn("What failed", "code"),
-        TableColumn("How"),
-        TableColumn("What mended it"),
+    runs = format_count(sum(use.runs for use in session.commands), "run")
+    failures = format_count(sum(use.failures for use in session.commands), "failure")
+    each = format_count(len(session.commands), "command")
+    return structs.replace(
+        _build_table("Commands", columns, rows, "more commands"),
+        note=f"{runs} of {each}, {failures}." if session.commands else "",
+        empty="No command was run.",
     )
-    rows = tuple(
+
+
+def troubles_table(session: SessionRecord) -> TableBlock:
+    """What failed, and what fixed it."""
+    columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
+    rows = (
         (
             shorten_text(each.what, MAX_CELL),
             shorten_text(each.error, MAX_CELL),
@@ -320,22 +345,62 @@ def troubles_table(session: SessionRecord) -> ReportTable:
         )
         for each in session.troubles
     )
-    return ReportTable(columns, rows, "more failures")
-
-
-def lines_table(entries: Sequence[SkippedLine | RepairedLine]) -> ReportTable:
-    """Lines of the file that were skipped or repaired, and why."""
-    rows = tuple(
-        (format_number(entry.line), shorten_text(entry.why, MAX_CELL)) for entry in entries
+    return structs.replace(
+        _build_table("What failed, and what mended it", columns, rows, "more failures"),
+        empty="Nothing failed.",
     )
-    return ReportTable((TableColumn("Line", "number"), TableColumn("Why")), rows, "more lines")
 
 
-def counts_table(found: dict[str, int], what: str) -> ReportTable:
-    """Counts by kind, largest first."""
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return ReportTable(
-        (TableColumn(what), TableColumn("Count", "number")),
-        tuple((shorten_text(kind, MAX_CELL), format_number(count)) for kind, count in ordered),
-        "more kinds",
+def lines_table(session: SessionRecord) -> TableBlock:
+    """Lines of the file that were skipped or mended, and why."""
+    columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
+    entries = sorted(
+        [(each.line, "skipped", each.why) for each in session.skipped]
+        + [(each.line, "mended", each.why) for each in session.mended]
     )
+    rows = ((format_number(line), what, shorten_text(why, MAX_CELL)) for line, what, why in entries)
+    return structs.replace(
+        _build_table("Lines of the file", columns, rows, "more lines"),
+        note=f"{format_count(session.records, 'line')} with content: "
+        f"{len(session.skipped):,} skipped, {len(session.mended):,} mended, "
+        f"{sum(session.asides.values()):,} beside the conversation.",
+    )
+
+
+def asides_table(session: SessionRecord) -> TableBlock:
+    """Records beside the conversation by kind, most first; all wait behind a line that opens."""
+    ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
+    rows = ((shorten_text(kind, MAX_CELL), format_number(count)) for kind, count in ordered)
+    columns: Columns = (("Kind", "text"), ("Count", "number"))
+    return _build_table("Records beside the conversation", columns, rows, "kinds", most=0)
+
+
+def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
+    """All sessions of a replay, each with a link to its chapter."""
+    rows = [
+        PageRow(
+            cells=[
+                PageCell(session_title(each), chapter_address(number), quiet=file_and_format(each)),
+                PageCell(format_time(each.head.started)),
+                PageCell(format_number(each.messages)),
+                PageCell(format_compact(each.tokens_peak)),
+                PageCell(format_number(len(each.updates))),
+                PageCell(format_number(len(each.compactions))),
+                PageCell(format_compact(notes_tokens(each))),
+            ]
+        )
+        for number, each in enumerate(sessions, 1)
+    ]
+    return TableBlock(
+        heading="Sessions",
+        columns=["Session", "Started", "Messages", "Peak", "Updates", "Compactions", "Notes"],
+        rows=rows,
+        numeric=list(range(2, 7)),
+        note="Peak and notes in tokens." if rows else "",
+        empty="There was no session in what was replayed.",
+    )
+
+
+def chapter_address(number: int) -> str:
+    """Where the chapter of a session stands in the report, counted from 1."""
+    return f"#s{number}"

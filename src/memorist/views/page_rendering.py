@@ -1,4 +1,8 @@
-"""Render a view as a page or as one self-contained file. Pure."""
+"""Render a view as a page or as one self-contained file. Pure.
+
+Text of sessions is untrusted: it is escaped, its hidden characters are written out, and a saved
+file's policy forbids scripts and addresses.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,9 @@ import msgspec
 from jinja2 import DictLoader, Environment, StrictUndefined
 from msgspec import Struct
 
-from memorist.page.view import PageView, show_untrusted, to_safe_object
-from memorist.replay.formatting import format_number
+from memorist.views.blocks import PageView, show_untrusted, to_safe_object
+from memorist.views.formatting import format_number
+from memorist.views.markdown_html import render_markdown_html
 
 VIEW_NAMES = (
     "now",
@@ -42,6 +47,8 @@ class PageFrame(Struct, frozen=True, kw_only=True):
     json_address: str = ""
     save_address: str = ""
     saved: bool = False
+    made: str = ""
+    """How the file came to be, at its end."""
 
 
 def render_page(view: PageView, frame: PageFrame) -> str:
@@ -70,24 +77,24 @@ def render_blocks(view: PageView, frame: PageFrame) -> str:
 
 def read_asset(name: str) -> bytes:
     """A file of the folder `static`. Raises FileNotFoundError."""
-    return files("memorist.page").joinpath("static", name).read_bytes()
+    return files("memorist.views").joinpath("static", name).read_bytes()
 
 
 def _frame_values(frame: PageFrame) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(frame)
-    return values | {"said": show_untrusted(frame.said)}
+    return values | {"said": show_untrusted(frame.said), "made": show_untrusted(frame.made)}
 
 
 @cache
 def load_texts() -> dict[str, str]:
     """The words of the frame, by key."""
-    text = files("memorist.page").joinpath("texts.toml").read_bytes()
+    text = files("memorist.views").joinpath("texts.toml").read_bytes()
     return msgspec.toml.decode(text, type=dict[str, str])
 
 
 @cache
 def _environment() -> Environment:
-    folder = files("memorist.page")
+    folder = files("memorist.views")
     environment = Environment(
         loader=DictLoader(
             {
@@ -102,4 +109,5 @@ def _environment() -> Environment:
     )
     environment.globals["say"] = load_texts().__getitem__
     environment.filters["whole"] = lambda number: format_number(round(number))
+    environment.filters["markdown"] = render_markdown_html
     return environment

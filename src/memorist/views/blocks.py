@@ -1,21 +1,22 @@
-"""What one view of the page shows, as values: the page, its `.json` and its saved file are made of
-the same ones. Pure.
+"""What one view of the page shows, as values: the page, its `.json`, its saved file and the report
+of a replay are made of the same ones. Pure.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from memorist.replay.formatting import make_legible, shorten_text
 from memorist.safety.secrets import redact
 from memorist.safety.unicode import find_hidden_characters
+from memorist.views.formatting import make_legible, shorten_text
 
-MAX_TEXT_CHARS = 20_000
-"""Characters of one text on the page; the rest is counted. Our choice."""
+MAX_TEXT_CHARS = 60_000
+"""Characters of one text on the page, enough for the largest notes; the rest is counted."""
 
 Tone = Literal["", "good", "note", "wrong"]
 """How a cell reads at a glance; a sign and the cell's own words say the same as the colour."""
@@ -50,9 +51,11 @@ class PageRow(Struct, frozen=True, kw_only=True):
 
 
 class NumberBlock(Struct, frozen=True, tag="numbers", kw_only=True):
-    """A few figures, each with its name."""
+    """A few figures or, smaller, facts in words, each with its name; `note` says more below."""
 
     pairs: Sequence[tuple[str, str]]
+    facts: bool = False
+    note: str = ""
 
 
 class TableBlock(Struct, frozen=True, tag="table", kw_only=True):
@@ -64,14 +67,36 @@ class TableBlock(Struct, frozen=True, tag="table", kw_only=True):
     empty: str = ""
     numeric: Sequence[int] = ()
     """Columns of numbers, counted from 0."""
+    code: Sequence[int] = ()
+    """Columns of paths and commands, counted from 0."""
+    note: str = ""
+    """A sentence above the table."""
+    most: int = sys.maxsize
+    """Rows that are shown at once; the others wait behind a line that opens."""
+    rest: str = "more"
+    """What the waiting rows are called: `more commands`."""
 
 
 class ProseBlock(Struct, frozen=True, tag="text", kw_only=True):
-    """Text as it stands in a file or a message."""
+    """Text as it stands in a file or a message; Markdown is shown as it is meant, with its source
+    below.
+    """
 
     heading: str
     text: str
     note: str = ""
+    markdown: bool = False
+
+
+class PictureBlock(Struct, frozen=True, tag="picture", kw_only=True):
+    """A drawing that memorist made of escaped text, for a wide and for a narrow window."""
+
+    heading: str
+    wide: str
+    """SVG, as it goes into the page."""
+    narrow: str
+    keys: Sequence[tuple[str, str]] = ()
+    """Its signs, each the name of one in the template and the words for it."""
 
 
 class ComparisonBlock(Struct, frozen=True, tag="comparison", kw_only=True):
@@ -89,7 +114,7 @@ class ComparisonBlock(Struct, frozen=True, tag="comparison", kw_only=True):
 class BarRow(Struct, frozen=True, kw_only=True):
     """One bar, from the lowest part up."""
 
-    name: str
+    label: str
     values: Sequence[float]
     """One for each part of the block."""
     href: str = ""
@@ -142,15 +167,25 @@ class LinkBlock(Struct, frozen=True, tag="links", kw_only=True):
     """Words, address, and whether it is the place one is at."""
 
 
+class ChapterBlock(Struct, frozen=True, tag="chapter", kw_only=True):
+    """Blocks under a heading of their own; `key` is the place that a link `#key` leads to."""
+
+    key: str
+    heading: str
+    blocks: Sequence[PageBlock]
+
+
 PageBlock = (
     NumberBlock
     | TableBlock
     | ProseBlock
+    | PictureBlock
     | ComparisonBlock
     | BarBlock
     | FormBlock
     | ActionBlock
     | LinkBlock
+    | ChapterBlock
 )
 
 
@@ -164,8 +199,10 @@ class PageView(Struct, frozen=True, kw_only=True):
     blocks: Sequence[PageBlock] = ()
 
 
-_ADDRESSES = frozenset({"href", "path", "fields", "name", "method", "type", "value", "options"})
-"""What the page itself made: sent as it is."""
+_OWN = frozenset({
+    "href", "path", "fields", "name", "method", "type", "value", "options", "wide", "narrow", "key",
+})  # fmt: skip
+"""What memorist itself made: sent as it is."""
 
 
 def to_safe_object(view: PageView) -> dict[str, Any]:
@@ -178,7 +215,7 @@ def to_safe_object(view: PageView) -> dict[str, Any]:
 
 def _make_safe(value: object, key: str = "") -> object:
     if isinstance(value, str):
-        return value if key in _ADDRESSES else show_untrusted(value)
+        return value if key in _OWN else show_untrusted(value)
     if isinstance(value, dict):
         return {name: each if name == "fields" else _make_safe(each, name)
                 for name, each in value.items()}  # fmt: skip

@@ -1,0 +1,1 @@
+"""What the local page and the report of a replay are made of: blocks, templates, style, words."""
