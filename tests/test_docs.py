@@ -194,6 +194,84 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken
 
 
+NAMES_OF_OTHERS = frozenset(
+    [
+        "ALICE_KEY",
+        "ANTHROPIC_CUSTOM_HEADERS",
+        "AnthropicPromptCachingMiddleware",
+        "BaseLlm",
+        "CLAUDE_CODE_DISABLE_AUTO_MEMORY",
+        "ClaudeAgentOptions",
+        "EventsCompactionConfig",
+        "HTTPS_PROXY",
+        "OLLAMA_CONTEXT_LENGTH",
+        "AsyncOpenAI",
+        "SSL_CERT_FILE",
+        "anthropic_cache_messages",
+        "as_tool",
+        "bearer_token_env_var",
+        "fQ2",
+        "forkLane",
+        "http_headers",
+        "list",
+        "litellm_settings",
+        "load_memory",
+        "my_module",
+        "preload_memory",
+        "run_async",
+        "your_config",
+        "your_hooks",
+    ]
+)
+"""Names in documents that belong to another program or to an example."""
+
+
+def test_the_code_that_documents_name_exists() -> None:
+    """Every module, function and class that a document names between back-ticks is there under that
+    name; decisions may speak of what was.
+    """
+    sources = [
+        path
+        for part in ("src", "tests", "docs", "examples", "benchmarks", "packaging")
+        for path in (ROOT / part).rglob("*")
+        if path.suffix in {".py", ".toml", ".sh"}
+    ]
+    text = "\n".join(path.read_text("utf-8") for path in [*sources, ROOT / "Makefile"])
+    words = {*re.findall(r"\w+", text), *(path.stem for path in sources)}
+    defined = {*re.findall(r"(?:def|class) (\w+)", text), *re.findall(r"(\w+)\b[^\n]*?[:=]", text)}
+    unknown = []
+    for path in [*DOCUMENTS, ROOT / "CONTRIBUTING.md"]:
+        if path.parent.name == "decisions":
+            continue
+        prose = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for code in re.findall(r"`([^`\n]+)`", prose):
+            shaped = re.findall(r"\b(?=\w*[A-Za-z]_\w|\w*[a-z][A-Z])\w+", code)
+            names = set(shaped) - words
+            names |= set(re.findall(r"(\w+)\(", code)) - defined
+            unknown += [f"{path.name}: {name}" for name in sorted(names - NAMES_OF_OTHERS)]
+    assert unknown == []
+
+
+def test_the_files_that_documents_name_exist() -> None:
+    """A path to a module stands below the package or the project."""
+    missing = [
+        f"{path.name}: {name}"
+        for path in DOCUMENTS
+        if path.parent.name != "decisions"
+        for name in re.findall(r"`((?:\w+/)+\w+\.py)`", path.read_text("utf-8"))
+        if not any((ROOT / base / name).exists() for base in ("", "src/memorist"))
+    ]
+    assert missing == EXAMPLE_FILES
+
+
+EXAMPLE_FILES = [
+    "magic-docs.md: src/billing.py",
+    "ranking.md: src/core/fork_lane.py",
+    "two-families.md: scripts/recount.py",
+]
+"""Files of the projects in examples."""
+
+
 def test_the_changelog_names_this_version() -> None:
     """The newest entry but what is not released yet is the package's version."""
     newest = re.search(

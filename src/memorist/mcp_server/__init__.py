@@ -1,1 +1,1 @@
-"""Memory, notes and what was cut, as tools for any agent that speaks MCP. See `serve/run.py`."""
+"""Memory, notes and what was cut, as tools for any agent that speaks MCP."""

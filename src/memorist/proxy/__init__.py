@@ -1,3 +1,3 @@
 """The proxy between an agent and its model provider: it prepares each request by the engine and
-passes everything else on as it came. See `run.py`.
+passes everything else on as it came.
 """
