@@ -342,6 +342,35 @@ def test_check_names_what_is_wrong(shell: Shell) -> None:
     assert shell("memory", "check").exit_code == 1
 
 
+def test_check_names_memories_that_say_the_opposite(shell: Shell) -> None:
+    """Two files written by hand that cannot both hold are named; an exception is none."""
+    shell.add("Tests go in tests/.")
+    bodies = {
+        "german": "Answer in German.",
+        "english": "Answer in English.",
+        "npm": "Never use npm.",
+        "publish": "Use npm for publishing.",
+        "port": "The API runs on port 4000.",
+        "new-port": "The API runs on port 5000.",
+    }
+    for name, body in bodies.items():
+        (shell.folder / f"{name}.md").write_text(
+            f"---\nname: {name}\ndescription: {body}\ntype: feedback\n---\n{body}\n"
+        )
+
+    found = shell.json("memory", "check")["problems"]
+
+    opposed = {
+        frozenset((problem["path"], problem["what"].rpartition(" ")[2]))
+        for problem in found
+        if "says otherwise than" in problem["what"]
+    }
+    assert opposed == {
+        frozenset(("german.md", "english.md")),
+        frozenset(("port.md", "new-port.md")),
+    }
+
+
 def test_why_tells_of_a_memory_that_was_never_shown(shell: Shell) -> None:
     """The ledger is honest about nothing."""
     path = shell.add("Use pnpm, never npm")

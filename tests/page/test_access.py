@@ -311,6 +311,33 @@ def test_what_is_wrong_with_a_memory_is_named(browser: TestClient) -> None:
     assert "What is wrong" not in browser.get("/memory?path=use-npm.md").text
 
 
+def test_what_holds_in_every_project_is_listed_and_changed_like_the_rest(
+    browser: TestClient, access: PageAccess
+) -> None:
+    """A memory of the user stands below the project's, is found by its words, tells its source, and
+    is edited, forgotten and brought back.
+    """
+    words = ["memory", "add", "--everywhere", "--name", "language", "Answer in German."]
+    assert CliRunner().invoke(memorist_group, words).exit_code == 0
+    path, address = "everywhere/language.md", "/memory?path=everywhere/language.md"
+    listed = browser.get("/memories").text
+    assert "Of you, in every project" in listed
+    assert "path=everywhere%2Flanguage.md" in listed
+    assert "language.md" in browser.get("/memories?q=german").text
+    assert "holds in every project" in browser.get(address).text
+
+    fields = {"csrf": access.csrf, "path": path}
+    text = "---\nname: language\ndescription: French\ntype: user\n---\n\nAnswer in French.\n"
+    assert post(browser, "edit", text=text, **fields) == 303
+    assert "Answer in French." in browser.get(address).text
+    assert post(browser, "forget", **fields) == 303
+    assert "Of you, in every project" not in browser.get("/memories").text
+    change = re.search(r'name="change" value="(\w+)"', browser.get(address).text)
+    assert change is not None
+    assert post(browser, "undo", csrf=access.csrf, change=change[1]) == 303
+    assert "Of you, in every project" in browser.get("/memories").text
+
+
 def test_a_memory_of_a_file_that_changed_is_named_and_confirmed(
     browser: TestClient, access: PageAccess, project: Path
 ) -> None:

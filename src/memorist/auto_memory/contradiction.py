@@ -10,7 +10,7 @@ texts have nothing to do with each other, and both stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -472,6 +472,39 @@ def list_near_words(said: str) -> set[str]:
     """
     words = {word for stance in read_stances(said) for word in stance.words}
     return words | {other for word in words for other in _find_group(word) or ()}
+
+
+def find_opposed_topics(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
+    """Each memory that says the opposite of an earlier one of the list, with that one. A part that
+    differs proves nothing here: `not pushed yet` in a report says nothing against `push often`.
+    """
+    known: dict[_StanceKey, list[int]] = {}
+    sayings = [say_in_one_line(topic) for topic in topics]
+    found: list[tuple[Topic, Topic]] = []
+    for at, said in enumerate(sayings):
+        keys = {key for stance in read_stances(said) for key in _list_keys(stance)}
+        near = {other for key in keys for other in known.get(key, ())}
+        found += [
+            (topics[at], topics[other])
+            for other in sorted(near)
+            if compare_statement(said, sayings[other]) is Agreement.OPPOSITE
+        ]
+        for key in keys:
+            known.setdefault(key, []).append(at)
+    return found
+
+
+_StanceKey = frozenset[str] | tuple[object, ...]
+
+
+def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
+    """What two clauses have in common wherever one can be the opposite of the other."""
+    yield stance.words
+    word, rest = _split_choice(stance)
+    if word:
+        yield _find_group(word), rest
+    for length in range(1, stance.value_length + 1):
+        yield len(stance.order), stance.order[: max(1, len(stance.order) - length)]
 
 
 def _select_near(said: str, topics: Iterable[Topic]) -> list[Topic]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from memorist.auto_memory.contradiction import find_opposed_topics
 from memorist.auto_memory.index import (
     INDEX_NAME,
     MAX_FILE_BYTES,
@@ -56,6 +57,12 @@ def lint_folder(
     for topic in topics:
         found += _topic_problems(topic, reviewed_seals)
     found += _duplicate_problems(topics)
+    found += [
+        LintProblem(
+            topic.path, f"it says otherwise than {other.path}", "edit or forget one of them"
+        )
+        for topic, other in find_opposed_topics(topics)
+    ]
     return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
 
 

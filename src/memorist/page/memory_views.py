@@ -13,7 +13,7 @@ from memorist.auto_memory.anchors import describe_changes
 from memorist.auto_memory.changes import ChangeReason, RecordedChange, render_headline
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import INDEX_NAME, MemoryHeader, sort_newest_first
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.topic import Trust
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.dream import find_last_dream
@@ -55,8 +55,28 @@ CHECKED = 1_000
 class MemoryPlace:
     """The memory of one project, and how the page speaks of it."""
 
-    def __init__(self, engine: Memorist, memory: AutoMemory, project: str, now: float) -> None:
+    def __init__(
+        self, engine: Memorist, memory: AutoMemory, project: str, now: float, prefix: str = ""
+    ) -> None:
         self.engine, self.memory, self.project, self.now = engine, memory, project, now
+        self.prefix = prefix
+
+    def folders(self) -> tuple[MemoryPlace, ...]:
+        """This memory, and the one of what holds in every project where there is one."""
+        user = self.memory.everywhere
+        return (self,) if user is None else (self, self._at(user))
+
+    def locate(self, name: str) -> tuple[MemoryPlace, str]:
+        """The folder that has what the page calls `name`, and its path there."""
+        memory, path = self.memory.locate(name)
+        return (self if memory is self.memory else self._at(memory)), path
+
+    def _at(self, memory: AutoMemory) -> MemoryPlace:
+        return MemoryPlace(self.engine, memory, self.project, self.now, EVERYWHERE_PREFIX)
+
+    def memory_address(self, path: str, **query: object) -> str:
+        """The address of one memory of this folder."""
+        return self.address("memory", path=self.prefix + path, **query)
 
     def address(self, view: str, /, **query: object) -> str:
         """An address of a view of this project."""
@@ -85,29 +105,26 @@ class MemoryPlace:
 
 def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
     """All memories of a project, newest first; with a query the ones that fit, best first."""
-    heads = sort_newest_first(place.memory.headers())
-    if query:
-        search = FolderSearch(place.memory.folder, place.engine.settings.recall)
-        order = [each.path for each in search.search(query, PAGE_ROWS)]
-        search.close()
-        by_path = {head.path: head for head in heads}
-        heads = [by_path[path] for path in order if path in by_path]
-    uses = place.uses()
-    shown = heads[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    mine, *others = place.folders()
+    heads = _find_heads(mine, query)
     blocks: list[PageBlock] = [
         FormBlock(
             fields=[*place.fields(), FormField(name="q", label="Find a memory", value=query)],
             button="Search",
             label="Search memories",
         ),
-        TableBlock(
-            heading="Memories" if not query else "Memories with these words",
-            columns=["Memory", "Kind", "Origin", "Age", "Shown", "Used", "Last shown"],
-            rows=[_memory_row(place, head, uses.get(head.path)) for head in shown],
-            numeric=[3, 4, 5],
-            empty="Nothing is remembered here yet." if not query else "No memory fits.",
+        _list_memories(
+            mine,
+            heads[(page - 1) * PAGE_ROWS : page * PAGE_ROWS],
+            "Memories" if not query else "Memories with these words",
+            "Nothing is remembered here yet." if not query else "No memory fits.",
         ),
         *list_pages("memories", len(heads), page, q=query, project=place.project),
+    ]
+    blocks += [
+        _list_memories(each, found, "Of you, in every project", "")
+        for each in others
+        if page == 1 and (found := _find_heads(each, query)[:PAGE_ROWS])
     ]
     if not query and len(heads) <= CHECKED:
         blocks += build_problems(place)
@@ -120,25 +137,54 @@ def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
     )
 
 
+def _find_heads(place: MemoryPlace, query: str) -> list[MemoryHeader]:
+    heads = sort_newest_first(place.memory.headers())
+    if not query:
+        return heads
+    search = FolderSearch(place.memory.folder, place.engine.settings.recall)
+    order = [each.path for each in search.search(query, PAGE_ROWS)]
+    search.close()
+    by_path = {head.path: head for head in heads}
+    return [by_path[path] for path in order if path in by_path]
+
+
+def _list_memories(
+    place: MemoryPlace, heads: Sequence[MemoryHeader], heading: str, empty: str
+) -> TableBlock:
+    uses = place.uses()
+    return TableBlock(
+        heading=heading,
+        columns=["Memory", "Kind", "Origin", "Age", "Shown", "Used", "Last shown"],
+        rows=[_memory_row(place, head, uses.get(head.path)) for head in heads],
+        numeric=[3, 4, 5],
+        empty=empty,
+    )
+
+
 def build_problems(place: MemoryPlace, path: str = "") -> list[PageBlock]:
     """What `memorist memory check` finds, in all memories or in one."""
-    _, problems = find_memory_problems(place.memory)
-    rows = [_problem_row(place, each.path, each.what, each.cure) for each in problems]
-    for stale in place.memory.find_stale():
-        what = describe_changes(stale.changes, stale.since)
-        still = place.action("Still true", "confirm", path=stale.path)
-        row = _problem_row(place, stale.path, what, "still true? else edit or forget it")
-        rows.append(structs.replace(row, actions=[still]))
+    rows = [row for each in place.folders() for row in _list_problems(each)]
     if path:
-        wanted = place.address("memory", path=path)
+        wanted = place.memory_address(path)
         rows = [each for each in rows if each.cells[0].href == wanted]
     columns = ["Memory", "What is wrong, and what mends it"]
     table = TableBlock(heading="What is wrong", columns=columns, rows=rows[:PAGE_ROWS])
     return [table] if rows else []
 
 
+def _list_problems(place: MemoryPlace) -> list[PageRow]:
+    _, problems = find_memory_problems(place.memory)
+    rows = [_problem_row(place, each.path, each.what, each.cure) for each in problems]
+    for stale in place.memory.find_stale():
+        what = describe_changes(stale.changes, stale.since)
+        still = place.action("Still true", "confirm", path=place.prefix + stale.path)
+        row = _problem_row(place, stale.path, what, "still true? else edit or forget it")
+        rows.append(structs.replace(row, actions=[still]))
+    return rows
+
+
 def _problem_row(place: MemoryPlace, path: str, what: str, cure: str) -> PageRow:
-    href = place.address("memory", path=path) if path else ""
+    href = place.memory_address(path) if path else ""
     return PageRow(cells=[PageCell(path or "the folder", href), PageCell(what, quiet=cure)])
 
 
@@ -152,7 +198,7 @@ def _memory_row(place: MemoryPlace, head: MemoryHeader, total: MemoryUseTotal | 
         cells=[
             PageCell(
                 head.description or head.name,
-                place.address("memory", path=head.path),
+                place.memory_address(head.path),
                 quiet=doubt,
             ),
             PageCell(head.kind.value if head.kind else "—"),
@@ -169,8 +215,8 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
     """One memory: where each line comes from, when it was shown, and its history. `at` is the
     number of the change to show, counted from 1; 0 for the present text.
     """
+    place, path = place.locate(name)
     memory = place.memory
-    path = memory.find_path(name)
     present = path in {head.path for head in memory.headers()}
     log, lines = blame_memory(memory, path)
     blocks: list[PageBlock] = []
@@ -198,7 +244,7 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
             FormBlock(
                 fields=[
                     *place.fields(),
-                    FormField(name="path", kind="hidden", value=path),
+                    FormField(name="path", kind="hidden", value=place.prefix + path),
                     FormField(name="text", label="Change its text", kind="text", value=text),
                 ],
                 button="Save the change",
@@ -208,16 +254,20 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
             ),
             ActionBlock(
                 actions=[
-                    place.action("Forget", "forget", path=path),
-                    place.action("Forget for good", "forget-hard", path=path, danger=True),
+                    place.action("Forget", "forget", path=place.prefix + path),
+                    place.action(
+                        "Forget for good", "forget-hard", path=place.prefix + path, danger=True
+                    ),
                 ]
             ),
         ]
     return PageView(
         name="memories",
         title=path.removesuffix(".md"),
-        lead=f"A memory of {place.project}.",
-        command=f"memorist memory blame {path}",
+        lead=f"A memory of {place.project}."
+        if not place.prefix
+        else "A memory of yours that holds in every project.",
+        command=f"memorist memory blame {place.prefix}{path}",
         blocks=blocks,
     )
 
@@ -246,7 +296,7 @@ def _build_slider(
         FormBlock(
             fields=[
                 *place.fields(),
-                FormField(name="path", kind="hidden", value=path),
+                FormField(name="path", kind="hidden", value=place.prefix + path),
                 FormField(
                     name="at",
                     label="As it stood after change",
@@ -549,28 +599,30 @@ def change_memory(place: MemoryPlace, action: str, fields: dict[str, str]) -> st
     changes: dict[str, Callable[[], str]] = {
         "accept": lambda: _describe(memory.accept(fields["id"]), "Accepted"),
         "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
-        "confirm": lambda: _confirm(memory, fields["path"]),
+        "confirm": lambda: _confirm(*place.locate(fields["path"])),
         "reject": lambda: f"Rejected: {memory.reject(fields['id']).path}",
         "undo": lambda: f"Taken back: {memory.undo(fields['change']).why.what}",
-        "edit": lambda: _describe(
-            memory.edit(fields["path"], fields["text"].replace("\r\n", "\n")), "Changed"
-        ),
-        "forget": lambda: _forget(memory, fields["path"]),
-        "forget-hard": lambda: _forget_hard(place, fields["path"]),
+        "edit": lambda: _edit(*place.locate(fields["path"]), fields["text"]),
+        "forget": lambda: _forget(*place.locate(fields["path"])),
+        "forget-hard": lambda: _forget_hard(*place.locate(fields["path"])),
     }
     if action not in changes:
         raise InputError(f"the page knows no change {action!r}")
     return changes[action]()
 
 
-def _confirm(memory: AutoMemory, path: str) -> str:
-    memory.confirm([path])
+def _confirm(place: MemoryPlace, path: str) -> str:
+    place.memory.confirm([path])
     return f"It holds as the project is now: {path}"
 
 
-def _forget(memory: AutoMemory, path: str) -> str:
+def _edit(place: MemoryPlace, path: str, text: str) -> str:
+    return _describe(place.memory.edit(path, text.replace("\r\n", "\n")), "Changed")
+
+
+def _forget(place: MemoryPlace, path: str) -> str:
     why = ChangeReason(actor="user", what=render_headline("forget", path))
-    return _describe(memory.forget([path], why), "Forgotten; undo brings it back")
+    return _describe(place.memory.forget([path], why), "Forgotten; undo brings it back")
 
 
 def _forget_hard(place: MemoryPlace, path: str) -> str:
