@@ -416,6 +416,20 @@ def test_why_tells_what_would_be_shown_and_what_not(browser: TestClient) -> None
     assert "use-npm.md" in page
 
 
+def test_why_tells_what_was_said_before(browser: TestClient) -> None:
+    """A message brings back the user's own words of a past session, on the page as by the command,
+    with the way to where they stand.
+    """
+    prompt = "why did we want PostgreSQL, not SQLite, for the orders?"
+    assert CliRunner().invoke(memorist_group, ["search", "PostgreSQL"]).exit_code == 0
+    told = CliRunner().invoke(memorist_group, ["recall", prompt, "--json"]).output
+    page = browser.get("/why", params={"message": prompt}).text
+
+    (said,) = json.loads(told)["past"]
+    assert "PostgreSQL" in said["said"]
+    assert f"/message?id={said['session']}&amp;line={said['line']}" in page
+
+
 def test_bad_queries_get_a_clear_answer(browser: TestClient) -> None:
     """What is not there is told, and nothing breaks."""
     assert browser.get("/nowhere").status_code == 404

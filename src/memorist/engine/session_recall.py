@@ -112,18 +112,10 @@ class SessionRecall(SessionExtension):
             index = self._open_index()
             if index is None or not is_searchable(prompt):
                 return ""
-            found = index.search(
-                prompt[:MAX_QUERY_CHARS],
-                CANDIDATES,
-                project=self._project,
-                excluding=self._context.id,
+            found = find_bearing_passages(
+                index, prompt, project=self._project, excluding=self._context.id
             )
-            count = index.count_passages(self._project)
-            shown = [
-                each
-                for each in select_passages(prompt[:MAX_QUERY_CHARS], found, count)
-                if (each.session, each.passage.line) not in self._shown
-            ]
+            shown = [each for each in found if (each.session, each.passage.line) not in self._shown]
             self._shown.update((each.session, each.passage.line) for each in shown)
             if shown:
                 return render_passages(prompt, shown, load_prompt("recall/sessions"))
@@ -195,6 +187,17 @@ class SessionRecall(SessionExtension):
             if index is not None:
                 index.close()
         self._index = self._meaning_index = None
+
+
+def find_bearing_passages(
+    index: SessionIndex, prompt: str, *, project: str, excluding: str = ""
+) -> tuple[PassageMatch, ...]:
+    """The turns of past sessions of a project that a session is shown at a prompt, by words; none
+    of the session `excluding`. Raises StoreError.
+    """
+    query = prompt[:MAX_QUERY_CHARS]
+    found = index.search(query, CANDIDATES, project=project, excluding=excluding)
+    return select_passages(query, found, index.count_passages(project))
 
 
 def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:

@@ -18,11 +18,17 @@ from memorist.auto_memory.topic import Trust
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.dream import find_last_dream
 from memorist.cli.memory.history import blame_memory
-from memorist.cli.memory.topics import find_memory_problems, forget_for_good, judge_recall
+from memorist.cli.memory.topics import (
+    find_memory_problems,
+    find_past_words,
+    forget_for_good,
+    judge_recall,
+)
 from memorist.dream.workspace import journal_path
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
+from memorist.recall.passages import quote_passage
 from memorist.recall.search import FolderSearch
 from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.sessions import MemoryUseTotal, list_uses, total_uses
@@ -434,6 +440,7 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
                 numeric=[1],
                 empty="Nothing would be shown.",
             ),
+            _list_past_words(place, message),
             TableBlock(
                 heading="Found, and left out",
                 columns=["Memory", "Why not"],
@@ -455,6 +462,26 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
         lead="Type a message as you would to the agent, and see what it would be reminded of.",
         command=f'memorist recall "{message or "MESSAGE"}" --why',
         blocks=blocks,
+    )
+
+
+def _list_past_words(place: MemoryPlace, message: str) -> TableBlock:
+    return TableBlock(
+        heading="Said in past sessions, and brought back",
+        columns=["Words", "Session"],
+        rows=[
+            PageRow(
+                cells=[
+                    PageCell(
+                        quote_passage(message, each),
+                        address_of("message", id=each.session, line=each.passage.line),
+                    ),
+                    PageCell(each.title, address_of("session", id=each.session)),
+                ]
+            )
+            for each in find_past_words(place.engine, place.project, message)
+        ],
+        empty="Nothing that was said before bears on it.",
     )
 
 

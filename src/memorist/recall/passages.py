@@ -222,15 +222,17 @@ def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
 
 def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> str:
     """Render selected passages for a model: what the user said, quoted, with date and session."""
-    words = parse_query(query).words
-    lines = []
-    for each in shown:
-        quote = excerpt_around(each.passage.said, words, MAX_QUOTE_CHARS)
-        lines.append(
-            f"- {format_day(each.passage.at)}, session {make_showable(each.session[:8], 8)}: "
-            f"“{make_showable(quote, MAX_QUOTE_CHARS)}”"
-        )
+    lines = [f"- {quote_passage(query, each)}" for each in shown]
     return render_template(prompt, {"passages": "\n".join(lines)}, strict=True).strip()
+
+
+def quote_passage(query: str, found: PassageMatch) -> str:
+    """What the user said, around the words of the query, with date and session, in one line."""
+    quote = excerpt_around(found.passage.said, parse_query(query).words, MAX_QUOTE_CHARS)
+    return (
+        f"{format_day(found.passage.at)}, session {make_showable(found.session[:8], 8)}: "
+        f"“{make_showable(quote, MAX_QUOTE_CHARS)}”"
+    )
 
 
 def render_mended(mended: Sequence[MendedInvocation], prompt: str) -> str:

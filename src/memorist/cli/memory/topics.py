@@ -43,9 +43,13 @@ from memorist.cli.memory.counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.surroundings import load_project_settings
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
+from memorist.engine.session_recall import find_bearing_passages
 from memorist.errors import InputError, NothingToDo
-from memorist.recall.relevance import MemorySelection, select_relevant
+from memorist.recall.passages import PassageMatch, quote_passage
+from memorist.recall.relevance import MemorySelection, is_searchable, select_relevant
 from memorist.recall.search import FolderSearch
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.sources import find_repository_root
 from memorist.settings import RecallSettings
 from memorist.store.files import DiskFiles
 from memorist.store.sessions import forget_uses
@@ -725,6 +729,17 @@ def judge_recall(
     )
 
 
+def find_past_words(engine: Memorist, project: str, query: str) -> tuple[PassageMatch, ...]:
+    """What was said in past sessions of a project that a message like this brings back, as far as
+    they are indexed. Raises StoreError.
+    """
+    path, root = engine.layout.session_index, find_repository_root(project)
+    if not root or not path.exists() or not is_searchable(query):
+        return ()
+    with contextlib.closing(SessionIndex(path)) as index:
+        return find_bearing_passages(index, query, project=root)
+
+
 @click.command()
 @click.argument("query")
 @click.option(
@@ -753,6 +768,7 @@ def recall_command(
     """
     with open_project_memory(memory_dir) as (engine, memory):
         found = judge_recall(memory, engine.settings.recall, query, limit)
+        past = () if memory_dir else find_past_words(engine, str(Path.cwd()), query)
     heads = found.heads
     now = time.time()
     rows = [
@@ -766,7 +782,17 @@ def recall_command(
         for pick in found.shown
     ]
     if as_json:
-        output.print_json({"results": rows})
+        said = [
+            {
+                "session": each.session,
+                "path": each.path,
+                "line": each.passage.line,
+                "at": each.passage.at,
+                "said": each.passage.said,
+            }
+            for each in past
+        ]
+        output.print_json({"results": rows} | ({"past": said} if said else {}))
         return
     for row in rows:
         click.echo(
@@ -775,8 +801,10 @@ def recall_command(
         )
         if why:
             click.echo(f"        {row['why']}")
+    for each in past:
+        click.echo(f"  said  {quote_passage(query, each)}")
     if why:
         for path, reason in found.left_out:
             click.echo(f"   not  {path}: {reason}")
-    if not rows:
+    if not rows and not past:
         click.echo("nothing would be recalled")
