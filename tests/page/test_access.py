@@ -24,7 +24,7 @@ from memorist.page import web_server
 from memorist.page.access import PageAccess, to_local_address
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
 from memorist.views.blocks import show_untrusted
-from memorist.views.page_rendering import VIEW_NAMES, load_texts
+from memorist.views.page_rendering import name_views
 from support.page_home import KEY, LONG, make_home
 
 PORT = 8765
@@ -95,7 +95,7 @@ def test_the_address_lets_one_browser_in_once(stranger: TestClient, access: Page
 
 def test_nothing_is_shown_without_the_cookie(stranger: TestClient) -> None:
     """No view, no stream and no JSON opens to a program that only knows the port."""
-    views = [*VIEW_NAMES, "session", "memory", "now/stream", "static/keys.js"]
+    views = [*name_views(), "session", "memory", "now/stream", "static/keys.js"]
     for cookie in ("", "guessed"):
         stranger.cookies.set(f"memorist-{PORT}", cookie)
         for view in views:
@@ -182,7 +182,7 @@ def test_no_view_shows_a_hidden_character_or_a_secret(browser: TestClient) -> No
     it; as a page and as JSON.
     """
     details = (f"session?id={LONG}", f"session-notes?id={LONG}", f"past-session?id={LONG}")
-    for view in (*VIEW_NAMES, "memory?path=hostile.md", *details):
+    for view in (*name_views(), "memory?path=hostile.md", *details):
         name, _, query = view.partition("?")
         for address in (f"/{view}", f"/{name}.json?{query}"):
             text = browser.get(address).text
@@ -214,7 +214,7 @@ def test_each_view_is_a_page_json_and_a_file(browser: TestClient) -> None:
     """Each view opens, says the command that gives the same, and can be kept as one file that
     loads nothing.
     """
-    for view in VIEW_NAMES:
+    for view in name_views():
         page = browser.get(f"/{view}")
         data = browser.get(f"/{view}.json").json()
         kept = browser.get(f"/{view}?save=1")
@@ -480,13 +480,3 @@ def test_the_scripts_are_those_of_their_packages() -> None:
 
     assert found == VENDORED
     assert "htmx.org 2.0.11" in folder.joinpath("LICENSE.txt").read_text("utf-8")
-
-
-def test_every_word_of_the_frame_stands_in_the_catalogue() -> None:
-    """The templates say only what the catalogue has, and the catalogue has nothing else."""
-    folder = files("memorist.views")
-    used = {f"view_{name}" for name in VIEW_NAMES}
-    for name in ("page.html.j2", "blocks.html.j2"):
-        used |= set(re.findall(r"say\('(\w+)'\)", folder.joinpath(name).read_text("utf-8")))
-
-    assert used == load_texts().keys()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.views.page_rendering import VIEW_NAMES
+from memorist.views.page_rendering import name_views
 from page.conftest import Keyboard
 from support.page_home import LONG
 
@@ -25,7 +25,7 @@ DETAILS = (
     "why?message=install+the+packages+with+npm",
 )
 """Views that lead from those of the navigation."""
-EVERY = (*VIEW_NAMES, *DETAILS)
+EVERY = (*name_views(), *DETAILS)
 
 
 def set_width(keyboard: Keyboard, width: int, scale: float = 1) -> None:

@@ -9,6 +9,7 @@ import click
 
 from memorist.errors import UsageError
 from memorist.system import open_listening_socket
+from memorist.views.texts import LANGUAGES
 
 BACKLOG = 64
 """Connections that may wait to be accepted."""
@@ -18,8 +19,13 @@ BACKLOG = 64
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=0, help="0 takes a free one. [default: 0]"
 )
+@click.option(
+    "--language",
+    type=click.Choice(sorted(LANGUAGES)),
+    help="Language of the page. [default: what the browser prefers]",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
-def ui_command(port: int, no_browser: bool) -> None:
+def ui_command(port: int, language: str | None, no_browser: bool) -> None:
     """Open a page on this machine that shows what the model saw, what is remembered and why, and
     lets you take it back. Needs the extra `ui`.
 
@@ -37,4 +43,4 @@ def ui_command(port: int, no_browser: bool) -> None:
     click.echo(f"memorist ui at {access.start_address}")
     if not no_browser:
         webbrowser.open(access.start_address)
-    server.serve_page(server.PageServer(access), listening)
+    server.serve_page(server.PageServer(access, language or ""), listening)

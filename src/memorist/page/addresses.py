@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from memorist.views.blocks import LinkBlock
+from memorist.views.texts import say
 
 PAGE_ROWS = 100
 """Rows of one page of a long list. Our choice."""
@@ -21,8 +22,12 @@ def list_pages(view: str, total: int, page: int, **query: object) -> tuple[LinkB
     last = max(1, -(-total // PAGE_ROWS))
     links = [
         (word, address_of(view, **query, page=number), False)
-        for word, number in (("Newer", page - 1), ("Older", page + 1))
+        for word, number in ((say("Newer"), page - 1), (say("Older"), page + 1))
         if 1 <= number <= last
     ]
-    here = (f"Page {page:,} of {last:,}", address_of(view, **query, page=page), True)
-    return (LinkBlock(label="Pages", links=[here, *links]),) if last > 1 else ()
+    here = (
+        say("Page {page:,} of {last:,}", page=page, last=last),
+        address_of(view, **query, page=page),
+        True,
+    )
+    return (LinkBlock(label=say("Pages"), links=[here, *links]),) if last > 1 else ()

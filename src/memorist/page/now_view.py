@@ -8,7 +8,7 @@ from memorist.cli.sessions import SessionEntry, list_known_sessions
 from memorist.core.text import shorten
 from memorist.errors import MemoristError
 from memorist.page.addresses import address_of
-from memorist.page.memory_views import MemoryPlace
+from memorist.page.memory_place import MemoryPlace
 from memorist.page.session_views import (
     build_session_row,
     build_uses,
@@ -29,6 +29,7 @@ from memorist.views.blocks import (
     TableBlock,
 )
 from memorist.views.formatting import base_name, format_time
+from memorist.views.texts import say, say_count, say_each
 
 RUNNING_SECONDS = 900
 """A session whose file grew within a quarter of an hour counts as running. Our choice."""
@@ -46,10 +47,10 @@ def build_now(place: MemoryPlace) -> PageView:
     blocks: list[PageBlock] = [
         NumberBlock(
             pairs=[
-                ("running sessions", f"{len(running):,}"),
-                ("sessions known", f"{len(sessions):,}"),
-                ("memories here", f"{len(place.memory.headers()):,}"),
-                ("waiting for you", f"{len(waiting):,}"),
+                (say("running sessions"), f"{len(running):,}"),
+                (say("sessions known"), f"{len(sessions):,}"),
+                (say("memories here"), f"{len(place.memory.headers()):,}"),
+                (say("waiting for you"), f"{len(waiting):,}"),
             ]
         ),
         *([_link_inbox(place, len(waiting))] if waiting else []),
@@ -61,17 +62,17 @@ def build_now(place: MemoryPlace) -> PageView:
     blocks.append(_list_changes(place))
     return PageView(
         name="now",
-        title="Now",
-        lead="What runs, what was kept, what waits. Renews itself while it is open.",
+        title=say("Now"),
+        lead=say("What runs, what was kept, what waits. Renews itself while it is open."),
         command="memorist",
         blocks=blocks,
     )
 
 
 def _link_inbox(place: MemoryPlace, count: int) -> LinkBlock:
-    words = "1 change waits" if count == 1 else f"{count:,} changes wait"
-    link = (f"{words} for your word", place.address("inbox"), False)
-    return LinkBlock(label="Inbox", links=[link])
+    words = say_count("1 change waits for your word", "{count:,} changes wait for your word", count)
+    link = (words, place.address("inbox"), False)
+    return LinkBlock(label=say("Inbox"), links=[link])
 
 
 def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
@@ -80,25 +81,27 @@ def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> l
     address = address_of("session", id=entry.id)
     blocks: list[PageBlock] = [
         TableBlock(
-            heading=f"{'Runs' if runs else 'The newest'}: {title}",
-            columns=["Last active", "What it is about", "Project", "Agent"],
+            heading=say("Runs: {title}", title=title)
+            if runs
+            else say("The newest: {title}", title=title),
+            columns=say_each("Last active", "What it is about", "Project", "Agent"),
             rows=[build_session_row(entry)],
         )
     ]
     try:
         course = read_course(entry)
     except MemoristError as error:
-        return [*blocks, ProseBlock(heading="It cannot be read", text=str(error))]
+        return [*blocks, ProseBlock(heading=say("It cannot be read"), text=str(error))]
     if course.turns:
         last = course.turns[-1]
         blocks += [
             NumberBlock(
                 pairs=[
-                    ("turn", f"{last.number:,}"),
-                    ("tokens in the window", f"{last.context or sum(last.parts.values()):,}"),
-                    ("compactions", f"{len(course.compactions):,}"),
-                    ("failures", f"{len(course.troubles):,}"),
-                    ("cost so far", format_cost(course)),
+                    (say("turn"), f"{last.number:,}"),
+                    (say("tokens in the window"), f"{last.context or sum(last.parts.values()):,}"),
+                    (say("compactions"), f"{len(course.compactions):,}"),
+                    (say("failures"), f"{len(course.troubles):,}"),
+                    (say("cost so far"), format_cost(course)),
                 ]
             ),
             build_window(course, entry.id),
@@ -106,12 +109,17 @@ def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> l
     blocks += build_uses(list_uses_in_session(place.engine.database(), entry.id)[-NEWEST:])
     notes = read_notes(entry)
     if notes:
-        blocks.append(ProseBlock(heading="Notes as they stand", text=notes))
-    ways = [("The whole session", address, False)]
-    ways += [("Notes turn by turn", address_of("session-notes", id=entry.id), False)] * bool(
+        blocks.append(ProseBlock(heading=say("Notes as they stand"), text=notes))
+    ways = [(say("The whole session"), address, False)]
+    ways += [(say("Notes turn by turn"), address_of("session-notes", id=entry.id), False)] * bool(
         course.turns
     )
-    return [*blocks, LinkBlock(label=f"Ways on from {base_name(entry.project)}", links=ways)]
+    return [
+        *blocks,
+        LinkBlock(
+            label=say("Ways on from {project}", project=base_name(entry.project)), links=ways
+        ),
+    ]
 
 
 def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) -> list[PageBlock]:
@@ -120,18 +128,18 @@ def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) 
         return []
     return [
         TableBlock(
-            heading="Others",
-            columns=["Last active", "What it is about", "Project", "Agent"],
+            heading=say("Others"),
+            columns=say_each("Last active", "What it is about", "Project", "Agent"),
             rows=[build_session_row(each) for each in rest],
-            empty="No session is known yet: memorist setup joins your agent.",
+            empty=say("No session is known yet: memorist setup joins your agent."),
         )
     ]
 
 
 def _list_changes(place: MemoryPlace) -> TableBlock:
     return TableBlock(
-        heading="Remembered last",
-        columns=["When", "By", "What"],
+        heading=say("Remembered last"),
+        columns=say_each("When", "By", "What"),
         rows=[
             PageRow(
                 cells=[
@@ -142,5 +150,5 @@ def _list_changes(place: MemoryPlace) -> TableBlock:
             )
             for each in place.memory.folder.history.log("", NEWEST)
         ],
-        empty="Nothing is remembered of this project yet.",
+        empty=say("Nothing is remembered of this project yet."),
     )

@@ -21,7 +21,7 @@ from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import InputError, MemoristError
 from memorist.machines.machine_sync import load_identity, sync_machines
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
-from memorist.page.memory_views import MemoryPlace
+from memorist.page.memory_place import MemoryPlace
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.jobs import set_memory_mode
 from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
@@ -43,6 +43,7 @@ from memorist.views.blocks import (
     Tone,
 )
 from memorist.views.formatting import base_name, format_dollars, format_time
+from memorist.views.texts import say, say_count, say_each
 
 _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
 
@@ -67,22 +68,26 @@ def build_past(query: str, page: int) -> PageView:
     ]
     return PageView(
         name="past",
-        title="Past sessions",
-        lead="What became of each finished session. One that is left out gives nothing to memory, "
-        "and what was made of it goes.",
+        title=say("Past sessions"),
+        lead=say(
+            "What became of each finished session. One that is left out gives nothing to memory, "
+            "and what was made of it goes."
+        ),
         command="memorist rollouts status",
         blocks=[
             FormBlock(
-                fields=[FormField(name="q", label="Find by what was learned", value=query)],
-                button="Search",
-                label="Search past sessions",
+                fields=[FormField(name="q", label=say("Find by what was learned"), value=query)],
+                button=say("Search"),
+                label=say("Search past sessions"),
             ),
             TableBlock(
-                heading="Sessions found on this machine",
-                columns=["When", "It began with", "Project", "Outcome", "Became memory", "Uses"],
+                heading=say("Sessions found on this machine"),
+                columns=say_each(
+                    "When", "It began with", "Project", "Outcome", "Became memory", "Uses"
+                ),
                 rows=rows,
                 numeric=[5],
-                empty="None was found yet: memorist import looks for them.",
+                empty=say("None was found yet: memorist import looks for them."),
             ),
             *list_pages("past", len(found), page, q=query),
         ],
@@ -110,23 +115,24 @@ def build_past_session(id: str) -> PageView:
     blocks: list[PageBlock] = [
         NumberBlock(
             pairs=[
-                ("outcome", raw.outcome),
-                ("tasks", f"{len(raw.tasks):,}"),
-                ("made by", "a model" if extract.way == "model" else "structure"),
-                ("times cited", f"{made.uses:,}"),
+                (say("outcome"), raw.outcome),
+                (say("tasks"), f"{len(raw.tasks):,}"),
+                (say("made by"), say("a model") if extract.way == "model" else say("structure")),
+                (say("times cited"), f"{made.uses:,}"),
             ]
         ),
         LinkBlock(
-            label="Ways on", links=[("The whole session", address_of("session", id=id), False)]
+            label=say("Ways on"),
+            links=[(say("The whole session"), address_of("session", id=id), False)],
         ),
     ]
     blocks += [_build_task(each, id) for each in raw.tasks]
     summary = extract.rollout_summary.strip()
-    blocks += [ProseBlock(heading="Its summary", text=summary)] * bool(summary)
+    blocks += [ProseBlock(heading=say("Its summary"), text=summary)] * bool(summary)
     return PageView(
         name="past",
         title=shorten(raw.description or id, 110),
-        lead="What this past session left to later ones.",
+        lead=say("What this past session left to later ones."),
         command=f"memorist rollouts show {id}",
         blocks=blocks,
     )
@@ -134,14 +140,14 @@ def build_past_session(id: str) -> PageView:
 
 def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
     kinds = (
-        ("failed, and what mended it", task.failures),
-        ("learned", task.knowledge),
-        ("wished", task.preferences),
-        ("to look up", task.references),
+        (say("failed, and what mended it"), task.failures),
+        (say("learned"), task.knowledge),
+        (say("wished"), task.preferences),
+        (say("to look up"), task.references),
     )
     return TableBlock(
         heading=f"{shorten(task.name, 110)}: {task.outcome}",
-        columns=["Kind", "What", "Proof"],
+        columns=say_each("Kind", "What", "Proof"),
         rows=[
             PageRow(
                 cells=[
@@ -153,7 +159,7 @@ def _build_task(task: RawMemoryTask, id: str) -> TableBlock:
             for kind, bullets in kinds
             for bullet in bullets
         ],
-        empty="Nothing was learned of it.",
+        empty=say("Nothing was learned of it."),
     )
 
 
@@ -164,16 +170,16 @@ def _bullet_address(bullet: MemoryBullet, id: str) -> str:
 
 def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
     out = each.mode == "disabled"
-    state = PageCell("not yet")
+    state = PageCell(say("not yet"))
     outcome = PageCell("—")
     if made is not None and made.extracted.is_empty:
-        state = PageCell("nothing worth keeping")
+        state = PageCell(say("nothing worth keeping"))
     elif made is not None:
-        state = PageCell("yes", address_of("past-session", id=each.id))
+        state = PageCell(say("yes"), address_of("past-session", id=each.id))
         raw = parse_raw_memory(made.extracted.raw_memory)
         outcome = PageCell(raw.outcome, tone=_OUTCOMES.get(raw.outcome, ""))
     if each.mode != "enabled":
-        state = PageCell("left out" if out else "held web content", tone="note")
+        state = PageCell(say("left out") if out else say("held web content"), tone="note")
     return PageRow(
         cells=[
             PageCell(format_time(each.updated).removesuffix(" UTC")),
@@ -185,7 +191,7 @@ def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
         ],
         actions=[
             PageAction(
-                label="Take in" if out else "Leave out",
+                label=say("Take in") if out else say("Leave out"),
                 path="/do/" + ("take-in" if out else "leave-out"),
                 fields={"id": each.id},
             )
@@ -200,7 +206,7 @@ def change_past(id: str, *, take_in: bool) -> str:
             past.state, id, "enabled" if take_in else "disabled", past.claim_terms
         )
     )
-    return "It may become memory again" if take_in else "It is left out of memory"
+    return say("It may become memory again") if take_in else say("It is left out of memory")
 
 
 def build_spend(place: MemoryPlace) -> PageView:
@@ -208,36 +214,38 @@ def build_spend(place: MemoryPlace) -> PageView:
     found = read_status(place.engine.database(), place.engine.settings, place.now, 7)
     return PageView(
         name="spend",
-        title="Spend",
-        lead=f"Background work from {found.first} to {found.last}.",
+        title=say("Spend"),
+        lead=say("Background work from {first} to {last}.", first=found.first, last=found.last),
         command="memorist status --days 7",
         blocks=[
             NumberBlock(
                 pairs=[
-                    ("runs", f"{found.total.runs:,}"),
-                    ("requests", f"{found.total.requests:,}"),
-                    ("tokens", f"{found.total.usage.context:,}"),
-                    ("cost", format_dollars(found.total.cost_usd)),
+                    (say("runs"), f"{found.total.runs:,}"),
+                    (say("requests"), f"{found.total.requests:,}"),
+                    (say("tokens"), f"{found.total.usage.context:,}"),
+                    (say("cost"), format_dollars(found.total.cost_usd)),
                 ]
             ),
             BarBlock(
-                heading="Tokens by kind of work",
-                unit="tokens",
+                heading=say("Tokens by kind of work"),
+                unit=say("tokens"),
                 bars=[
                     BarRow(label=each.label, values=[float(each.usage.context)])
                     for each in found.kinds
                 ],
             ),
             _build_caps(found),
-            ProseBlock(heading="The whole report", text="\n".join(render_budget_status(found))),
+            ProseBlock(
+                heading=say("The whole report"), text="\n".join(render_budget_status(found))
+            ),
         ],
     )
 
 
 def _build_caps(found: BudgetStatus) -> TableBlock:
     return TableBlock(
-        heading="Caps of today",
-        columns=["Cap", "Used", "Reserved", "Left", "Of"],
+        heading=say("Caps of today"),
+        columns=say_each("Cap", "Used", "Reserved", "Left", "Of"),
         rows=[
             PageRow(
                 cells=[
@@ -251,16 +259,11 @@ def _build_caps(found: BudgetStatus) -> TableBlock:
             for each in found.caps
         ],
         numeric=[1, 2, 3, 4],
-        empty="Caps are off.",
+        empty=say("Caps are off."),
     )
 
 
-_STATES: dict[str, tuple[str, Tone]] = {
-    "wrong": ("wrong", "wrong"),
-    "note": ("to know", "note"),
-    "mended": ("mended", "good"),
-    "good": ("good", "good"),
-}
+_STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}
 
 
 def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
@@ -270,14 +273,20 @@ def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
         key=lambda each: list(STATE_MARKS).index(each.state),
     )
     wrong = sum(each.state == "wrong" for each in found)
+    states = {
+        "wrong": say("wrong"),
+        "note": say("to know"),
+        "mended": say("mended"),
+        "good": say("good"),
+    }
     blocks: list[PageBlock] = [
         TableBlock(
-            heading="What was looked at",
-            columns=["State", "Area", "What was found"],
+            heading=say("What was looked at"),
+            columns=say_each("State", "Area", "What was found"),
             rows=[
                 PageRow(
                     cells=[
-                        PageCell(_STATES[each.state][0], tone=_STATES[each.state][1]),
+                        PageCell(states[each.state], tone=_STATE_TONES[each.state]),
                         PageCell(each.area),
                         PageCell(each.what, quiet=each.mend),
                     ]
@@ -287,12 +296,14 @@ def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
         )
     ]
     if wrong:
-        mend = PageAction(label="Mend what can be mended", path="/do/mend", fields={})
+        mend = PageAction(label=say("Mend what can be mended"), path="/do/mend", fields={})
         blocks.insert(0, ActionBlock(actions=[mend]))
     return PageView(
         name="health",
-        title="Health",
-        lead=f"{wrong:,} faults." if wrong else "Nothing is wrong.",
+        title=say("Health"),
+        lead=say_count("1 fault.", "{count:,} faults.", wrong)
+        if wrong
+        else say("Nothing is wrong."),
         command="memorist doctor",
         blocks=blocks,
     )
@@ -301,7 +312,7 @@ def build_health(findings: Sequence[CheckResult] | None = None) -> PageView:
 def mend_faults() -> str:
     """Mend what the doctor can mend, and say how much."""
     mended = sum(each.state == "mended" for each in run_checks(CHECKS, fix=True))
-    return f"Mended: {mended:,}"
+    return say("Mended: {count:,}", count=mended)
 
 
 def build_team() -> PageView:
@@ -310,29 +321,32 @@ def build_team() -> PageView:
     try:
         found = read_team_status()
     except MemoristError as error:
-        blocks.append(ProseBlock(heading="No team here", text=str(error)))
+        blocks.append(ProseBlock(heading=say("No team here"), text=str(error)))
     else:
         names = {
-            "to_send": "Would be sent",
-            "to_delete": "Would be deleted there",
-            "could_be_shared": "Could be shared",
+            "to_send": say("Would be sent"),
+            "to_delete": say("Would be deleted there"),
+            "could_be_shared": say("Could be shared"),
         }
         blocks.append(
             NumberBlock(
-                pairs=[("remote", found["remote"]), ("shared memories", str(found["memories"]))]
+                pairs=[
+                    (say("remote"), found["remote"]),
+                    (say("shared memories"), str(found["memories"])),
+                ]
             )
         )
         blocks += [
             _build_names(words, [(path, "") for path in found[key]]) for key, words in names.items()
         ]
         blocks += [
-            _build_names("Stays here, and why", list(found["staying"].items())),
-            _build_names("Two that say otherwise", list(found["beside"].items())),
+            _build_names(say("Stays here, and why"), list(found["staying"].items())),
+            _build_names(say("Two that say otherwise"), list(found["beside"].items())),
         ]
     return PageView(
         name="team",
-        title="Team",
-        lead=f"What {Path.cwd().name} shares, and what never leaves this machine.",
+        title=say("Team"),
+        lead=say("What {name} shares, and what never leaves this machine.", name=Path.cwd().name),
         command="memorist team status",
         blocks=blocks,
     )
@@ -341,9 +355,9 @@ def build_team() -> PageView:
 def _build_names(heading: str, pairs: Sequence[tuple[str, str]]) -> TableBlock:
     return TableBlock(
         heading=heading,
-        columns=["Memory", "Why"],
+        columns=say_each("Memory", "Why"),
         rows=[PageRow(cells=[PageCell(name), PageCell(why)]) for name, why in pairs],
-        empty="None.",
+        empty=say("None."),
     )
 
 
@@ -354,18 +368,22 @@ def build_machines() -> PageView:
     try:
         own = load_identity(layout)
     except MemoristError as error:
-        blocks.append(ProseBlock(heading="This machine shares with no other", text=str(error)))
+        blocks.append(ProseBlock(heading=say("This machine shares with no other"), text=str(error)))
     else:
         blocks += [
-            NumberBlock(pairs=[("this machine", own.machine), ("the place they share", own.place)]),
+            NumberBlock(
+                pairs=[(say("this machine"), own.machine), (say("the place they share"), own.place)]
+            ),
             ActionBlock(
-                actions=[PageAction(label="Bring them in line now", path="/do/sync", fields={})]
+                actions=[
+                    PageAction(label=say("Bring them in line now"), path="/do/sync", fields={})
+                ]
             ),
         ]
     return PageView(
         name="machines",
-        title="My machines",
-        lead="One memory on all your machines, encrypted on the way.",
+        title=say("My machines"),
+        lead=say("One memory on all your machines, encrypted on the way."),
         command="memorist machines sync",
         blocks=blocks,
     )
@@ -376,5 +394,9 @@ def sync_own_machines() -> str:
     with open_memories() as (layout, memories):
         report = sync_machines(layout, memories)
     taken = sum(len(paths) for paths in report.taken.values())
-    troubles = f"; {'; '.join(report.troubles)}" if report.troubles else ""
-    return f"In line with {report.machines} other machines, {taken:,} memories came{troubles}"
+    done = say(
+        "In line with {machines} other machines, {count:,} memories came",
+        machines=report.machines,
+        count=taken,
+    )
+    return "; ".join([done, *report.troubles])

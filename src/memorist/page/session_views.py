@@ -48,6 +48,7 @@ from memorist.views.blocks import (
     Tone,
 )
 from memorist.views.formatting import base_name, format_dollars, format_percent, format_time
+from memorist.views.texts import say, say_each
 
 PIECE_CHARS = 160
 """Characters of a piece that stand in the table; the message has all of it."""
@@ -63,9 +64,9 @@ def build_sessions(query: str, page: int) -> PageView:
     found = [each for each in everything if _fits(each, query)]
     blocks: list[PageBlock] = [
         FormBlock(
-            fields=[FormField(name="q", label="Find a session by its words", value=query)],
-            button="Search",
-            label="Search sessions",
+            fields=[FormField(name="q", label=say("Find a session by its words"), value=query)],
+            button=say("Search"),
+            label=say("Search sessions"),
         )
     ]
     if query:
@@ -75,19 +76,23 @@ def build_sessions(query: str, page: int) -> PageView:
     shown = found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     blocks.append(
         TableBlock(
-            heading="Sessions" if not query else "Sessions with these words in title or project",
-            columns=["Last active", "What it was about", "Project", "Agent"],
+            heading=say("Sessions")
+            if not query
+            else say("Sessions with these words in title or project"),
+            columns=say_each("Last active", "What it was about", "Project", "Agent"),
             rows=[build_session_row(each) for each in shown],
-            empty="No session is known yet: memorist setup joins your agent."
+            empty=say("No session is known yet: memorist setup joins your agent.")
             if not everything
-            else "None.",
+            else say("None."),
         )
     )
     blocks += list_pages("sessions", len(found), page, q=query)
     return PageView(
         name="sessions",
-        title="Sessions",
-        lead=f"{len(everything):,} sessions of every agent and project on this machine.",
+        title=say("Sessions"),
+        lead=say(
+            "{count:,} sessions of every agent and project on this machine.", count=len(everything)
+        ),
         command=f'memorist search --all "{query}"' if query else "memorist sessions --all",
         blocks=blocks,
     )
@@ -99,11 +104,11 @@ def build_session_row(each: SessionEntry) -> PageRow:
         cells=[
             PageCell(format_time(each.updated).removesuffix(" UTC")),
             PageCell(
-                shorten(each.title or "(nothing was asked)", PIECE_CHARS),
+                shorten(each.title or say("(nothing was asked)"), PIECE_CHARS),
                 address_of("session", id=each.id),
             ),
             PageCell(base_name(each.project) or "—"),
-            PageCell(each.agent, quiet="with notes" if each.notes else ""),
+            PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
         ]
     )
 
@@ -120,7 +125,7 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
             cells=[
                 PageCell(format_time(each.passage.at or None).removesuffix(" UTC")),
                 PageCell(
-                    shorten(each.passage.said or "(no words)", 240),
+                    shorten(each.passage.said or say("(no words)"), 240),
                     address_of("message", id=each.session, line=each.passage.line),
                     quiet=shorten(each.passage.answered, 240),
                 ),
@@ -130,10 +135,10 @@ def _build_passages(found: Sequence[PassageMatch]) -> TableBlock:
         for each in found
     ]
     return TableBlock(
-        heading="What was said",
-        columns=["When", "You, and the agent's answer", "Session"],
+        heading=say("What was said"),
+        columns=say_each("When", "You, and the agent's answer", "Session"),
         rows=rows,
-        empty="No past turn has these words.",
+        empty=say("No past turn has these words."),
     )
 
 
@@ -185,29 +190,44 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
     return PageView(
         name="sessions",
         title=shorten(entry.title or entry.id, 110),
-        lead=f"What stood in the window {f'when turn {number} began' if turn else 'at the end'}: "
-        f"about {total:,} tokens, counted for {listing.model or 'no known model'}.",
+        lead=_say_size(number if turn else 0, total, listing.model or say("no known model")),
         command=f"memorist context {entry.file} --diff{at}",
         blocks=blocks,
+    )
+
+
+def _say_size(turn: int, tokens: int, model: str) -> str:
+    if not turn:
+        return say(
+            "What stood in the window at the end: about {tokens:,} tokens, counted for {model}.",
+            tokens=tokens,
+            model=model,
+        )
+    return say(
+        "What stood in the window when turn {turn} began: about {tokens:,} tokens, "
+        "counted for {model}.",
+        turn=turn,
+        tokens=tokens,
+        model=model,
     )
 
 
 def format_cost(course: SessionCourse) -> str:
     """What a session cost so far, as far as its models' prices are known."""
     cost = sum(each.cost for each in course.turns)
-    return format_dollars(cost) if cost else "not known"
+    return format_dollars(cost) if cost else say("not known")
 
 
 def _session_numbers(
     entry: SessionEntry, course: SessionCourse, total: int
 ) -> list[tuple[str, str]]:
     return [
-        ("agent", entry.agent),
-        ("project", base_name(entry.project) or "—"),
-        ("turns", f"{len(course.turns):,}"),
-        ("tokens in the window", f"{total:,}"),
-        ("compactions", f"{len(course.compactions):,}"),
-        ("cost of the session", format_cost(course)),
+        (say("agent"), entry.agent),
+        (say("project"), base_name(entry.project) or "—"),
+        (say("turns"), f"{len(course.turns):,}"),
+        (say("tokens in the window"), f"{total:,}"),
+        (say("compactions"), f"{len(course.compactions):,}"),
+        (say("cost of the session"), format_cost(course)),
     ]
 
 
@@ -220,22 +240,24 @@ def _turn_forms(id: str, turn: int, course: SessionCourse) -> list[PageBlock]:
     if count < 2:
         return []
     near = [n for n in (turn - 1, turn + 1) if 1 <= n <= count]
-    words = {turn - 1: "Turn before", turn + 1: "Next turn"}
+    words = {turn - 1: say("Turn before"), turn + 1: say("Next turn")}
     return [
         FormBlock(
             fields=[
                 FormField(name="id", kind="hidden", value=id),
-                FormField(name="turn", label="Turn", kind="range", value=str(turn), most=count),
+                FormField(
+                    name="turn", label=say("Turn"), kind="range", value=str(turn), most=count
+                ),
             ],
-            button="Show this turn",
+            button=say("Show this turn"),
             path="/session",
-            label="Choose a turn",
+            label=say("Choose a turn"),
         ),
         LinkBlock(
-            label="Turns",
+            label=say("Turns"),
             links=[
                 *((words[n], _turn_address(id, n), False) for n in near),
-                ("The end", address_of("session", id=id), False),
+                (say("The end"), address_of("session", id=id), False),
             ],
         ),
     ]
@@ -248,8 +270,8 @@ def _build_parts(listing: ContextListing, total: int) -> TableBlock:
         sums[each.tag] = (count + 1, tokens + each.tokens)
     ordered = sorted(sums.items(), key=lambda item: -item[1][1])
     return TableBlock(
-        heading="What fills the window",
-        columns=["Part", "Pieces", "Tokens", "Share"],
+        heading=say("What fills the window"),
+        columns=say_each("Part", "Pieces", "Tokens", "Share"),
         rows=[
             PageRow(
                 cells=[
@@ -271,13 +293,13 @@ def _build_changes(listing: ContextListing, id: str) -> list[PageBlock]:
         return []
     return [
         TableBlock(
-            heading="Came and went since the turn before",
-            columns=["Change", "Part", "Tokens", "Source and reason"],
+            heading=say("Came and went since the turn before"),
+            columns=say_each("Change", "Part", "Tokens", "Source and reason"),
             rows=[
                 PageRow(
                     cells=[
                         PageCell(
-                            "came" if each.change == "added" else "went",
+                            say("came") if each.change == "added" else say("went"),
                             tone="good" if each.change == "added" else "note",
                         ),
                         *_piece_cells(each.piece, id),
@@ -294,8 +316,10 @@ def _build_pieces(listing: ContextListing, id: str) -> TableBlock:
     heaviest = sorted(listing.pieces, key=lambda each: -each.tokens)[:PAGE_ROWS]
     left = len(listing.pieces) - len(heaviest)
     return TableBlock(
-        heading="Every piece, heaviest first" + (f" ({left:,} lighter ones left out)" * (left > 0)),
-        columns=["Part", "Tokens", "Source and reason"],
+        heading=say("Every piece, heaviest first")
+        if left <= 0
+        else say("Every piece, heaviest first ({left:,} lighter ones left out)", left=left),
+        columns=say_each("Part", "Tokens", "Source and reason"),
         rows=[PageRow(cells=_piece_cells(each, id)) for each in heaviest],
         numeric=[1],
     )
@@ -315,13 +339,13 @@ def _piece_cells(piece: ContextPiece, id: str) -> list[PageCell]:
 def _build_dearest(course: SessionCourse, id: str) -> TableBlock:
     rows = sorted(course.turns, key=lambda each: (-each.cost, -each.context))[:DEAREST]
     return TableBlock(
-        heading="Dearest turns",
-        columns=["Turn", "Cost", "Context", "It began with"],
+        heading=say("Dearest turns"),
+        columns=say_each("Turn", "Cost", "Context", "It began with"),
         rows=[
             PageRow(
                 cells=[
                     PageCell(str(each.number), _turn_address(id, each.number)),
-                    PageCell(format_dollars(each.cost) if each.cost else "not known"),
+                    PageCell(format_dollars(each.cost) if each.cost else say("not known")),
                     PageCell(f"{each.context:,}"),
                     PageCell(
                         shorten(" ".join(each.said.split()), PIECE_CHARS),
@@ -344,15 +368,15 @@ def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
                     PageCell(str(turn), _turn_address(id, max(1, turn))),
                     PageCell("—" if mark.tokens_before is None else f"{mark.tokens_before:,}"),
                     PageCell(f"{after:,}" if after else "—"),
-                    PageCell(mark.trigger or "not told"),
+                    PageCell(mark.trigger or say("not told")),
                 ]
             )
             for turn, mark, after in course.compactions
         ]
         blocks.append(
             TableBlock(
-                heading="Compactions",
-                columns=["Turn", "Tokens before", "Tokens after", "Begun by"],
+                heading=say("Compactions"),
+                columns=say_each("Turn", "Tokens before", "Tokens after", "Begun by"),
                 rows=rows,
                 numeric=[0, 1, 2],
             )
@@ -363,15 +387,15 @@ def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
                 cells=[
                     PageCell(str(each.turn), _turn_address(id, each.turn)),
                     PageCell(f"{each.tokens:,}", address_of("message", id=id, line=each.line)),
-                    PageCell(format_dollars(each.cost) if each.cost else "not known"),
+                    PageCell(format_dollars(each.cost) if each.cost else say("not known")),
                 ]
             )
             for each in course.losses
         ]
         blocks.append(
             TableBlock(
-                heading="Cache breaks",
-                columns=["Turn", "Tokens no longer read from the cache", "What that cost"],
+                heading=say("Cache breaks"),
+                columns=say_each("Turn", "Tokens no longer read from the cache", "What that cost"),
                 rows=rows,
                 numeric=[0, 1, 2],
             )
@@ -379,27 +403,47 @@ def _build_marks(course: SessionCourse, id: str) -> list[PageBlock]:
     return blocks
 
 
+def _name_kinds() -> dict[str, str]:
+    """What the parts of the window are called: `BESIDE`, and what `count_kinds` counts."""
+    return {
+        BESIDE: say("beside the file"),
+        "user": say("user"),
+        "assistant": say("assistant"),
+        "thinking": say("thinking"),
+        "tool calls": say("tool calls"),
+        "tool results": say("tool results"),
+        "images": say("images"),
+        "injected": say("injected"),
+        "summaries": say("summaries"),
+        "other agents": say("other agents"),
+        "other": say("other"),
+    }
+
+
 def build_window(course: SessionCourse, id: str) -> BarBlock:
     """What filled the window when each turn ended, as stacked bars."""
     sums: Counter[str] = Counter()
     for each in course.turns:
         sums.update(each.parts)
+    names = _name_kinds()
     beside = sums.pop(BESIDE, 0)
     parts = [BESIDE] * bool(beside) + [kind for kind, _ in sums.most_common(WINDOW_PARTS)]
     return BarBlock(
-        heading="What filled the window, turn by turn",
-        unit="tokens when each turn ended",
-        parts=parts,
+        heading=say("What filled the window, turn by turn"),
+        unit=say("tokens when each turn ended"),
+        parts=[names.get(part, part) for part in parts],
         bars=[
             BarRow(
-                label=f"Turn {each.number}",
+                label=say("Turn {number}", number=each.number),
                 values=[float(each.parts.get(part, 0)) for part in parts],
                 href=_turn_address(id, each.number),
             )
             for each in course.turns
         ],
-        note=f"Kinds are estimated from the session's file; “{BESIDE}” is what the provider "
-        "counted beyond them, such as the system prompt and the tools.",
+        note=say(
+            "Kinds are estimated from the session's file; “beside the file” is what the provider "
+            "counted beyond them, such as the system prompt and the tools."
+        ),
     )
 
 
@@ -413,15 +457,15 @@ def _build_troubles(course: SessionCourse) -> list[PageBlock]:
                 PageCell(shorten(each.error, PIECE_CHARS)),
                 PageCell(shorten(each.mended, PIECE_CHARS), tone="good")
                 if each.mended
-                else PageCell("nothing that the record shows"),
+                else PageCell(say("nothing that the record shows")),
             ]
         )
         for each in course.troubles[:PAGE_ROWS]
     ]
     return [
         TableBlock(
-            heading="What failed, and what mended it",
-            columns=["What failed", "How", "What mended it"],
+            heading=say("What failed, and what mended it"),
+            columns=say_each("What failed", "How", "What mended it"),
             rows=rows,
         )
     ]
@@ -444,7 +488,9 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     ]
     return [
         TableBlock(
-            heading="Memories it was shown", columns=["When", "Memory", "What", "Why"], rows=rows
+            heading=say("Memories it was shown"),
+            columns=say_each("When", "Memory", "What", "Why"),
+            rows=rows,
         )
     ]
 
@@ -463,27 +509,34 @@ def _build_receipts(engine: Memorist, id: str) -> TableBlock:
                     tone=_OUTCOME_TONES.get(each.outcome, "note"),
                     quiet=shorten(each.said, PIECE_CHARS),
                 ),
-                PageCell(f"{each.usage.context:,}", quiet=f"{each.usage.cache_read:,} from cache"),
-                PageCell("not known" if each.cost_usd is None else format_dollars(each.cost_usd)),
+                PageCell(
+                    f"{each.usage.context:,}",
+                    quiet=say("{cache_read:,} from cache", cache_read=each.usage.cache_read),
+                ),
+                PageCell(
+                    say("not known") if each.cost_usd is None else format_dollars(each.cost_usd)
+                ),
                 PageCell(", ".join(change.path for change in each.files) or "—"),
             ]
         )
         for each in list_receipts(engine.database(), id)[-PAGE_ROWS:]
     ]
     return TableBlock(
-        heading="Forks and other work by a model, with their receipts",
-        columns=["When", "Work", "Outcome", "Tokens", "Cost", "Changed"],
+        heading=say("Forks and other work by a model, with their receipts"),
+        columns=say_each("When", "Work", "Outcome", "Tokens", "Cost", "Changed"),
         rows=rows,
         numeric=[3, 4],
-        empty="No model worked for memorist in this session.",
+        empty=say("No model worked for memorist in this session."),
     )
 
 
 def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:
     notes = read_notes(entry)
-    blocks: list[PageBlock] = [ProseBlock(heading="Notes of the session", text=notes)] * bool(notes)
-    link = ("Notes as they stood at each turn", _notes_address(entry.id, turns), False)
-    return [*blocks, *([LinkBlock(label="Notes", links=[link])] if turns else [])]
+    blocks: list[PageBlock] = [ProseBlock(heading=say("Notes of the session"), text=notes)] * bool(
+        notes
+    )
+    link = (say("Notes as they stood at each turn"), _notes_address(entry.id, turns), False)
+    return [*blocks, *([LinkBlock(label=say("Notes"), links=[link])] if turns else [])]
 
 
 def _notes_address(id: str, turn: int) -> str:
@@ -512,40 +565,54 @@ def build_session_notes(id: str, turn: int | None) -> PageView:
     now = render_notes_at(entries, turn)
     gone, come = compare_lines(before, now)
     ways = [n for n in (turn - 1, turn + 1) if 1 <= n <= count]
-    words = {turn - 1: "Turn before", turn + 1: "Next turn"}
+    words = {turn - 1: say("Turn before"), turn + 1: say("Next turn")}
     return PageView(
         name="sessions",
-        title=f"Notes at turn {turn:,} of “{shorten(entry.title or id, 90)}”",
-        lead="What the transcript's structure proves at that point. Notes that a model wrote are "
-        "kept as they stand now alone.",
+        title=say(
+            "Notes at turn {turn:,} of “{title}”",
+            turn=turn,
+            title=shorten(entry.title or id, 90),
+        ),
+        lead=say(
+            "What the transcript's structure proves at that point. Notes that a model wrote are "
+            "kept as they stand now alone."
+        ),
         command=f"memorist notes {id}",
         blocks=[
             FormBlock(
                 fields=[
                     FormField(name="id", kind="hidden", value=id),
-                    FormField(name="turn", label="Turn", kind="range", value=str(turn), most=count),
+                    FormField(
+                        name="turn", label=say("Turn"), kind="range", value=str(turn), most=count
+                    ),
                 ],
-                button="Show this turn",
+                button=say("Show this turn"),
                 path="/session-notes",
-                label="Choose a turn",
+                label=say("Choose a turn"),
             ),
             LinkBlock(
-                label="Turns",
+                label=say("Turns"),
                 links=[
                     *((words[n], _notes_address(id, n), False) for n in ways),
-                    ("The window at this turn", _turn_address(id, turn), False),
+                    (say("The window at this turn"), _turn_address(id, turn), False),
                 ],
             ),
             TableBlock(
-                heading="Came and went with this turn",
-                columns=["Change", "Line"],
+                heading=say("Came and went with this turn"),
+                columns=say_each("Change", "Line"),
                 rows=[
-                    *(PageRow(cells=[PageCell("came", tone="good"), PageCell(x)]) for x in come),
-                    *(PageRow(cells=[PageCell("went", tone="note"), PageCell(x)]) for x in gone),
+                    *(
+                        PageRow(cells=[PageCell(say("came"), tone="good"), PageCell(x)])
+                        for x in come
+                    ),
+                    *(
+                        PageRow(cells=[PageCell(say("went"), tone="note"), PageCell(x)])
+                        for x in gone
+                    ),
                 ],
-                empty="Nothing: the notes stayed as they were.",
+                empty=say("Nothing: the notes stayed as they were."),
             ),
-            ProseBlock(heading="Notes", text=now or "(nothing yet)"),
+            ProseBlock(heading=say("Notes"), text=now or say("(nothing yet)")),
         ],
     )
 
@@ -562,26 +629,30 @@ def build_message(id: str, line: int) -> PageView:
         raise InputError(f"the session has no message at line {line}")
     blocks: list[PageBlock] = [
         ProseBlock(
-            heading=f"{each.role}, line {each.line}",
+            heading=say("{role}, line {line}", role=each.role, line=each.line),
             text="\n\n".join(
                 part for part in (each.text, *(result.text for result in each.tool_results)) if part
             )
-            or "(no text)",
-            note=", ".join(f"calls {use.name}" for use in each.tool_uses),
+            or say("(no text)"),
+            note=", ".join(say("calls {tool}", tool=use.name) for use in each.tool_uses),
         )
         for each in found
     ]
     back = LinkBlock(
-        label="Ways on",
+        label=say("Ways on"),
         links=[
-            ("The whole session", address_of("session", id=id), False),
-            ("Messages after these", address_of("message", id=id, line=_next_line(found)), False),
+            (say("The whole session"), address_of("session", id=id), False),
+            (
+                say("Messages after these"),
+                address_of("message", id=id, line=_next_line(found)),
+                False,
+            ),
         ],
     )
     return PageView(
         name="sessions",
-        title=f"Line {line} of “{shorten(entry.title or id, 90)}”",
-        lead=f"{entry.agent}, {base_name(entry.project) or 'no project'}",
+        title=say("Line {line} of “{title}”", line=line, title=shorten(entry.title or id, 90)),
+        lead=f"{entry.agent}, {base_name(entry.project) or say('no project')}",
         command=f"sed -n {line}p {entry.file}",
         blocks=[back, *blocks],
     )

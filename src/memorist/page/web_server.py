@@ -24,11 +24,14 @@ from memorist.auto_memory.location import locate_project_root
 from memorist.cli.dream import list_projects_with_memory
 from memorist.cli.memory.topics import open_project_memory
 from memorist.errors import MemoristError
-from memorist.page import memory_views, now_view, operation_views, session_views
+from memorist.page import inbox_views, memory_views, now_view, operation_views, session_views
 from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.addresses import address_of
+from memorist.page.memory_actions import change_memory
+from memorist.page.memory_place import MemoryPlace, project_links
 from memorist.views.blocks import PageView, to_safe_object
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
+from memorist.views.texts import ENGLISH, choose_language, say, use_language
 
 MAX_BODY_BYTES = 2_000_000
 """Largest form: a memory has at most a million bytes, and its form may double some of them."""
@@ -72,9 +75,7 @@ def _build_view(name: str, query: Query) -> PageView:
         return _build_memory_view(name, place, query, page)
 
 
-def _build_memory_view(
-    name: str, place: memory_views.MemoryPlace, query: Query, page: int
-) -> PageView:
+def _build_memory_view(name: str, place: MemoryPlace, query: Query, page: int) -> PageView:
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
         "now": lambda: now_view.build_now(place),
@@ -86,14 +87,14 @@ def _build_memory_view(
             place, query.get("path", ""), int(query.get("at", "0"))
         ),
         "why": lambda: memory_views.build_why(place, query.get("message", "").strip()),
-        "inbox": lambda: memory_views.build_inbox(place),
-        "dreams": lambda: memory_views.build_dreams(place, query.get("change", "")),
+        "inbox": lambda: inbox_views.build_inbox(place),
+        "dreams": lambda: inbox_views.build_dreams(place, query.get("change", "")),
         "spend": lambda: operation_views.build_spend(place),
     }
     made = views[name]()
     projects = list_projects_with_memory(place.engine)
     if name not in {"memory", "spend", "session"} and len(projects) > 1:
-        links = memory_views.project_links(name, projects, place.project)
+        links = project_links(name, projects, place.project)
         made = msgspec.structs.replace(made, blocks=[links, *made.blocks])
     return made
 
@@ -106,17 +107,19 @@ def _count_waiting(query: Query) -> int:
 
 
 @contextlib.contextmanager
-def _open_place(query: Query) -> Iterator[memory_views.MemoryPlace]:
+def _open_place(query: Query) -> Iterator[MemoryPlace]:
     project = query.get("project", "") or str(locate_project_root(Path.cwd()))
     with open_project_memory(project=Path(project)) as (engine, memory):
-        yield memory_views.MemoryPlace(engine, memory, project, time.time())
+        yield MemoryPlace(engine, memory, project, time.time())
 
 
 class PageServer:
     """The page of one run of `memorist ui`."""
 
-    def __init__(self, access: PageAccess) -> None:
+    def __init__(self, access: PageAccess, language: str = "") -> None:
+        """With `language`, of `LANGUAGES`, the page speaks it whatever the browser prefers."""
         self.access = access
+        self._language = language
         self.last_seen = time.monotonic()
         self.closing = False
         self._said = ""
@@ -160,14 +163,17 @@ class PageServer:
     async def show(self, request: Request) -> Response:
         """A view: as a page, as JSON, or as one file to keep."""
         name, _, form = request.path_params["view"].partition(".")
-        query = dict(request.query_params)
+        with use_language(ENGLISH if form == "json" else self._choose_language(request)):
+            return await self._show(name, form, dict(request.query_params))
+
+    async def _show(self, name: str, form: str, query: dict[str, str]) -> Response:
         saving = query.pop("save", "") == "1"
         try:
             view = await run_in_threadpool(_build_view, name, query)
         except (KeyError, ValueError):
             return PlainTextResponse("There is no such view.", 404)
         except MemoristError as error:
-            view = PageView(name=name, title="This cannot be shown", lead=str(error),
+            view = PageView(name=name, title=say("This cannot be shown"), lead=str(error),
                             command="memorist doctor")  # fmt: skip
         if form == "json":
             data = msgspec.json.format(msgspec.json.encode(to_safe_object(view)), indent=2)
@@ -185,6 +191,9 @@ class PageServer:
         text = render_page(view, frame)
         return Response(text, headers={"content-type": "text/html; charset=utf-8", **headers})
 
+    def _choose_language(self, request: Request) -> str:
+        return self._language or choose_language(request.headers.get("accept-language", ""))
+
     def _frame(self, name: str, query: Query, *, saved: bool = False) -> PageFrame:
         asked = f"?{urlencode(query)}" if query else ""
         return PageFrame(
@@ -201,12 +210,13 @@ class PageServer:
         fields = dict(parse_qsl(text, keep_blank_values=True))
         if not self.access.is_genuine_form(fields):
             return PlainTextResponse("This form was not made by the page.", 403)
-        try:
-            self._said = await run_in_threadpool(_change, request.path_params["action"], fields)
-        except KeyError:
-            return PlainTextResponse("The form lacks a field.", 400)
-        except MemoristError as error:
-            self._said = f"Not done: {error}"
+        with use_language(self._choose_language(request)):
+            try:
+                self._said = await run_in_threadpool(_change, request.path_params["action"], fields)
+            except KeyError:
+                return PlainTextResponse("The form lacks a field.", 400)
+            except MemoristError as error:
+                self._said = say("Not done: {error}", error=error)
         back = to_local_address(fields.get("back", ""))
         if request.path_params["action"].startswith("forget"):
             back = address_of("memories", project=fields.get("project", ""))
@@ -216,11 +226,17 @@ class PageServer:
         """The view Now, again whenever it changed."""
         query = dict(request.query_params)
 
+        language = self._choose_language(request)
+
+        async def render() -> str:
+            with use_language(language):
+                view = await run_in_threadpool(_build_view, "now", query)
+                return render_blocks(view, self._frame("now", query, saved=False))
+
         async def send() -> AsyncIterator[str]:
             before = ""
             while not self.closing and not await request.is_disconnected():
-                view = await run_in_threadpool(_build_view, "now", query)
-                text = render_blocks(view, self._frame("now", query, saved=False))
+                text = await render()
                 if text != before:
                     lines = "".join(f"data: {line}\n" for line in text.splitlines())
                     yield f"event: now\n{lines}\n"
@@ -238,7 +254,7 @@ def _change(action: str, fields: dict[str, str]) -> str:
     if action in {"leave-out", "take-in"}:
         return operation_views.change_past(fields["id"], take_in=action == "take-in")
     with _open_place(fields) as place:
-        return memory_views.change_memory(place, action, fields)
+        return change_memory(place, action, fields)
 
 
 def header_lists(headers: Headers) -> dict[str, list[str]]:

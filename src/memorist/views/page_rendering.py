@@ -17,21 +17,24 @@ from msgspec import Struct
 from memorist.views.blocks import PageView, show_untrusted, to_safe_object
 from memorist.views.formatting import format_number
 from memorist.views.markdown_html import render_markdown_html
+from memorist.views.texts import current_language, say
 
-VIEW_NAMES = (
-    "now",
-    "sessions",
-    "memories",
-    "why",
-    "inbox",
-    "dreams",
-    "past",
-    "spend",
-    "health",
-    "team",
-    "machines",
-)
-"""The views, in the order of the navigation."""
+
+def name_views() -> dict[str, str]:
+    """The views in the order of the navigation, each with what it is called there."""
+    return {
+        "now": say("Now"),
+        "sessions": say("Sessions"),
+        "memories": say("Memories"),
+        "why": say("Why"),
+        "inbox": say("Inbox"),
+        "dreams": say("Dreams"),
+        "past": say("Past sessions"),
+        "spend": say("Spend"),
+        "health": say("Health"),
+        "team": say("Team"),
+        "machines": say("My machines"),
+    }
 
 
 class PageFrame(Struct, frozen=True, kw_only=True):
@@ -58,7 +61,8 @@ def render_page(view: PageView, frame: PageFrame) -> str:
         .get_template("page.html.j2")
         .render(
             view=to_safe_object(view),
-            names=VIEW_NAMES,
+            view_names=name_views(),
+            language=current_language(),
             live=view.name == "now",
             style=read_asset("page.css").decode() if frame.saved else "",
             **_frame_values(frame),
@@ -86,13 +90,6 @@ def _frame_values(frame: PageFrame) -> dict[str, Any]:
 
 
 @cache
-def load_texts() -> dict[str, str]:
-    """The words of the frame, by key."""
-    text = files("memorist.views").joinpath("texts.toml").read_bytes()
-    return msgspec.toml.decode(text, type=dict[str, str])
-
-
-@cache
 def _environment() -> Environment:
     folder = files("memorist.views")
     environment = Environment(
@@ -107,7 +104,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["say"] = load_texts().__getitem__
+    environment.globals["say"] = say
     environment.filters["whole"] = lambda number: format_number(round(number))
     environment.filters["markdown"] = render_markdown_html
     return environment

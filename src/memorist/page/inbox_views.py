@@ -1,0 +1,168 @@
+"""The views of what was changed without the user: what waits for a word, and what dreams did."""
+
+from __future__ import annotations
+
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.index import INDEX_NAME
+from memorist.cli.dream import find_last_dream
+from memorist.dream.workspace import journal_path
+from memorist.page.addresses import PAGE_ROWS
+from memorist.page.memory_place import MemoryPlace
+from memorist.store.files import DiskFiles, read_if_exists
+from memorist.views.blocks import (
+    ActionBlock,
+    ComparisonBlock,
+    PageBlock,
+    PageCell,
+    PageRow,
+    PageView,
+    ProseBlock,
+    TableBlock,
+)
+from memorist.views.formatting import format_time
+from memorist.views.texts import say, say_each
+
+
+def build_inbox(place: MemoryPlace) -> PageView:
+    """The changes that wait for the user's word, side by side with what stands now."""
+    waiting = place.memory.list_proposals()
+    origins = sorted({name_origin(each) for each in waiting})
+    blocks: list[PageBlock] = []
+    if waiting:
+        blocks.append(
+            ActionBlock(
+                actions=[
+                    place.action(
+                        say("Accept all {count:,} from {origin}", count=count, origin=origin),
+                        "accept-origin",
+                        origin=origin,
+                    )
+                    for origin in origins
+                    if (count := sum(name_origin(each) == origin for each in waiting))
+                ]
+            )
+        )
+    blocks += [_build_proposal(place, each) for each in waiting]
+    last = next(place.memory.folder.history.iter_changes(), None)
+    if not waiting:
+        blocks.append(
+            ProseBlock(
+                heading=say("Nothing waits"), text=say("Every proposed change has been decided.")
+            )
+        )
+    if last is not None and not last.undoes:
+        blocks.append(
+            ActionBlock(
+                actions=[
+                    place.action(
+                        say("Undo the last change: {what}", what=last.why.what[:80]),
+                        "undo",
+                        key="u",
+                        change=last.id,
+                    )
+                ]
+            )
+        )
+    return PageView(
+        name="inbox",
+        title=say("Inbox"),
+        lead=say(
+            "{count:,} changes of memory wait for your word. j and k go from one to the next, "
+            "a accepts, r rejects, u undoes.",
+            count=len(waiting),
+        ),
+        command="memorist memory inbox",
+        blocks=blocks,
+    )
+
+
+def name_origin(given: Proposal) -> str:
+    """Where a waiting change comes from: for an import what was imported, else who made it."""
+    return given.why.what if given.why.actor == "import" else given.why.actor
+
+
+def _build_proposal(place: MemoryPlace, given: Proposal) -> ComparisonBlock:
+    if given.before is None:
+        heading = say("add {path}", path=given.path)
+    elif given.after is None:
+        heading = say("delete {path}", path=given.path)
+    else:
+        heading = say("change {path}", path=given.path)
+    facts = [
+        (say("origin"), f"{name_origin(given)}, {given.trust.value}"),
+        (say("why it waits"), "; ".join(given.reasons)),
+        (say("proposed"), format_time(given.at)),
+    ]
+    if given.why.quote:
+        facts.append((say("words"), f"“{given.why.quote}”"))
+    if given.why.session:
+        facts.append((say("session"), given.why.session))
+    return ComparisonBlock(
+        heading=heading,
+        facts=facts,
+        left_title=say("Now"),
+        left=given.before or "",
+        right_title=say("Proposed"),
+        right=given.after or "",
+        actions=[
+            place.action(say("Accept"), "accept", key="a", id=given.id),
+            place.action(say("Reject"), "reject", key="r", id=given.id),
+        ],
+    )
+
+
+def build_dreams(place: MemoryPlace, chosen: str) -> PageView:
+    """What dreams did to this project's memory, each with its difference and its undo."""
+    memory = place.memory
+    last = find_last_dream(memory)
+    log = memory.folder.history.log()
+    undone = {each.undoes for each in log if each.undoes}
+    dreams = [each for each in log if each.why.actor == "dream"]
+    blocks: list[PageBlock] = []
+    if last is not None:
+        blocks.append(
+            ActionBlock(
+                actions=[
+                    place.action(
+                        say("Take back the last dream: {what}", what=last.why.what[:80]),
+                        "undo",
+                        key="u",
+                        change=last.id,
+                    )
+                ]
+            )
+        )
+    blocks.append(
+        TableBlock(
+            heading=say("Dreams"),
+            columns=say_each("When", "What it did", "Memories", "State"),
+            rows=[
+                PageRow(
+                    cells=[
+                        PageCell(format_time(each.at)),
+                        PageCell(each.why.what, place.address("dreams", change=each.id)),
+                        PageCell(", ".join(path for path in each.paths if path != INDEX_NAME)),
+                        PageCell(say("taken back"), tone="note")
+                        if each.id in undone
+                        else PageCell(say("stands"), tone="good"),
+                    ]
+                )
+                for each in dreams[:PAGE_ROWS]
+            ],
+            empty=say("No dream has changed this memory yet."),
+        )
+    )
+    if chosen:
+        blocks.append(
+            ProseBlock(heading=say("What it changed"), text=memory.folder.history.diff(chosen))
+        )
+    journal = read_if_exists(DiskFiles(), journal_path(memory.layout)) or b""
+    if journal.strip():
+        blocks.append(ProseBlock(heading=say("Journal"), text=journal.decode("utf-8", "replace")))
+    return PageView(
+        name="dreams",
+        title=say("Dreams"),
+        lead=say("Memory put in order while nobody works, and the way back."),
+        command="memorist dream journal",
+        blocks=blocks,
+    )

@@ -1,0 +1,74 @@
+"""What the buttons of the page do to a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memorist.auto_memory.changes import ChangeReason, render_headline
+from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.write_result import WriteResult
+from memorist.cli.memory.topics import forget_for_good
+from memorist.errors import InputError
+from memorist.page.inbox_views import name_origin
+from memorist.page.memory_place import MemoryPlace
+from memorist.views.texts import say
+
+
+def change_memory(place: MemoryPlace, action: str, fields: dict[str, str]) -> str:
+    """Do what a button asks for, and say what was done. Raises InputError for what the page does
+    not know, KeyError for a missing field, and what the memory raises.
+    """
+    memory = place.memory
+    changes: dict[str, Callable[[], str]] = {
+        "accept": lambda: _describe(memory.accept(fields["id"]), say("Accepted")),
+        "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
+        "confirm": lambda: _confirm(*place.locate(fields["path"])),
+        "reject": lambda: say("Rejected: {path}", path=memory.reject(fields["id"]).path),
+        "undo": lambda: say("Taken back: {what}", what=memory.undo(fields["change"]).why.what),
+        "edit": lambda: _edit(*place.locate(fields["path"]), fields["text"]),
+        "forget": lambda: _forget(*place.locate(fields["path"])),
+        "forget-hard": lambda: _forget_hard(*place.locate(fields["path"])),
+    }
+    if action not in changes:
+        raise InputError(f"the page knows no change {action!r}")
+    return changes[action]()
+
+
+def _confirm(place: MemoryPlace, path: str) -> str:
+    place.memory.confirm([path])
+    return say("It holds as the project is now: {path}", path=path)
+
+
+def _edit(place: MemoryPlace, path: str, text: str) -> str:
+    return _describe(place.memory.edit(path, text.replace("\r\n", "\n")), say("Changed"))
+
+
+def _forget(place: MemoryPlace, path: str) -> str:
+    why = ChangeReason(actor="user", what=render_headline("forget", path))
+    return _describe(place.memory.forget([path], why), say("Forgotten; undo brings it back"))
+
+
+def _forget_hard(place: MemoryPlace, path: str) -> str:
+    changes, left, _ = forget_for_good(place.engine, place.memory, [path])
+    done = say("Forgotten for good, taken out of {changes} changes", changes=changes)
+    if not left.remaining:
+        return done
+    rest = say("its words still stand in {count} files", count=len(left.remaining))
+    return f"{done}; {rest}"
+
+
+def _accept_origin(memory: AutoMemory, origin: str) -> str:
+    found = [each for each in memory.list_proposals() if name_origin(each) == origin]
+    for each in found:
+        memory.accept(each.id)
+    return say("Accepted {count:,} from {origin}", count=len(found), origin=origin)
+
+
+def _describe(written: WriteResult, done: str) -> str:
+    if written.refused:
+        reasons = "; ".join(reason for each in written.refused for reason in each.reasons)
+        return say("Refused: {reasons}", reasons=reasons)
+    if written.proposals:
+        reasons = "; ".join(written.proposals[0].reasons)
+        return say("It waits in the inbox: {reasons}", reasons=reasons)
+    return f"{done}: {', '.join(written.paths)}" if written.paths else say("Nothing changed")

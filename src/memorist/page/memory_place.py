@@ -1,0 +1,82 @@
+"""The memory of one project, and how the page addresses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.engine.engine import Memorist
+from memorist.page.addresses import address_of
+from memorist.store.sessions import MemoryUseTotal, total_uses
+from memorist.views.blocks import (
+    FormField,
+    LinkBlock,
+    PageAction,
+)
+from memorist.views.texts import say
+
+
+class MemoryPlace:
+    """The memory of one project, and how the page speaks of it."""
+
+    def __init__(
+        self, engine: Memorist, memory: AutoMemory, project: str, now: float, prefix: str = ""
+    ) -> None:
+        self.engine, self.memory, self.project, self.now = engine, memory, project, now
+        self.prefix = prefix
+
+    def folders(self) -> tuple[MemoryPlace, ...]:
+        """This memory, and the one of what holds in every project where there is one."""
+        user = self.memory.everywhere
+        return (self,) if user is None else (self, self._at(user))
+
+    def locate(self, name: str) -> tuple[MemoryPlace, str]:
+        """The folder that has what the page calls `name`, and its path there."""
+        memory, path = self.memory.locate(name)
+        return (self if memory is self.memory else self._at(memory)), path
+
+    def _at(self, memory: AutoMemory) -> MemoryPlace:
+        return MemoryPlace(self.engine, memory, self.project, self.now, EVERYWHERE_PREFIX)
+
+    def memory_address(self, path: str, **query: object) -> str:
+        """The address of one memory of this folder."""
+        return self.address("memory", path=self.prefix + path, **query)
+
+    def address(self, view: str, /, **query: object) -> str:
+        """An address of a view of this project."""
+        return address_of(view, project=self.project, **query)
+
+    def action(
+        self, label: str, action: str, *, key: str = "", danger: bool = False, **fields: str
+    ) -> PageAction:
+        """A button that changes this memory."""
+        return PageAction(
+            label=label,
+            path=f"/do/{action}",
+            fields={"project": self.project, **fields},
+            key=key,
+            danger=danger,
+        )
+
+    def fields(self) -> list[FormField]:
+        """What every form of this project sends along."""
+        return [FormField(name="project", kind="hidden", value=self.project)]
+
+    def uses(self) -> dict[str, MemoryUseTotal]:
+        """How often each memory was shown and used."""
+        return total_uses(self.engine.database(), str(self.memory.layout.folder))
+
+
+def project_links(view: str, projects: Sequence[str], chosen: str) -> LinkBlock:
+    """The projects that have a memory, as a choice."""
+    return LinkBlock(
+        label=say("Projects"),
+        links=[
+            (
+                each.rstrip("/").rpartition("/")[2] or each,
+                address_of(view, project=each),
+                each == chosen,
+            )
+            for each in projects
+        ],
+    )
