@@ -161,7 +161,9 @@ def let_in(page_home: PageHome) -> Iterator[Keyboard]:
 def keyboard(let_in: Keyboard) -> Iterator[Keyboard]:
     """The browser at a view, as one finds it: no emulation, scripts on."""
     let_in.open("spend")
+    let_in.tell("Network.enable")
     yield let_in
     let_in.tell("Emulation.setEmulatedMedia", features=[])
     let_in.tell("Emulation.clearDeviceMetricsOverride")
     let_in.tell("Emulation.setScriptExecutionDisabled", value=False)
+    let_in.tell("Network.setExtraHTTPHeaders", headers={})
