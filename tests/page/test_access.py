@@ -255,6 +255,22 @@ def test_a_session_tells_its_window_failures_forks_and_memories(browser: TestCli
     assert "use-npm.md" in str(blocks["Memories it was shown"]["rows"])
 
 
+def test_spend_tells_what_memory_cost_and_saved(browser: TestClient) -> None:
+    """In all and in one session: runs, dollars, what the shared cache saved at the model's price,
+    and each receipt with the way to its session.
+    """
+    spend = browser.get("/spend.json").json()
+    session = browser.get(f"/session.json?id={LONG}").json()
+    numbers = [dict(each["pairs"]) for each in session["blocks"] if each["type"] == "numbers"]
+
+    assert f"/session?id={LONG}" in str(spend["blocks"])
+    assert {
+        "runs of memorist here": "1",
+        "what they cost": "$0.0040",
+        "saved by the shared cache": "$0.0189",
+    } in numbers
+
+
 def test_notes_are_shown_as_they_stood(browser: TestClient) -> None:
     """The notes at a turn hold nothing that came later, and name what came with it."""
     before = browser.get(f"/session-notes.json?id={LONG}&turn=29").text

@@ -138,6 +138,16 @@ def call_cost(
     return (entering + leaving) / MILLION
 
 
+def cache_saving(model: str, usage: Usage, table: PriceTable) -> float | None:
+    """US dollars that the prompt cache saved a call; below 0 where writing to it cost more than
+    reading from it gave. None for a model without a price.
+    """
+    whole = usage.input + usage.cache_read + usage.cache_write
+    without = call_cost(model, Usage(input=whole, output=usage.output), table)
+    actual = call_cost(model, usage, table)
+    return None if without is None or actual is None else without - actual
+
+
 # The settings of model calls.
 
 

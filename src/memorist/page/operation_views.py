@@ -1,19 +1,14 @@
-"""The views beside memory and sessions: past sessions and their way into memory, spend, health,
-team, and the user's machines.
-"""
+"""The views of past sessions and their way into memory, of health, team and the user's machines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from memorist.budget.policy import format_amount
-from memorist.budget.status import BudgetStatus, render_budget_status
 from memorist.cli.doctor.check import CheckResult
 from memorist.cli.doctor.command import CHECKS, STATE_MARKS, run_checks
 from memorist.cli.machines import open_memories
 from memorist.cli.rollouts.group import with_past_state
-from memorist.cli.status import read_status
 from memorist.cli.surroundings import find_home
 from memorist.cli.team import read_team_status
 from memorist.core.text import shorten
@@ -21,14 +16,11 @@ from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import InputError, MemoristError
 from memorist.machines.machine_sync import load_identity, sync_machines
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
-from memorist.page.memory_place import MemoryPlace
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.jobs import set_memory_mode
 from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
 from memorist.views.blocks import (
     ActionBlock,
-    BarBlock,
-    BarRow,
     FormBlock,
     FormField,
     LinkBlock,
@@ -42,7 +34,7 @@ from memorist.views.blocks import (
     TableBlock,
     Tone,
 )
-from memorist.views.formatting import base_name, format_dollars, format_time
+from memorist.views.formatting import base_name, format_time
 from memorist.views.texts import say, say_count, say_each
 
 _OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
@@ -207,60 +199,6 @@ def change_past(id: str, *, take_in: bool) -> str:
         )
     )
     return say("It may become memory again") if take_in else say("It is left out of memory")
-
-
-def build_spend(place: MemoryPlace) -> PageView:
-    """What background work did and cost in the last week, and what is left of the caps."""
-    found = read_status(place.engine.database(), place.engine.settings, place.now, 7)
-    return PageView(
-        name="spend",
-        title=say("Spend"),
-        lead=say("Background work from {first} to {last}.", first=found.first, last=found.last),
-        command="memorist status --days 7",
-        blocks=[
-            NumberBlock(
-                pairs=[
-                    (say("runs"), f"{found.total.runs:,}"),
-                    (say("requests"), f"{found.total.requests:,}"),
-                    (say("tokens"), f"{found.total.usage.context:,}"),
-                    (say("cost"), format_dollars(found.total.cost_usd)),
-                ]
-            ),
-            BarBlock(
-                heading=say("Tokens by kind of work"),
-                unit=say("tokens"),
-                bars=[
-                    BarRow(label=each.label, values=[float(each.usage.context)])
-                    for each in found.kinds
-                ],
-            ),
-            _build_caps(found),
-            ProseBlock(
-                heading=say("The whole report"), text="\n".join(render_budget_status(found))
-            ),
-        ],
-    )
-
-
-def _build_caps(found: BudgetStatus) -> TableBlock:
-    return TableBlock(
-        heading=say("Caps of today"),
-        columns=say_each("Cap", "Used", "Reserved", "Left", "Of"),
-        rows=[
-            PageRow(
-                cells=[
-                    PageCell(each.measure),
-                    *(
-                        PageCell(format_amount(each.measure, amount))
-                        for amount in (each.used, each.reserved, each.left, each.cap)
-                    ),
-                ]
-            )
-            for each in found.caps
-        ],
-        numeric=[1, 2, 3, 4],
-        empty=say("Caps are off."),
-    )
 
 
 _STATE_TONES: dict[str, Tone] = {"wrong": "wrong", "note": "note", "mended": "good", "good": "good"}

@@ -17,7 +17,6 @@ from memorist.core.messages import Message
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.forks.spec import ForkOutcome
 from memorist.formats.detect import read_session
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_course import (
@@ -27,6 +26,7 @@ from memorist.page.session_course import (
     render_notes_at,
     trace_course,
 )
+from memorist.page.spend_view import list_receipt_rows, list_totals, total_receipts
 from memorist.recall.passages import PassageMatch
 from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.layout import SessionLayout
@@ -45,7 +45,6 @@ from memorist.views.blocks import (
     PageView,
     ProseBlock,
     TableBlock,
-    Tone,
 )
 from memorist.views.formatting import base_name, format_dollars, format_percent, format_time
 from memorist.views.texts import say, say_each
@@ -183,7 +182,7 @@ def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
         *_build_marks(course, id),
         *_build_troubles(course),
         *build_uses(list_uses_in_session(engine.database(), id)),
-        _build_receipts(engine, id),
+        *_build_own_work(engine, id, course),
         *_build_notes(entry, len(course.turns)),
     ]
     at = f" --turn {turn}" if turn else ""
@@ -495,39 +494,20 @@ def build_uses(uses: Sequence[MemoryUse]) -> list[PageBlock]:
     ]
 
 
-_OUTCOME_TONES: dict[ForkOutcome, Tone] = {ForkOutcome.CHANGED: "good", ForkOutcome.UNCHANGED: ""}
-
-
-def _build_receipts(engine: Memorist, id: str) -> TableBlock:
-    rows = [
-        PageRow(
-            cells=[
-                PageCell(format_time(each.started)),
-                PageCell(each.label, quiet=each.why),
-                PageCell(
-                    each.outcome.value,
-                    tone=_OUTCOME_TONES.get(each.outcome, "note"),
-                    quiet=shorten(each.said, PIECE_CHARS),
-                ),
-                PageCell(
-                    f"{each.usage.context:,}",
-                    quiet=say("{cache_read:,} from cache", cache_read=each.usage.cache_read),
-                ),
-                PageCell(
-                    say("not known") if each.cost_usd is None else format_dollars(each.cost_usd)
-                ),
-                PageCell(", ".join(change.path for change in each.files) or "—"),
-            ]
-        )
-        for each in list_receipts(engine.database(), id)[-PAGE_ROWS:]
-    ]
-    return TableBlock(
-        heading=say("Forks and other work by a model, with their receipts"),
-        columns=say_each("When", "Work", "Outcome", "Tokens", "Cost", "Changed"),
-        rows=rows,
-        numeric=[3, 4],
-        empty=say("No model worked for memorist in this session."),
+def _build_own_work(engine: Memorist, id: str, course: SessionCourse) -> list[PageBlock]:
+    """What memorist's own work in a session cost, what it saved, and its receipts."""
+    receipts = list_receipts(engine.database(), id)
+    spent = total_receipts(receipts, engine.settings.models.prices)
+    pairs = list_totals(spent)
+    freed = sum(
+        max(0, mark.tokens_before - after)
+        for _, mark, after in course.compactions
+        if mark.tokens_before and after
     )
+    if freed:
+        pairs.append((say("tokens that compactions took out"), f"{freed:,}"))
+    numbers = [NumberBlock(pairs=pairs)] if pairs else []
+    return [*numbers, list_receipt_rows([("", each) for each in receipts[-PAGE_ROWS:]])]
 
 
 def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:

@@ -24,7 +24,14 @@ from memorist.auto_memory.location import locate_project_root
 from memorist.cli.dream import list_projects_with_memory
 from memorist.cli.memory.topics import open_project_memory
 from memorist.errors import MemoristError
-from memorist.page import inbox_views, memory_views, now_view, operation_views, session_views
+from memorist.page import (
+    inbox_views,
+    memory_views,
+    now_view,
+    operation_views,
+    session_views,
+    spend_view,
+)
 from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.addresses import address_of
 from memorist.page.memory_actions import change_memory
@@ -89,7 +96,7 @@ def _build_memory_view(name: str, place: MemoryPlace, query: Query, page: int) -
         "why": lambda: memory_views.build_why(place, query.get("message", "").strip()),
         "inbox": lambda: inbox_views.build_inbox(place),
         "dreams": lambda: inbox_views.build_dreams(place, query.get("change", "")),
-        "spend": lambda: operation_views.build_spend(place),
+        "spend": lambda: spend_view.build_spend(place),
     }
     made = views[name]()
     projects = list_projects_with_memory(place.engine)

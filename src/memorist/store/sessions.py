@@ -130,30 +130,39 @@ def list_receipts(database: sqlite3.Connection, session: str) -> list[Receipt]:
     rows = database.execute(
         "select * from receipts where session = ? order by number", (session,)
     ).fetchall()
-    return [
-        Receipt(
-            label=row["label"],
-            why=row["why"],
-            model=row["model"],
-            started=row["started"],
-            seconds=row["seconds"],
-            requests=row["requests"],
-            turns=row["turns"],
-            usage=Usage(
-                input=row["input"],
-                cache_read=row["cache_read"],
-                cache_write=row["cache_write"],
-                output=row["output"],
-            ),
-            cost_usd=row["cost_usd"],
-            files=msgspec.json.decode(row["files"], type=tuple[FileChange, ...]),
-            denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
-            outcome=ForkOutcome(row["outcome"]),
-            said=row["said"],
-            sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequest, ...]),
-        )
-        for row in rows
-    ]
+    return [_read_receipt(row) for row in rows]
+
+
+def list_newest_receipts(database: sqlite3.Connection, limit: int) -> list[tuple[str, Receipt]]:
+    """The newest receipts of all sessions, newest first, each with the id of its session; empty for
+    work that belongs to none.
+    """
+    rows = database.execute("select * from receipts order by number desc limit ?", (limit,))
+    return [(row["session"], _read_receipt(row)) for row in rows.fetchall()]
+
+
+def _read_receipt(row: sqlite3.Row) -> Receipt:
+    return Receipt(
+        label=row["label"],
+        why=row["why"],
+        model=row["model"],
+        started=row["started"],
+        seconds=row["seconds"],
+        requests=row["requests"],
+        turns=row["turns"],
+        usage=Usage(
+            input=row["input"],
+            cache_read=row["cache_read"],
+            cache_write=row["cache_write"],
+            output=row["output"],
+        ),
+        cost_usd=row["cost_usd"],
+        files=msgspec.json.decode(row["files"], type=tuple[FileChange, ...]),
+        denied=msgspec.json.decode(row["denied"], type=tuple[str, ...]),
+        outcome=ForkOutcome(row["outcome"]),
+        said=row["said"],
+        sent=msgspec.json.decode(row["sent"], type=tuple[ForkRequest, ...]),
+    )
 
 
 # The usage record of recall: when each memory was shown, read, cited or withheld, and why

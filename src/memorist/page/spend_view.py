@@ -1,0 +1,169 @@
+"""The view Spend: what background work cost and saved, its caps and its receipts; and the same of
+one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from memorist.budget.policy import format_amount
+from memorist.budget.status import BudgetStatus, render_budget_status
+from memorist.cli.status import read_status
+from memorist.core.text import shorten
+from memorist.forks.spec import ForkOutcome, Receipt
+from memorist.models.pricing import PriceTable, cache_saving, merge_prices, shipped_prices
+from memorist.page.addresses import PAGE_ROWS, address_of
+from memorist.page.memory_place import MemoryPlace
+from memorist.store.sessions import list_newest_receipts
+from memorist.views.blocks import (
+    BarBlock,
+    BarRow,
+    NumberBlock,
+    PageCell,
+    PageRow,
+    PageView,
+    ProseBlock,
+    TableBlock,
+    Tone,
+)
+from memorist.views.formatting import format_dollars, format_time
+from memorist.views.texts import say, say_each
+
+DAYS = 7
+"""Days that the view covers. Our choice."""
+MAX_ADDED = 2_000
+"""Newest receipts whose saving is added up. Our choice: more than a week of one person makes."""
+SAID_CHARS = 160
+"""Characters of a fork's last reply that its row shows. Our choice."""
+_OUTCOME_TONES: dict[ForkOutcome, Tone] = {ForkOutcome.CHANGED: "good", ForkOutcome.UNCHANGED: ""}
+
+
+class SpendTotal(Struct, frozen=True, kw_only=True):
+    """What some receipts cost together, in US dollars, as far as prices are known."""
+
+    runs: int
+    cost: float
+    saved: float
+    """Against the same requests without a prompt cache."""
+
+
+def total_receipts(receipts: Sequence[Receipt], prices: PriceTable) -> SpendTotal:
+    """Add up receipts. `prices` are the user's own, before the shipped ones."""
+    table = merge_prices(shipped_prices(), prices)
+    saved = (cache_saving(_price_name(each.model), each.usage, table) for each in receipts)
+    return SpendTotal(
+        runs=sum(bool(each.requests) for each in receipts),
+        cost=sum(each.cost_usd or 0.0 for each in receipts),
+        saved=sum(each for each in saved if each is not None),
+    )
+
+
+def _price_name(model: str) -> str:
+    """The name of a model without its provider and address."""
+    return (model.partition(":")[2] or model).partition("@")[0]
+
+
+def list_totals(spent: SpendTotal) -> list[tuple[str, str]]:
+    """The figures of a sum with their names; none where nothing ran."""
+    if not spent.runs:
+        return []
+    return [
+        (say("runs of memorist here"), f"{spent.runs:,}"),
+        (say("what they cost"), format_dollars(spent.cost)),
+        (say("saved by the shared cache"), format_dollars(spent.saved)),
+    ]
+
+
+def build_spend(place: MemoryPlace) -> PageView:
+    """What background work did and cost in the last week, and what is left of the caps."""
+    settings, database = place.engine.settings, place.engine.database()
+    found = read_status(database, settings, place.now, DAYS)
+    newest = list_newest_receipts(database, MAX_ADDED)
+    recent = [each for _, each in newest if each.started > place.now - DAYS * 86_400]
+    spent = total_receipts(recent, settings.models.prices)
+    return PageView(
+        name="spend",
+        title=say("Spend"),
+        lead=say("Background work from {first} to {last}.", first=found.first, last=found.last),
+        command=f"memorist status --days {DAYS}",
+        blocks=[
+            NumberBlock(
+                pairs=[
+                    (say("runs"), f"{found.total.runs:,}"),
+                    (say("requests"), f"{found.total.requests:,}"),
+                    (say("tokens"), f"{found.total.usage.context:,}"),
+                    (say("cost"), format_dollars(found.total.cost_usd)),
+                    (say("saved by the shared cache"), format_dollars(spent.saved)),
+                ]
+            ),
+            BarBlock(
+                heading=say("Tokens by kind of work"),
+                unit=say("tokens"),
+                bars=[
+                    BarRow(label=each.label, values=[float(each.usage.context)])
+                    for each in found.kinds
+                ],
+            ),
+            _build_caps(found),
+            list_receipt_rows(newest[:PAGE_ROWS]),
+            ProseBlock(
+                heading=say("The whole report"), text="\n".join(render_budget_status(found))
+            ),
+        ],
+    )
+
+
+def _build_caps(found: BudgetStatus) -> TableBlock:
+    return TableBlock(
+        heading=say("Caps of today"),
+        columns=say_each("Cap", "Used", "Reserved", "Left", "Of"),
+        rows=[
+            PageRow(
+                cells=[
+                    PageCell(each.measure),
+                    *(
+                        PageCell(format_amount(each.measure, amount))
+                        for amount in (each.used, each.reserved, each.left, each.cap)
+                    ),
+                ]
+            )
+            for each in found.caps
+        ],
+        numeric=[1, 2, 3, 4],
+        empty=say("Caps are off."),
+    )
+
+
+def list_receipt_rows(receipts: Sequence[tuple[str, Receipt]]) -> TableBlock:
+    """Receipts, each with the id of its session where the table is of several."""
+    named = any(session for session, _ in receipts)
+    columns = say_each("When", "Work", "Outcome", "Tokens", "Cost", "Changed")
+    return TableBlock(
+        heading=say("Forks and other work by a model, with their receipts"),
+        columns=[*columns, say("Session")] if named else columns,
+        rows=[_receipt_row(each, session, named=named) for session, each in receipts],
+        numeric=[3, 4],
+        empty=say("No model has worked for memorist here."),
+    )
+
+
+def _receipt_row(each: Receipt, session: str, *, named: bool) -> PageRow:
+    cells = [
+        PageCell(format_time(each.started)),
+        PageCell(each.label, quiet=each.why),
+        PageCell(
+            each.outcome.value,
+            tone=_OUTCOME_TONES.get(each.outcome, "note"),
+            quiet=shorten(each.said, SAID_CHARS),
+        ),
+        PageCell(
+            f"{each.usage.context:,}",
+            quiet=say("{cache_read:,} from cache", cache_read=each.usage.cache_read),
+        ),
+        PageCell(say("not known") if each.cost_usd is None else format_dollars(each.cost_usd)),
+        PageCell(", ".join(change.path for change in each.files) or "—"),
+    ]
+    link = PageCell(session[:12] or "—", address_of("session", id=session) if session else "")
+    return PageRow(cells=[*cells, link] if named else cells)
