@@ -210,6 +210,26 @@ def test_a_change_leads_back_into_the_page(back: str) -> None:
     assert to_local_address("/inbox?project=p") == "/inbox?project=p"
 
 
+def test_the_page_reads_through_the_library() -> None:
+    """No module of the page opens a file, knows where one lies, or reads a format; and nothing
+    below the page knows of it.
+    """
+    package = Path(web_server.__file__).parents[1]
+    inner = re.compile(
+        r"from memorist\.(store\.(files|layout|transcript)|formats\.\w+) import (?!Tr|Comp)"
+    )
+    pages = [path for path in package.glob("page/*.py") if inner.search(path.read_text("utf-8"))]
+    below = [
+        path
+        for path in package.rglob("*.py")
+        if path.parent.name != "page"
+        and path.name != "ui.py"
+        and "memorist.page" in path.read_text("utf-8")
+    ]
+
+    assert (pages, below) == ([], [])
+
+
 def test_each_view_is_a_page_json_and_a_file(browser: TestClient) -> None:
     """Each view opens, says the command that gives the same, and can be kept as one file that
     loads nothing.

@@ -24,7 +24,7 @@ from memorist.dream.dream import Dream
 from memorist.dream.gates import GateClosed, GateOpen
 from memorist.dream.journal import DailyLogs, DreamReport, render_report_lines
 from memorist.dream.project import open_dream
-from memorist.dream.workspace import journal_path
+from memorist.dream.workspace import journal_path, read_journal
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError, NothingToDo
 from memorist.models.registry import open_model
@@ -195,8 +195,7 @@ def dream_journal_command(as_json: bool) -> None:
     Example: memorist dream journal
     """
     with open_dreams("structural") as ((_, memory, _),):
-        path = journal_path(memory.layout)
-    text = path.read_text("utf-8", "replace") if path.exists() else ""
+        path, text = journal_path(memory.layout), read_journal(memory.layout)
     if as_json:
         output.print_json({"path": str(path), "journal": text})
     else:

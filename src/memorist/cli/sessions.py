@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from memorist.cli.surroundings import find_home
 from memorist.core.markdown import load_prompt
 from memorist.core.text import shorten
 from memorist.errors import NothingToDo
-from memorist.formats.transcript import FORMAT_TITLES
+from memorist.formats.detect import read_session
+from memorist.formats.transcript import FORMAT_TITLES, TranscriptEntry
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.session_memory.template import (
     STRUCTURAL_MARK,
@@ -28,6 +29,7 @@ from memorist.store.layout import SessionLayout
 from memorist.store.rollouts import Rollout, list_rollouts
 from memorist.store.sessions import list_newest_sessions
 from memorist.store.state import SqliteState
+from memorist.store.transcript import LineFile
 from memorist.system import SystemClock
 
 TITLE_CHARACTERS = 90
@@ -103,6 +105,25 @@ def list_known_sessions(root: Path | None) -> list[SessionEntry]:
         key=lambda each: each.updated,
         reverse=True,
     )
+
+
+def read_kept_notes(entry: SessionEntry) -> str:
+    """The notes that memorist keeps of a session; empty where it keeps none. Raises StoreError."""
+    if not entry.folder:
+        return ""
+    notes = read_if_exists(DiskFiles(), SessionLayout(Path(entry.folder)).notes) or b""
+    return notes.decode("utf-8", "replace").strip()
+
+
+def read_recording(entry: SessionEntry) -> Iterator[TranscriptEntry]:
+    """The entries of a session as it is recorded, from the first on. Raises StoreError."""
+    return read_session(LineFile(Path(entry.file)))
+
+
+def measure_recording(entry: SessionEntry) -> int:
+    """Bytes of the file that a session is recorded in; 0 where there is none."""
+    facts = DiskFiles().facts(Path(entry.file))
+    return 0 if facts is None else facts.size
 
 
 def _root_of(project: str, roots: dict[str, Path]) -> Path:

@@ -57,8 +57,8 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
+from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.files import hold_lock as locked
-from memorist.store.files import read_if_exists
 from memorist.store.layout import MemoryLayout
 
 MAX_WRITE_TRIES = 3
@@ -376,6 +376,11 @@ def append_journal(workspace: DreamWorkspace, report: DreamReport) -> None:
                 + render_journal_entry(report, workspace.clock.now())
             ).encode("utf-8", "replace"),
         )
+
+
+def read_journal(where: MemoryLayout) -> str:
+    """What dreams did to a memory, oldest first; empty before the first. Raises StoreError."""
+    return (read_if_exists(DiskFiles(), journal_path(where)) or b"").decode("utf-8", "replace")
 
 
 def journal_path(where: MemoryLayout) -> Path:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.cli.dream import find_last_dream
-from memorist.dream.workspace import journal_path
+from memorist.dream.workspace import read_journal
 from memorist.page.addresses import PAGE_ROWS
 from memorist.page.memory_place import MemoryPlace
-from memorist.store.files import DiskFiles, read_if_exists
 from memorist.views.blocks import (
     ActionBlock,
     ComparisonBlock,
@@ -156,9 +155,9 @@ def build_dreams(place: MemoryPlace, chosen: str) -> PageView:
         blocks.append(
             ProseBlock(heading=say("What it changed"), text=memory.folder.history.diff(chosen))
         )
-    journal = read_if_exists(DiskFiles(), journal_path(memory.layout)) or b""
+    journal = read_journal(memory.layout)
     if journal.strip():
-        blocks.append(ProseBlock(heading=say("Journal"), text=journal.decode("utf-8", "replace")))
+        blocks.append(ProseBlock(heading=say("Journal"), text=journal, markdown=True))
     return PageView(
         name="dreams",
         title=say("Dreams"),

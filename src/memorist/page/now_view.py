@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.cli.sessions import SessionEntry, list_known_sessions
+from memorist.cli.sessions import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.core.text import shorten
 from memorist.errors import MemoristError
 from memorist.page.addresses import address_of
@@ -15,7 +15,6 @@ from memorist.page.session_views import (
     build_window,
     format_cost,
     read_course,
-    read_notes,
 )
 from memorist.store.sessions import list_uses_in_session
 from memorist.views.blocks import (
@@ -107,7 +106,7 @@ def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> l
             build_window(course, entry.id),
         ]
     blocks += build_uses(list_uses_in_session(place.engine.database(), entry.id)[-NEWEST:])
-    notes = read_notes(entry)
+    notes = read_kept_notes(entry)
     if notes:
         blocks.append(ProseBlock(heading=say("Notes as they stand"), text=notes))
     ways = [(say("The whole session"), address, False)]

@@ -10,14 +10,19 @@ from pathlib import Path
 
 from memorist.cli.context import ContextListing, ContextOptions, list_session_context
 from memorist.cli.search import sync_session_index
-from memorist.cli.sessions import SessionEntry, list_known_sessions
+from memorist.cli.sessions import (
+    SessionEntry,
+    list_known_sessions,
+    measure_recording,
+    read_kept_notes,
+    read_recording,
+)
 from memorist.context.pieces import ContextPiece
 from memorist.context.recorded_attachments import is_user_turn
 from memorist.core.messages import Message
 from memorist.core.text import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.formats.detect import read_session
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_course import (
     BESIDE,
@@ -28,10 +33,7 @@ from memorist.page.session_course import (
 )
 from memorist.page.spend_view import list_receipt_rows, list_totals, total_receipts
 from memorist.recall.passages import PassageMatch
-from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.layout import SessionLayout
 from memorist.store.sessions import MemoryUse, list_receipts, list_uses_in_session
-from memorist.store.transcript import LineFile
 from memorist.views.blocks import (
     BarBlock,
     BarRow,
@@ -151,14 +153,13 @@ def find_entry(id: str) -> SessionEntry:
 
 def read_course(entry: SessionEntry) -> SessionCourse:
     """How a session of the list went so far; read again when its file grew. Raises StoreError."""
-    info = DiskFiles().facts(Path(entry.file))
-    return _read_course(entry.file, 0 if info is None else info.size)
+    return _read_course(entry, measure_recording(entry))
 
 
 @lru_cache(maxsize=16)
-def _read_course(file: str, size: int) -> SessionCourse:
+def _read_course(entry: SessionEntry, size: int) -> SessionCourse:
     del size  # a part of the key alone
-    return trace_course(read_session(LineFile(Path(file))))
+    return trace_course(read_recording(entry))
 
 
 def build_session(engine: Memorist, id: str, turn: int | None) -> PageView:
@@ -511,7 +512,7 @@ def _build_own_work(engine: Memorist, id: str, course: SessionCourse) -> list[Pa
 
 
 def _build_notes(entry: SessionEntry, turns: int) -> list[PageBlock]:
-    notes = read_notes(entry)
+    notes = read_kept_notes(entry)
     blocks: list[PageBlock] = [ProseBlock(heading=say("Notes of the session"), text=notes)] * bool(
         notes
     )
@@ -523,20 +524,12 @@ def _notes_address(id: str, turn: int) -> str:
     return address_of("session-notes", id=id, turn=turn)
 
 
-def read_notes(entry: SessionEntry) -> str:
-    """The notes that memorist keeps of a session; empty where it keeps none."""
-    if not entry.folder:
-        return ""
-    notes = read_if_exists(DiskFiles(), SessionLayout(Path(entry.folder)).notes) or b""
-    return notes.decode("utf-8", "replace").strip()
-
-
 def build_session_notes(id: str, turn: int | None) -> PageView:
     """The notes of a session as its structure proves them when a turn ended, beside those of the
     turn before.
     """
     entry = find_entry(id)
-    entries = list(read_session(LineFile(Path(entry.file))))
+    entries = list(read_recording(entry))
     count = sum(isinstance(each, Message) and is_user_turn(each) for each in entries)
     turn = count if turn is None else turn
     if not 1 <= turn <= count:
@@ -602,7 +595,7 @@ def build_message(id: str, line: int) -> PageView:
     entry = find_entry(id)
     found = [
         each
-        for each in read_session(LineFile(Path(entry.file)))
+        for each in read_recording(entry)
         if isinstance(each, Message) and (each.line or 0) >= line
     ][:3]
     if not found:
