@@ -318,6 +318,20 @@ def test_now_follows_what_runs(browser: TestClient, project: Path) -> None:
     assert '<span class="count">3' in browser.get("/spend").text
 
 
+def test_the_list_of_sessions_tells_what_became_of_each(browser: TestClient) -> None:
+    """A session that was extracted stands with its outcome; nothing is claimed of the others."""
+    (table,) = (
+        each for each in browser.get("/sessions.json").json()["blocks"] if each["type"] == "table"
+    )
+    outcomes = {
+        row["cells"][1]["href"]: row["cells"][table["columns"].index("Outcome")]["text"]
+        for row in table["rows"]
+    }
+
+    assert outcomes.pop(f"/session?id={LONG}") == "success"
+    assert set(outcomes.values()) <= {"—"}
+
+
 def test_a_past_session_tells_its_outcome_and_what_mended_what(browser: TestClient) -> None:
     """Past sessions are found by what was learned; one tells its tasks, and where that stands."""
     found = browser.get("/past?q=postgresql").text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from memorist.errors import NothingToDo
 from memorist.formats.detect import read_session
 from memorist.formats.transcript import FORMAT_TITLES, TranscriptEntry
 from memorist.mcp_server.project_sessions import ProjectSessions
+from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.session_memory.template import (
     STRUCTURAL_MARK,
     TITLE_SECTION,
@@ -26,7 +28,7 @@ from memorist.session_memory.template import (
 from memorist.store.database import open_database
 from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.layout import SessionLayout
-from memorist.store.rollouts import Rollout, list_rollouts
+from memorist.store.rollouts import Rollout, find_extract, list_rollouts
 from memorist.store.sessions import list_newest_sessions
 from memorist.store.state import SqliteState
 from memorist.store.transcript import LineFile
@@ -105,6 +107,21 @@ def list_known_sessions(root: Path | None) -> list[SessionEntry]:
         key=lambda each: each.updated,
         reverse=True,
     )
+
+
+def find_outcomes(ids: Iterable[str]) -> dict[str, str]:
+    """What became of these sessions, as far as it was extracted: `success`, `partial` or `fail`."""
+    home = find_home()
+    if not home.database.exists():
+        return {}
+    with closing(open_database(home.database)) as database:
+        state = SqliteState(database, SystemClock().now)
+        found = {id: find_extract(state, id) for id in ids}
+    return {
+        id: parse_raw_memory(made.extracted.raw_memory).outcome
+        for id, made in found.items()
+        if made is not None and not made.extracted.is_empty
+    }
 
 
 def read_kept_notes(entry: SessionEntry) -> str:

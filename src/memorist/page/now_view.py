@@ -10,10 +10,10 @@ from memorist.errors import MemoristError
 from memorist.page.addresses import address_of
 from memorist.page.memory_place import MemoryPlace
 from memorist.page.session_views import (
-    build_session_row,
     build_uses,
     build_window,
     format_cost,
+    list_session_rows,
     read_course,
 )
 from memorist.store.sessions import list_uses_in_session
@@ -79,12 +79,9 @@ def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> l
     title = shorten(" ".join((entry.title or entry.id).split()), 90)
     address = address_of("session", id=entry.id)
     blocks: list[PageBlock] = [
-        TableBlock(
-            heading=say("Runs: {title}", title=title)
-            if runs
-            else say("The newest: {title}", title=title),
-            columns=say_each("Last active", "What it is about", "Project", "Agent"),
-            rows=[build_session_row(entry)],
+        list_session_rows(
+            [entry],
+            say("Runs: {title}", title=title) if runs else say("The newest: {title}", title=title),
         )
     ]
     try:
@@ -125,14 +122,8 @@ def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) 
     rest = [each for each in found if each not in followed][:NEWEST]
     if found and not rest:
         return []
-    return [
-        TableBlock(
-            heading=say("Others"),
-            columns=say_each("Last active", "What it is about", "Project", "Agent"),
-            rows=[build_session_row(each) for each in rest],
-            empty=say("No session is known yet: memorist setup joins your agent."),
-        )
-    ]
+    empty = say("No session is known yet: memorist setup joins your agent.")
+    return [list_session_rows(rest, say("Others"), empty)]
 
 
 def _list_changes(place: MemoryPlace) -> TableBlock:

@@ -16,6 +16,7 @@ from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import InputError, MemoristError
 from memorist.machines.machine_sync import load_identity, sync_machines
 from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.session_views import outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
 from memorist.store.jobs import set_memory_mode
 from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
@@ -36,8 +37,6 @@ from memorist.views.blocks import (
 )
 from memorist.views.formatting import base_name, format_time
 from memorist.views.texts import say, say_count, say_each
-
-_OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
 
 
 def build_past(query: str, page: int) -> PageView:
@@ -169,7 +168,7 @@ def _past_row(each: Rollout, made: StoredExtract | None) -> PageRow:
     elif made is not None:
         state = PageCell(say("yes"), address_of("past-session", id=each.id))
         raw = parse_raw_memory(made.extracted.raw_memory)
-        outcome = PageCell(raw.outcome, tone=_OUTCOMES.get(raw.outcome, ""))
+        outcome = outcome_cell(raw.outcome)
     if each.mode != "enabled":
         state = PageCell(say("left out") if out else say("held web content"), tone="note")
     return PageRow(

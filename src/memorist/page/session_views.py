@@ -12,6 +12,7 @@ from memorist.cli.context import ContextListing, ContextOptions, list_session_co
 from memorist.cli.search import sync_session_index
 from memorist.cli.sessions import (
     SessionEntry,
+    find_outcomes,
     list_known_sessions,
     measure_recording,
     read_kept_notes,
@@ -47,6 +48,7 @@ from memorist.views.blocks import (
     PageView,
     ProseBlock,
     TableBlock,
+    Tone,
 )
 from memorist.views.formatting import base_name, format_dollars, format_percent, format_time
 from memorist.views.texts import say, say_each
@@ -75,18 +77,13 @@ def build_sessions(query: str, page: int) -> PageView:
             passages = index.search(query, 20)
         blocks.append(_build_passages(passages))
     shown = found[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
-    blocks.append(
-        TableBlock(
-            heading=say("Sessions")
-            if not query
-            else say("Sessions with these words in title or project"),
-            columns=say_each("Last active", "What it was about", "Project", "Agent"),
-            rows=[build_session_row(each) for each in shown],
-            empty=say("No session is known yet: memorist setup joins your agent.")
-            if not everything
-            else say("None."),
-        )
+    heading = say("Sessions with these words in title or project") if query else say("Sessions")
+    empty = (
+        say("None.")
+        if everything
+        else say("No session is known yet: memorist setup joins your agent.")
     )
+    blocks.append(list_session_rows(shown, heading, empty))
     blocks += list_pages("sessions", len(found), page, q=query)
     return PageView(
         name="sessions",
@@ -99,8 +96,26 @@ def build_sessions(query: str, page: int) -> PageView:
     )
 
 
-def build_session_row(each: SessionEntry) -> PageRow:
-    """One session in a list."""
+def list_session_rows(entries: Sequence[SessionEntry], heading: str, empty: str = "") -> TableBlock:
+    """Sessions with what became of each, as far as that was extracted."""
+    outcomes = find_outcomes(each.id for each in entries)
+    return TableBlock(
+        heading=heading,
+        columns=say_each("Last active", "What it was about", "Project", "Agent", "Outcome"),
+        rows=[_session_row(each, outcomes.get(each.id, "")) for each in entries],
+        empty=empty,
+    )
+
+
+def outcome_cell(outcome: str) -> PageCell:
+    """What became of a session or task; a dash where that is not known."""
+    return PageCell(outcome or "—", tone=_OUTCOMES.get(outcome, ""))
+
+
+_OUTCOMES: dict[str, Tone] = {"success": "good", "partial": "note", "fail": "wrong"}
+
+
+def _session_row(each: SessionEntry, outcome: str) -> PageRow:
     return PageRow(
         cells=[
             PageCell(format_time(each.updated).removesuffix(" UTC")),
@@ -110,6 +125,7 @@ def build_session_row(each: SessionEntry) -> PageRow:
             ),
             PageCell(base_name(each.project) or "—"),
             PageCell(each.agent, quiet=say("with notes") if each.notes else ""),
+            outcome_cell(outcome),
         ]
     )
 

@@ -250,18 +250,13 @@ def list_extracts(state: StateDatabase) -> list[StoredExtract]:
         "select extracts.* from extracts left join threads on threads.id = extracts.thread"
         " where coalesce(threads.mode, 'enabled') = 'enabled' order by extracts.thread"
     )
-    return [
-        StoredExtract(
-            extracted=RolloutExtract(
-                **{name: row[name] for name in RolloutExtract.__struct_fields__}
-                | {"outside": bool(row["outside"])}
-            ),
-            uses=row["uses"],
-            last_use=row["last_use"],
-            selected=bool(row["selected"]),
-        )
-        for row in rows
-    ]
+    return [_extract_from_row(row) for row in rows]
+
+
+def find_extract(state: StateDatabase, thread: str) -> StoredExtract | None:
+    """The extract of one session, whether or not it may become memory; None where it has none."""
+    rows = state.query("select * from extracts where thread = :thread", {"thread": thread})
+    return _extract_from_row(rows[0]) if rows else None
 
 
 def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
@@ -334,6 +329,18 @@ def reinsert_extracts(state: StateDatabase, found: Sequence[StoredExtract]) -> i
                 },
             )
     return len(missing)
+
+
+def _extract_from_row(row: Mapping[str, Any]) -> StoredExtract:
+    return StoredExtract(
+        extracted=RolloutExtract(
+            **{name: row[name] for name in RolloutExtract.__struct_fields__}
+            | {"outside": bool(row["outside"])}
+        ),
+        uses=row["uses"],
+        last_use=row["last_use"],
+        selected=bool(row["selected"]),
+    )
 
 
 def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:
