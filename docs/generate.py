@@ -105,6 +105,15 @@ def attacks_of(tests: Path) -> list[str]:
     ]
     rows += [(each.channel, each.name, "nothing is kept") for each in found["TYPED"]]
     rows += [(each.channel, each.name, ENDS[each.ends]) for each in found["DROPPED"]]
+    records = runpy.run_path(str(tests / "client_records.py"))
+    rows += [
+        (f"prompt in {each.client}", each.way, "waits in the inbox, or nothing is kept")
+        for each in records["CLIENT_RECORDS"]
+    ]
+    rows += [
+        ("prompt in codex", way, "waits in the inbox, or nothing is kept")
+        for way in records["CODEX_SOURCES"]
+    ]
     parts = [
         "| comes in by | attack | how it ends |",
         "|---|---|---|",

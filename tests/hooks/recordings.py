@@ -110,9 +110,9 @@ class CodexFile:
             {
                 "id": session,
                 "cwd": cwd,
-                "originator": "codex_exec",
+                "originator": "codex-tui",
                 "cli_version": "0.169.0",
-                "source": "exec",
+                "source": "cli",
             },
         )
         self.add("turn_context", {"cwd": cwd, "model": "m", "turn_id": "t1"})

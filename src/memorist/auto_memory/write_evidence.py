@@ -50,6 +50,7 @@ _SHOWN_TEXT = re.compile(
     r"|\b(?:contents?|excerpt|inhalt|contenu|contenido|conteúdo|содержимое) (?:of|from|von|de|do|da)\b"
     r"[^\n]{0,100}[:：]\s*$"
     r"|^\s*[\w./~-]+\.\w{1,5}\s*[:：]\s*$"
+    r"|^\s*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this) plan\s*[:：]\s*$"
     r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
     re.IGNORECASE,
 )
@@ -75,14 +76,19 @@ _POST_HEAD = re.compile(
     rf"|(?!(?:i|we|you|he|she|they|it|who|ich|wir|je|nous|yo|eu|я|мы)\b)@?[\w.-]+(?: [\w.-]+)? (?:commented|"
     rf"wrote|replied|posted|reviewed|opened(?: this)?(?: issue| pull request| pr)?|added a comment|requested "
     rf"changes|kommentierte|schrieb|a (?:écrit|commenté)|escribió|comentó|escreveu|comentou|написала?|"
-    rf"ответила?)(?: {_WHEN})?\s*[:：]?\s*$)",
+    rf"ответила?)(?: {_WHEN})?\s*[:：]?\s*$"
+    rf"|(?:operation|continuation|execution|prompt) (?:stopped|blocked|prevented) by (?:\w+ )?hook\b"
+    r"|\s*(?:human|assistant)\s?[:：]\s)",
     re.IGNORECASE,
 )
-"""The line that names who wrote what follows, and when: of a chat, a comment or a review."""
+"""The line that names who wrote what follows, and when: of a chat, a comment, a review or a hook."""
 _UNKNOWN_TAG = re.compile(
-    r"^[ \t]*<([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+)(?:\s[^<>]*)?>", re.MULTILINE
+    r"^[ \t]*<([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)+|image(?= name=))(?:\s[^<>]*)?>",
+    re.MULTILINE,
 )
-"""A tag with an underscore or hyphen at the start of a line: no HTML, so a program's wrapping."""
+"""A tag with an underscore or hyphen at the start of a line: no HTML, so a program's wrapping; and
+the one that Codex puts around a picture.
+"""
 
 
 def find_others_words(text: str) -> int:

@@ -158,8 +158,25 @@ class MessageRecord(Struct, rename="camel"):
     is_api_error_message: bool | None = None
     origin: RecordOrigin | None = None
     prompt_source: str | None = None
-    """`typed`, `queued`, `system`, or `sdk` in print mode, where it may have come through a pipe.
+    """`typed`, `queued`, `system`, or `sdk` where another program passed it on."""
+    entrypoint: str | None = None
+    """The program: `cli`, `sdk-cli` in print mode, where the prompt may have come through a pipe,
+    `sdk-py` and `sdk-ts` for programs of others; an application such as `claude-desktop`.
     """
+    turn_companion: bool | None = None
+    """Set on what the client adds to a turn by itself."""
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a person typed the prompt. Applications pass on with `sdk` what is typed in
+        them, and call its origin human.
+        """
+        if (self.entrypoint or "").startswith("sdk"):
+            return False
+        human = self.origin is not None and self.origin.kind == "human"
+        return self.prompt_source in (None, "typed", "queued") or (
+            self.prompt_source == "sdk" and human and bool(self.entrypoint)
+        )
 
 
 class LooseMessageRecord(Struct, rename="camel"):
@@ -273,7 +290,7 @@ def build_message(
         timestamp=epoch_seconds(record.timestamp),
         line=line,
         wire=wire,
-        attended=record.prompt_source in (None, "typed", "queued"),
+        attended=record.is_typed,
     )
 
 
@@ -304,20 +321,27 @@ def _record_origin(
         return Origin.TOOL, blocks
     if record.is_compact_summary:
         return Origin.SUMMARY, blocks
-    if record.is_meta or _is_not_typed(record.origin):
-        found = _ORIGINS.get((record.origin.kind if record.origin else None) or "", Origin.INJECTED)
-        origin = detect_user_origin(blocks)[0] if found is Origin.INJECTED else found
-        if origin in (Origin.USER, Origin.TOOL):
-            return apply_origins(
-                blocks,
-                [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks],
-            )
-        return origin, blocks
-    return detect_user_origin(blocks)
+    kind = record.origin.kind if record.origin else None
+    by_client = record.is_meta or record.turn_companion or record.prompt_source == "system"
+    return _judge_origin(blocks, kind, by_client=bool(by_client))
 
 
-def _is_not_typed(origin: RecordOrigin | None) -> bool:
-    return origin is not None and origin.kind is not None and origin.kind not in ("human", "user")
+def _judge_origin(
+    blocks: tuple[Block, ...], kind: str | None, *, by_client: bool = False
+) -> tuple[Origin, tuple[Block, ...]]:
+    """The origin of blocks with the role user, by what the record calls it; `by_client` says that
+    the client wrote them.
+    """
+    if not by_client and kind in (None, "human", "user"):
+        return detect_user_origin(blocks)
+    found = _ORIGINS.get(kind or "", Origin.INJECTED)
+    origin = detect_user_origin(blocks)[0] if found is Origin.INJECTED else found
+    if origin in (Origin.USER, Origin.TOOL):
+        return apply_origins(
+            blocks,
+            [Origin.INJECTED if isinstance(block, TextBlock) else None for block in blocks],
+        )
+    return origin, blocks
 
 
 def _read_unusual(data: bytes, line: int) -> Message | None:
@@ -366,7 +390,8 @@ def _read_attachment(data: bytes, line: int) -> Message | None:
     if queued.type != "queued_command" or not queued.prompt:
         return None
     blocks, wire = _read_content(queued.prompt)
-    origin, blocks = detect_user_origin(blocks)
+    kind = queued.origin.get("kind") if isinstance(queued.origin, dict) else None
+    origin, blocks = _judge_origin(blocks, text_or_none(kind))
     if queued.command_mode == "task-notification":
         origin = Origin.NOTIFICATION
     return Message(

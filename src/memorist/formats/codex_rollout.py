@@ -419,6 +419,7 @@ class _RolloutReader:
     def __init__(self, index: RolloutIndex) -> None:
         self.index = index
         self.names = list(index.kinds)
+        self.is_typed = index.meta is None or index.meta.payload.is_typed
         self.last_line = len(index.codes) - 1
         self.model = ""
         self.turn = ""
@@ -544,7 +545,7 @@ class _RolloutReader:
         if message.origin is not _MODEL_AUTHOR:
             if message.role in ("user", "tool"):
                 self.reply = None
-            return replace(message, timestamp=timestamp, line=number)
+            return replace(message, timestamp=timestamp, line=number, attended=self.is_typed)
         if self.reply is None:
             self.reply = f"{self.turn or 'reply'}-{number}"
         return replace(
@@ -601,7 +602,11 @@ class _RolloutReader:
         about = record.payload
         if about.replacement_history is not None:
             replacement = tuple(
-                replace(read_item(item, f"item-{number}-{place}"), line=number)
+                replace(
+                    read_item(item, f"item-{number}-{place}"),
+                    line=number,
+                    attended=self.is_typed,
+                )
                 for place, item in enumerate(about.replacement_history)
             )
         else:

@@ -57,6 +57,24 @@ class SessionMetaPayload(Struct, gc=False):
     base_instructions: Any = None
     instructions: Any = None
     forked_from_id: str | None = None
+    source: Any = None
+    """Who opened the session: a word, or an object with one key, which says more of it."""
+    parent_thread_id: str | None = None
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a person types into the session. `codex exec` may get its prompt through a pipe,
+        a server from a program, and a subagent gets it from a model; what is not known counts as
+        none of the person's.
+        """
+        custom = isinstance(self.source, dict) and "custom" in self.source
+        return not self.parent_thread_id and (custom or self.source in _TYPED_SOURCES)
+
+
+_TYPED_SOURCES = (None, "", "cli", "vscode")
+"""Sources into which a person types; the oldest clients wrote none, and Codex's desktop application
+writes `vscode`.
+"""
 
 
 class SessionMetaLine(Struct, gc=False):

@@ -50,7 +50,11 @@ _PART_TAGS: dict[str, Origin] = {
     "available-deferred-tools": Origin.INJECTED,
     "task-notification": Origin.NOTIFICATION,
     "subagent_notification": Origin.NOTIFICATION,
+    "scheduled-task": Origin.NOTIFICATION,
+    "scheduled-wakeup": Origin.NOTIFICATION,
     "teammate-message": Origin.AGENT,
+    "cross-session-message": Origin.AGENT,
+    "codex_delegation": Origin.AGENT,
 }
 """Tags that nobody types by chance: cut wherever they stand as a part."""
 
@@ -77,6 +81,8 @@ _WHOLE_TEXT_TAGS: tuple[str, ...] = (
     "environments",
     "user_action",
     "current_notes_content",
+    "goal_context",
+    "channel",
 )
 """Tags with common names: host text only when they enclose the whole text. `external_KEY` is one of
 these with a free name.
@@ -92,6 +98,10 @@ _OPENINGS: tuple[tuple[str, Origin], ...] = (
     ("caveat: the messages below were generated", Origin.INJECTED),
     ("base directory for this skill:", Origin.INJECTED),
     ("stop hook feedback:", Origin.INJECTED),
+    ("another claude session sent a message", Origin.AGENT),
+    ("[system notification - not user input]", Origin.NOTIFICATION),
+    ("[suggestion mode:", Origin.INJECTED),
+    ("the user stepped away and is coming back", Origin.INJECTED),
     ("you are performing a context checkpoint compaction", Origin.INJECTED),
     ("critical: respond with text only", Origin.INJECTED),
 )

@@ -39,7 +39,7 @@ from memorist.rollouts.handbook import (
     render_entry_tags,
     render_source_tag,
 )
-from memorist.rollouts.raw_memory import ASKED_PREFIX, REPORTED_PREFIX
+from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
 from memorist.safety.prompt_injection import find_injection_rules
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
@@ -556,7 +556,7 @@ def _is_tip(entry: HandbookEntry) -> bool:
     return (
         entry.by == "sessions"
         and len(entry.text) <= MAX_TIP_CHARACTERS
-        and not entry.text.startswith((ASKED_PREFIX, REPORTED_PREFIX, RAN_PREFIX))
+        and not entry.text.startswith((ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX, RAN_PREFIX))
     )
 
 

@@ -41,6 +41,8 @@ SAID_PREFIX = "The user said: "
 """Prefix of what the user probably meant to last, as a quotation."""
 ASKED_PREFIX = "The user asked: "
 """Prefix of what the user wanted done in one session."""
+PASSED_ON_PREFIX = "The session was given: "
+"""Prefix of a request with words that the user did not type: pasted, piped, or a model's plan."""
 UNKNOWN_FOLDER = "unknown"
 """Folder of a session that names none."""
 

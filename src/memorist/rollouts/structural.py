@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.text import analyze_text, shorten, to_one_line
 from memorist.rollouts.evidence import line_pointer
 from memorist.rollouts.lessons import (
@@ -28,6 +29,7 @@ from memorist.rollouts.message_acts import MessageAct
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     MAX_ENTRY_CHARACTERS,
+    PASSED_ON_PREFIX,
     SECTION_TITLES,
     UNKNOWN_FOLDER,
     MemoryBullet,
@@ -43,6 +45,7 @@ from memorist.rollouts.task_log import (
     SHIPPING,
     TaskLogBuilder,
     TaskRecord,
+    UserRequest,
     default_scope,
     project_name,
 )
@@ -116,10 +119,14 @@ MAX_STEP_COMMANDS = 16
 """Commands of a task that its summary lists in their order, for procedures that sessions share."""
 
 
+def _asked_prefix(asked: UserRequest) -> str:
+    return ASKED_PREFIX if _is_within(asked.text, asked.own) else PASSED_ON_PREFIX
+
+
 def describe_steps(note: TaskRecord, cwd: str) -> list[str]:
     """Describe what was done, in a few lines."""
     steps = [
-        f"The user asked: “{shorten(each.text, 300)}”{_line_mark(each.line)}"
+        f"{_asked_prefix(each)}“{shorten(each.text, 300)}”{_line_mark(each.line)}"
         for each in note.requests
         if each.act in (MessageAct.BEGINS, MessageAct.GOES_ON)
     ][:6]
@@ -408,8 +415,13 @@ def _join_requests(bullets: Sequence[MemoryBullet]) -> list[MemoryBullet]:
     """Join what the user asked in one task, one request after another, where it is short."""
     found: list[MemoryBullet] = []
     for each in bullets:
-        joined = f"{found[-1].text}; then {each.text.removeprefix(ASKED_PREFIX)}" if found else ""
-        if found and len(joined) <= MAX_JOINED_CHARACTERS and each.date == found[-1].date:
+        lead = ASKED_PREFIX if each.proof == "said" else PASSED_ON_PREFIX
+        joined = f"{found[-1].text}; then {each.text.removeprefix(lead)}" if found else ""
+        if (
+            found
+            and len(joined) <= MAX_JOINED_CHARACTERS
+            and (each.date, each.proof) == (found[-1].date, found[-1].proof)
+        ):
             found[-1] = replace(found[-1], text=joined)
         else:
             found.append(each)
@@ -439,11 +451,12 @@ def _is_correction(lesson: Lesson) -> bool:
 
 def _build_lesson_bullet(lesson: Lesson, note: TaskRecord) -> MemoryBullet:
     if lesson.section == TASK_SECTION:
-        lead = CORRECTED_PREFIX if _is_correction(lesson) else ASKED_PREFIX
         said = next((each for each in note.requests if each.turn == lesson.turn), None)
+        is_own = said is None or _is_within(lesson.text, said.own)
+        lead = CORRECTED_PREFIX if _is_correction(lesson) else ASKED_PREFIX
         return MemoryBullet(
-            text=f"{lead}{lesson.text}",
-            proof="said",
+            text=f"{lead if is_own else PASSED_ON_PREFIX}{lesson.text}",
+            proof="said" if is_own else "inferred",
             date=said.date if said else note.date,
             evidence=line_pointer(said.line) if said else "",
         )
@@ -453,6 +466,19 @@ def _build_lesson_bullet(lesson: Lesson, note: TaskRecord) -> MemoryBullet:
         date=note.date,
         evidence=line_pointer(lesson.line),
     )
+
+
+def _is_within(quotation: str, own: str) -> bool:
+    """Whether each sentence of a quotation stands among the user's own words."""
+    known = _plain_words(own)
+    return all(_plain_words(each) in known for each in _PIECE_END.split(quotation))
+
+
+def _plain_words(text: str) -> str:
+    return f" {' '.join(split_script_words(normalize_for_comparison(text)))} ".replace("  ", " ")
+
+
+_PIECE_END = re.compile(r"…|(?<=[.!?:;。！？])\s|\n")
 
 
 def task_name(note: TaskRecord) -> str:

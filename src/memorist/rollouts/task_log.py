@@ -14,7 +14,7 @@ from memorist.auto_memory.dates import make_dates_absolute
 from memorist.auto_memory.quotation_proof import find_proven_statements
 from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.statements.parser import Statement, find_waiting_statements
-from memorist.auto_memory.write_evidence import extract_user_text
+from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text import shorten
@@ -64,6 +64,8 @@ class UserRequest(Struct, frozen=True):
     act: MessageAct
     turn: int = 0
     """Its turn in the ledger."""
+    own: str = ""
+    """The words that the user typed to the agent: nothing pasted, nothing piped."""
 
 
 class CommandRuns(Struct):
@@ -307,6 +309,7 @@ class TaskLogBuilder:
                 utc_day(message.timestamp),
                 act,
                 self.ledger.turns.count,
+                cut_others_words(words) if message.attended else "",
             ),
         )
         task.preferences += [_build_preference(wish, message) for wish in wishes]
