@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from memorist.errors import SettingsError
+from memorist.platforms.regular_files import read_regular_text
 from memorist.settings import (
     PROJECT_SECTIONS,
     ResolvedSettings,
@@ -28,6 +29,8 @@ from memorist.settings import (
 PROJECT_FILE = Path(".memorist") / "config.toml"
 
 
+MAX_SETTINGS_BYTES = 1_000_000
+"""Largest settings file. Our choice: a thousand times what all settings take."""
 OFF_VARIABLE = "MEMORIST_OFF"
 
 
@@ -145,12 +148,14 @@ def _resolve_in_home(home: Path, folder: str) -> str:
 
 def _read_layer(path: Path, *, project: bool) -> SettingsLayer | None:
     try:
-        text = path.read_text("utf-8")
+        text = read_regular_text(path, MAX_SETTINGS_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"the settings file {path} cannot be read: {error}") from error
     try:
         return SettingsLayer(str(path), tomllib.loads(text), project)
+    except RecursionError as error:
+        raise SettingsError(f"the settings file {path} is nested too deeply") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"the settings file {path} is not valid TOML: {error}") from error

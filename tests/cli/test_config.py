@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from memorist.cli import config
 from memorist.cli.main import memorist_group
+from memorist.flags import flag_lookup
 
 
 @pytest.fixture
@@ -99,17 +101,31 @@ def test_a_broken_flags_file_is_wrong_and_the_settings_hold(file: Path, text: st
 def test_a_flags_file_that_does_not_answer_holds_nobody_up(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pipe that nobody writes to stands for a disk that hangs."""
+    """A disk that hangs, here until the test is over, is waited for only so long."""
+    answers = threading.Event()
+    file.write_text("")
     monkeypatch.setattr(config, "FLAGS_WAIT_SECONDS", 0.05)
-    os.mkfifo(file)
+    monkeypatch.setattr(
+        flag_lookup, "read_regular_text", lambda path: "" if answers.wait(30) else ""
+    )
 
     code, findings = examine()
 
     assert code == 1
     assert "did not answer" in findings[0][1]
     assert "did not answer" in show().stderr
-    # Two look-ups still wait for a writer; here it is, so that no thread outlives the test.
-    file.open("wb", buffering=0).close()
+    answers.set()
+
+
+@pytest.mark.covers("FG-2")
+def test_a_pipe_in_place_of_the_flags_is_an_error(file: Path) -> None:
+    """Nobody waits for what somebody may write to it."""
+    os.mkfifo(file)
+
+    code, findings = examine()
+
+    assert code == 1
+    assert "no ordinary file" in findings[0][1]
 
 
 @pytest.mark.covers("FG-2")

@@ -371,6 +371,30 @@ def test_check_names_memories_that_say_the_opposite(shell: Shell) -> None:
     }
 
 
+def test_check_looks_at_what_holds_in_every_project(shell: Shell) -> None:
+    """A broken file of the user's own, and one that says the opposite of the project's, are named by
+    `memory check` and counted as its memories; doctor names the broken one.
+    """
+    assert (
+        shell("memory", "add", "--everywhere", "--name", "tongue", "Answer in German.").exit_code
+        == 0
+    )
+    shell.add("Tests go in tests/.")
+    (shell.folder / "english.md").write_text(
+        "---\nname: english\ndescription: d\ntype: feedback\n---\nAnswer in English.\n"
+    )
+    (tongue,) = shell.folder.parents[2].rglob("tongue.md")
+    (tongue.parent / "broken.md").write_text("---\nname: [x\n---\ntext\n")
+
+    found = shell.json("memory", "check")
+
+    what = {problem["path"]: problem["what"] for problem in found["problems"]}
+    assert what["english.md"] == "it says otherwise than everywhere/tongue.md"
+    assert "no valid YAML" in what["everywhere/broken.md"]
+    assert found["memories"] == 4
+    assert "broken.md" in shell("doctor").stdout
+
+
 def test_why_tells_of_a_memory_that_was_never_shown(shell: Shell) -> None:
     """The ledger is honest about nothing."""
     path = shell.add("Use pnpm, never npm")

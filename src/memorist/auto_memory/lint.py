@@ -57,13 +57,15 @@ def lint_folder(
     for topic in topics:
         found += _topic_problems(topic, reviewed_seals)
     found += _duplicate_problems(topics)
-    found += [
-        LintProblem(
-            topic.path, f"it says otherwise than {other.path}", "edit or forget one of them"
-        )
-        for topic, other in find_opposed_topics(topics)
-    ]
+    found += [describe_opposed(topic, other) for topic, other in find_opposed_topics(topics)]
     return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
+
+
+def describe_opposed(topic: Topic, other: Topic) -> LintProblem:
+    """The problem of two memories of which one says the opposite of the other."""
+    return LintProblem(
+        topic.path, f"it says otherwise than {other.path}", "edit or forget one of them"
+    )
 
 
 def _file_problems(files: Sequence[tuple[str, FileInfo]]) -> list[LintProblem]:
@@ -87,6 +89,10 @@ def _file_problems(files: Sequence[tuple[str, FileInfo]]) -> list[LintProblem]:
         elif facts.is_link:
             found.append(
                 LintProblem(path, "it is a link and is not read", "put the file itself here")
+            )
+        elif not facts.is_file and path.endswith(".md"):
+            found.append(
+                LintProblem(path, "it is no ordinary file and is not read", "move it away")
             )
         elif facts.is_file and path.endswith(".md") and facts.size > MAX_FILE_BYTES:
             found.append(

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import InputError, SettingsError, StoreError
+from memorist.platforms.regular_files import open_regular
 from memorist.ports import FileSystem
 from memorist.settings import AutoMemorySettings
 from memorist.store.files import make_folders, store_error
@@ -138,7 +139,7 @@ def locate_project_root(folder: Path) -> Path:
 
 def _read_small_file(path: Path) -> str | None:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(_MAX_GIT_FILE_BYTES).decode("utf-8", "replace")
     except OSError:
         return None

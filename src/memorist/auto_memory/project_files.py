@@ -27,6 +27,7 @@ from memorist.auto_memory.anchors import (
     is_generated,
 )
 from memorist.core.lazy import lazy_module
+from memorist.platforms.regular_files import read_regular
 
 if TYPE_CHECKING:
     from dulwich import errors, repo
@@ -131,7 +132,7 @@ class ProjectFiles:
                 return known[2]
             if facts.st_size > MAX_FILE_BYTES:
                 return UNREADABLE
-            data = (self._root / path).read_bytes()
+            data = read_regular(self._root / path)
         except (FileNotFoundError, NotADirectoryError):
             return ""
         except (OSError, ValueError):
@@ -146,7 +147,7 @@ class ProjectFiles:
         if program == "make":
             return self._digest_rule("Makefile", name)
         try:
-            raw = (self._root or Path()).joinpath("package.json").read_bytes()
+            raw = read_regular((self._root or Path()) / "package.json")
             script = msgspec.json.decode(raw, type=_PackageScripts).scripts.get(name)
         except (OSError, ValueError):
             return ""
@@ -154,7 +155,7 @@ class ProjectFiles:
 
     def _digest_rule(self, file: str, target: str) -> str:
         try:
-            text = (self._root or Path()).joinpath(file).read_text("utf-8", "replace")
+            text = read_regular((self._root or Path()) / file).decode("utf-8", "replace")
         except OSError:
             return ""
         rule = re.search(rf"^{re.escape(target)}[ \t]*:(?!=).*(?:\n\t.*)*", text, re.MULTILINE)

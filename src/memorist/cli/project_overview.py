@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from memorist.cli.rollouts.group import load_rollout_settings, with_past_state
 from memorist.core.text import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.hooks.agents import find_joined_agents
+from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
 from memorist.rollouts.sources import find_repository_root
@@ -119,8 +121,8 @@ def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
             yield ProjectFact(f"It is built with {program}", file)
             break
     for file in INSTRUCTION_FILES:
-        if (root / file).is_file():
-            lines = len((root / file).read_text("utf-8", "replace").splitlines())
+        with contextlib.suppress(OSError):
+            lines = len(read_regular(root / file).decode("utf-8", "replace").splitlines())
             yield ProjectFact(f"{lines:,} lines of standing instructions for agents", file)
             break
     kind = "a Git repository" if (root / ".git").exists() else "a folder without version control"

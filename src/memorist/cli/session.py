@@ -36,6 +36,7 @@ from memorist.formats.detect import read_session
 from memorist.formats.registry import find_codec
 from memorist.formats.transcript import CompactionBoundary, SessionHead
 from memorist.models.registry import open_model
+from memorist.platforms.regular_files import read_regular
 from memorist.runtime import Runtime
 from memorist.settings import Settings
 from memorist.store.database import open_database
@@ -104,7 +105,7 @@ def find_session(session: str) -> tuple[str, SessionLayout]:
 
 def _read_notes(layout: SessionLayout, session: str) -> str:
     try:
-        return layout.notes.read_text("utf-8", "replace")
+        return read_regular(layout.notes).decode("utf-8", "replace")
     except OSError as error:
         raise NothingToDo(
             f"the session {session!r} has no notes yet; make them with: memorist notes "

@@ -46,6 +46,7 @@ from memorist.hooks.install import (
 )
 from memorist.hooks.proof import prove_hook, prove_server
 from memorist.models.embedder import is_embedder_installed
+from memorist.platforms.regular_files import read_regular_text
 from memorist.rollouts.sources import find_repository_root
 from memorist.rollouts.worker import RolloutSyncReport
 from memorist.store.files import DiskFiles
@@ -222,7 +223,7 @@ def _prove(target: SettingsFile, home: Path) -> bool:
     """Whether what stands in the file now brings an answer."""
     cwd = str(Path.cwd())
     if target.purpose == "hooks":
-        commands = find_hook_commands(target.path.read_text("utf-8"))
+        commands = find_hook_commands(read_regular_text(target.path))
         return bool(commands) and prove_hook(commands["SessionStart"], cwd)
     words = (*find_launch_command(home).arguments, "mcp")
     return prove_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)

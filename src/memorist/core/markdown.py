@@ -96,7 +96,8 @@ def parse_yaml(text: str) -> object:
     libyaml's own loader calls itself for each level, and an alias repeats a whole value.
 
     Raises ValueError for invalid YAML, a second document, an anchor or alias, a key that is not
-    text, and a broken bound (`MAX_YAML_BYTES`, `MAX_YAML_DEPTH`, `MAX_YAML_VALUES`).
+    text or stands twice, and a broken bound (`MAX_YAML_BYTES`, `MAX_YAML_DEPTH`,
+    `MAX_YAML_VALUES`).
     """
     if len(text) > MAX_YAML_BYTES or len(text.encode("utf-8", "replace")) > MAX_YAML_BYTES:
         raise ValueError(f"it is longer than {MAX_YAML_BYTES:,} bytes")
@@ -152,6 +153,9 @@ def _pair_yaml_keys(parts: list[object]) -> dict[str, object]:
     keys = [key for key in parts[::2] if isinstance(key, str)]
     if len(keys) < len(parts) // 2:
         raise ValueError("it has a key that is not text")
+    if len(set(keys)) < len(keys):
+        twice = next(key for at, key in enumerate(keys) if key in keys[:at])
+        raise ValueError(f"it has the key {twice[:40]!r} twice")
     return dict(zip(keys, parts[1::2], strict=True))
 
 
@@ -285,8 +289,10 @@ def update_front_matter(header: FrontMatter | None, values: dict[str, Any]) -> F
     entries = []
     left = dict(values)
     for entry in known.entries:
-        if entry.key not in left:
+        if entry.key not in values:
             entries.append(entry)
+        elif entry.key not in left:
+            continue  # a key that stood twice stands once after it was set
         elif (value := left.pop(entry.key)) is not None:
             entries.append(HeaderEntry(entry.key, _dump_entry(entry.key, value)))
     entries += [
@@ -331,6 +337,8 @@ def _parse_plain_header(lines: list[str]) -> FrontMatter | None:
     for line in lines:
         match = _PLAIN_LINE.fullmatch(line)
         if match is None or ": " in match[2] or " #" in match[2] or match[2][-1] == ":":
+            return None
+        if match[1] in values:
             return None
         entries.append(HeaderEntry(match[1], line))
         values[match[1]] = match[2]

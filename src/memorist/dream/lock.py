@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from memorist.errors import StoreError
 from memorist.platforms import processes
+from memorist.platforms.regular_files import open_regular
 from memorist.ports import Clock
 from memorist.store.files import hold_lock, make_folders, store_error
 from memorist.store.layout import MemoryLayout
@@ -118,7 +119,7 @@ class DreamLock:
 
     def _read(self) -> tuple[DreamLockHolder | None, float | None]:
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 return read_holder(file.read(1_000)), os.fstat(file.fileno()).st_mtime
         except FileNotFoundError:
             return None, None

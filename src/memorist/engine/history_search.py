@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.index import is_shared
 from memorist.errors import StoreError
+from memorist.platforms.regular_files import read_regular
 from memorist.recall.documents import SearchableDocument, SectionMatch, search_documents
 from memorist.recall.passages import PassageMatch
 from memorist.recall.relevance import MemoryMatch
@@ -102,5 +103,5 @@ class HistorySearch:
 def _read_text(path: Path) -> str:
     with contextlib.suppress(OSError, StoreError):
         if path.stat().st_size <= MAX_DOCUMENT_BYTES:
-            return path.read_text("utf-8", "replace")
+            return read_regular(path).decode("utf-8", "replace")
     return ""

@@ -14,6 +14,7 @@ from typing import Protocol, Self
 
 from memorist.errors import SettingsError
 from memorist.flags.overrides import SettingsSection, override_settings
+from memorist.platforms.regular_files import read_regular_text
 from memorist.settings import (
     FlagsSettings,
 )
@@ -70,7 +71,7 @@ class FileFlagSource:
 
 def _parse_flags_file(path: Path) -> dict[str, object]:
     try:
-        text = path.read_text("utf-8")
+        text = read_regular_text(path)
         parsed = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"the flags file {path} cannot be read: {error}") from error

@@ -34,6 +34,7 @@ from memorist.hooks.install import (
     remove_toml_server,
     remove_toml_trust,
 )
+from memorist.platforms.regular_files import read_regular_text
 
 AgentName = Literal["claude-code", "codex", "cursor", "gemini-cli", "opencode", "qwen-code"]
 
@@ -137,13 +138,13 @@ def find_joined_agents(scope: SettingsScope) -> list[AgentProgram]:
 def has_plugin(agent: AgentProgram, scope: SettingsScope) -> bool:
     """Whether the agent runs memorist as a plugin of its own, which brings hooks and server."""
     folder = _user_folder(agent, scope)
-    with contextlib.suppress(OSError, ValueError, AttributeError):
+    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError):
         if agent.name == "claude-code":
-            text = (folder / "settings.json").read_text("utf-8")
+            text = read_regular_text(folder / "settings.json")
             plugins = json.loads(text).get("enabledPlugins", {})
             return any(on is True for name, on in plugins.items() if _is_own_plugin(name))
         if agent.name == "codex":
-            plugins = tomllib.loads((folder / "config.toml").read_text("utf-8")).get("plugins", {})
+            plugins = tomllib.loads(read_regular_text(folder / "config.toml")).get("plugins", {})
             return any(
                 each.get("enabled") is True
                 for name, each in plugins.items()
@@ -159,7 +160,7 @@ def _is_own_plugin(name: str) -> bool:
 
 def _holds_own(target: SettingsFile) -> bool:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        text = target.path.read_text("utf-8")
+        text = read_regular_text(target.path)
         return target.remove(text, ()) != text
     return False
 
@@ -263,7 +264,7 @@ def _server_file(agent: AgentProgram, scope: SettingsScope, program: LaunchComma
 
 def _list_trusted(hooks: Path) -> list[str]:
     with contextlib.suppress(OSError, UnicodeDecodeError, InputError):
-        return list_trust_keys(hooks, hooks.read_text("utf-8"))
+        return list_trust_keys(hooks, read_regular_text(hooks))
     return []
 
 

@@ -24,6 +24,7 @@ from memorist.formats.transcript import (
     UsageReport,
     WorldStateRecord,
 )
+from memorist.platforms.regular_files import open_regular
 from memorist.store.transcript import LINE_LIMIT
 
 # Find the records of a session file that were not processed yet. Pure.
@@ -108,7 +109,7 @@ class _LinesFromOffset:
         for number in range(1, self._lines + 1):
             yield RecordedLine(number, b"")
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 file.seek(self._start)
                 while (data := file.readline(LINE_LIMIT)).endswith(b"\n"):
                     self.line_count += 1

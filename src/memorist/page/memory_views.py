@@ -107,9 +107,9 @@ def _list_memories(
 
 def build_problems(place: MemoryPlace, path: str = "") -> list[PageBlock]:
     """What `memorist memory check` finds, in all memories or in one."""
-    rows = [row for each in place.folders() for row in _list_problems(each)]
+    rows = _list_problems(place)
     if path:
-        wanted = place.memory_address(path)
+        wanted = place.address("memory", path=path)
         rows = [each for each in rows if each.cells[0].href == wanted]
     columns = say_each("Memory", "What is wrong, and what mends it")
     table = TableBlock(heading=say("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
@@ -121,14 +121,14 @@ def _list_problems(place: MemoryPlace) -> list[PageRow]:
     rows = [_problem_row(place, each.path, each.what, each.cure) for each in problems]
     for stale in place.memory.find_stale():
         what = describe_changes(stale.changes, stale.since)
-        still = place.action(say("Still true"), "confirm", path=place.prefix + stale.path)
+        still = place.action(say("Still true"), "confirm", path=stale.path)
         row = _problem_row(place, stale.path, what, say("still true? else edit or forget it"))
         rows.append(structs.replace(row, actions=[still]))
     return rows
 
 
 def _problem_row(place: MemoryPlace, path: str, what: str, cure: str) -> PageRow:
-    href = place.memory_address(path) if path else ""
+    href = place.address("memory", path=path) if path else ""
     return PageRow(cells=[PageCell(path or say("the folder"), href), PageCell(what, quiet=cure)])
 
 
@@ -160,6 +160,7 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
     """One memory: where each line comes from, when it was shown, and its history. `at` is the
     number of the change to show, counted from 1; 0 for the present text.
     """
+    of_project = place
     place, path = place.locate(name)
     memory = place.memory
     present = path in {head.path for head in memory.headers()}
@@ -172,7 +173,7 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
         blocks += [
             ProseBlock(heading=say("Why no model is shown it"), text="\n".join(doubts))
         ] * bool(doubts)
-        blocks += build_problems(place, path)
+        blocks += build_problems(of_project, place.prefix + path)
     else:
         text = ""
         blocks.append(

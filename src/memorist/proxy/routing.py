@@ -154,7 +154,7 @@ def parse_tenant_tokens(text: str, source: str, *, private: bool) -> dict[str, s
     """
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"the tenants' file {source} is not valid TOML: {error}") from error
     found = given.get("tenants")
     if set(given) != {"tenants"} or not isinstance(found, dict) or not found:

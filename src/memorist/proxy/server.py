@@ -28,6 +28,7 @@ from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.errors import SettingsError, UsageError
 from memorist.platforms import processes
+from memorist.platforms.regular_files import read_regular_text
 from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
 from memorist.proxy.exchange import (
     MAX_HEADER_BYTES,
@@ -293,7 +294,7 @@ def read_tenancy(settings: ProxySettings) -> Tenancy:
         )
     path = Path(settings.tenants).expanduser()
     try:
-        text, mode = path.read_text("utf-8"), path.stat().st_mode
+        text, mode = read_regular_text(path), path.stat().st_mode
     except (OSError, ValueError) as error:
         raise SettingsError(
             f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"

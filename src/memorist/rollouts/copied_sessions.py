@@ -28,6 +28,7 @@ from memorist.formats.json_records import (
 )
 from memorist.formats.opencode import read_export
 from memorist.formats.transcript import FAILURES, SkippedLine, TranscriptEntry, encode_entry
+from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.sources import SkippedFile
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, folder_name
@@ -187,7 +188,7 @@ def _find_chat_folders(storage: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for told in sorted(storage.glob("*/workspace.json")):
         with suppress(OSError, sqlite3.Error):
-            place = urlsplit(get_text(_parse_row(told.read_bytes()), "folder"))
+            place = urlsplit(get_text(_parse_row(read_regular(told)), "folder"))
             if place.scheme != "file":
                 continue
             with closing(_open_for_reading(told.with_name("state.vscdb"))) as database:

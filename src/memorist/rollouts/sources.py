@@ -23,6 +23,7 @@ from memorist.auto_memory.location import locate_project_root
 from memorist.errors import UnreadableSession
 from memorist.formats.detect import detect_format
 from memorist.formats.transcript import FORMAT_TITLES, RecordedLine
+from memorist.platforms.regular_files import read_regular, read_regular_text
 from memorist.ports import FileSystem
 from memorist.rollouts.source_metadata import (
     SourceMetadata,
@@ -168,7 +169,7 @@ def load_skipped_files(path: Path) -> tuple[SkippedFile, ...]:
     inspected again.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=tuple[SkippedFile, ...])
+        return msgspec.json.decode(read_regular(path), type=tuple[SkippedFile, ...])
     except (OSError, msgspec.DecodeError):
         return ()
 
@@ -354,7 +355,7 @@ def find_gemini_project(chat: Path) -> str:
     """
     for folder in chat.parents[1:4]:
         try:
-            return (folder / ".project_root").read_text("utf-8").strip()
+            return read_regular_text(folder / ".project_root").strip()
         except (OSError, UnicodeDecodeError):
             if folder.parent.name == "tmp":
                 return _find_listed_project(folder)
@@ -364,7 +365,7 @@ def find_gemini_project(chat: Path) -> str:
 def _find_listed_project(folder: Path) -> str:
     try:
         listed = msgspec.json.decode(
-            (folder.parent.parent / "projects.json").read_bytes(), type=_GeminiProjects
+            read_regular(folder.parent.parent / "projects.json"), type=_GeminiProjects
         )
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return ""

@@ -18,6 +18,7 @@ from pathlib import Path
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import locks
 from memorist.platforms.descriptors import NO_LINKS, PRIVATE
+from memorist.platforms.regular_files import open_regular
 from memorist.ports import FileInfo, FileSystem
 
 _TEMPORARY_PREFIX = ".memorist-"
@@ -100,7 +101,7 @@ class DiskFiles:
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
-        with _translate_os_errors("read", path), path.open("rb") as file:
+        with _translate_os_errors("read", path), open_regular(path) as file:
             if limit is None:
                 return file.read()
             size = os.fstat(file.fileno()).st_size
@@ -326,7 +327,8 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 def _check_expected(path: Path, expect: bytes) -> None:
     try:
-        found: bytes | None = path.read_bytes()
+        with open_regular(path) as file:
+            found: bytes | None = file.read()
     except FileNotFoundError:
         found = None
     if found != expect:

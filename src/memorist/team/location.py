@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.location import locate_project_root
 from memorist.errors import SettingsError
+from memorist.platforms.regular_files import read_regular_text
 from memorist.ports import FileSystem
 from memorist.settings import TeamSettings
 from memorist.store.layout import TeamLayout
@@ -107,7 +108,7 @@ def _read_token(settings: TeamSettings, environment: Mapping[str, str]) -> str:
     try:
         if path.stat().st_mode & 0o077:
             raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")
-        return _clean_token(path.read_text("utf-8").strip())
+        return _clean_token(read_regular_text(path).strip())
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"the token file {path} cannot be read ({error})") from error
 

@@ -29,6 +29,7 @@ from memorist.hooks.install import (
     LaunchCommand,
     find_hook_commands,
 )
+from memorist.platforms.regular_files import read_regular_text
 from memorist.store.files import DiskFiles
 from memorist.store.layout import BESIDE_HOOKS
 
@@ -98,7 +99,7 @@ def _settings_files(place: DoctorContext) -> list[tuple[Client, Path]]:
 def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
     again = f"memorist install {client}"
     try:
-        commands = find_hook_commands(path.read_text("utf-8"))
+        commands = find_hook_commands(read_regular_text(path))
     except (OSError, UnicodeDecodeError, InputError) as error:
         yield CheckResult(
             "note",

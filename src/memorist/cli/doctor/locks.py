@@ -21,6 +21,7 @@ from memorist.dream.lock import STALE_SECONDS, is_alive, read_holder
 from memorist.errors import StoreError
 from memorist.platforms import locks
 from memorist.platforms.descriptors import NO_LINKS, PRIVATE, read_at
+from memorist.platforms.regular_files import read_regular
 from memorist.store.files import hold_lock
 
 PATIENCE_SECONDS = 2.0
@@ -78,7 +79,7 @@ def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
     needs no repair.
     """
     try:
-        holder, since = read_holder(path.read_bytes()), path.stat().st_mtime
+        holder, since = read_holder(read_regular(path)), path.stat().st_mtime
     except OSError:
         return
     if holder is None or not holder.mark:

@@ -21,6 +21,7 @@ from memorist.cli.doctor.check import (
 )
 from memorist.cli.doctor.database import open_read_only
 from memorist.errors import StoreError
+from memorist.platforms.regular_files import read_regular
 from memorist.recall.search import FolderSearch
 from memorist.safety.secrets import redact_bytes
 from memorist.store.files import DiskFiles, remove_if_exists
@@ -31,11 +32,14 @@ FILES = DiskFiles()
 
 
 def find_memory_folders(context: DoctorContext) -> list[MemoryLayout]:
-    """The memory folders of all projects, and the one that the settings name."""
+    """The memory folders of all projects, that of what holds in every project, and the one that the
+    settings name.
+    """
     found = [
         MemoryLayout(folder / "memory", folder / "memory-state")
         for folder in sorted(context.layout.projects.glob("*"))
     ]
+    found.append(context.layout.user_memory)
     chosen = parse_directory_setting(context.settings.auto_memory.directory)
     if chosen is not None:
         found.append(context.layout.memory_at(chosen))
@@ -102,7 +106,7 @@ def _check_headers(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckR
     for name, facts in folder.list_entries():
         if not (facts.is_file and _is_topic_file(name) and facts.size <= MAX_FILE_BYTES):
             continue
-        topic = parse_topic(name, (where.folder / name).read_bytes())
+        topic = parse_topic(name, read_regular(where.folder / name))
         if topic.header_problem:
             yield CheckResult(
                 "note",
@@ -142,7 +146,7 @@ def _check_history(
             yield CheckResult("note", changed, f"Nothing, or {FIX_COMMAND}")
         return
     files = {
-        name: compute_blob_id(redact_bytes((where.folder / name).read_bytes()))
+        name: compute_blob_id(redact_bytes(read_regular(where.folder / name)))
         for name, facts in folder.list_entries()
         if facts.is_file and facts.size <= MAX_FILE_BYTES
     }

@@ -25,6 +25,7 @@ from memorist.cli.doctor.check import (
 from memorist.cli.doctor.memory_check import FILES, find_memory_folders
 from memorist.cli.surroundings import read_environment
 from memorist.errors import MemoristError, RemoteError, RemoteRefused, SettingsError, StoreError
+from memorist.platforms.regular_files import read_regular
 from memorist.store.files import hold_lock
 from memorist.store.layout import MemoryLayout, TeamLayout
 from memorist.team import location as places
@@ -126,7 +127,7 @@ def _check_torn_files(place: DoctorContext, where: TeamLayout) -> Iterator[Check
         if not path.exists():
             continue
         try:
-            msgspec.json.decode(path.read_bytes(), type=kind)
+            msgspec.json.decode(read_regular(path), type=kind)
         except msgspec.DecodeError:
             yield repair_or_report(
                 place,
@@ -139,7 +140,7 @@ def _check_torn_files(place: DoctorContext, where: TeamLayout) -> Iterator[Check
 def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
     """Report what only the user can settle."""
     try:
-        beside = msgspec.json.decode(where.team.sync_state.read_bytes(), type=TeamSyncState).beside
+        beside = msgspec.json.decode(read_regular(where.team.sync_state), type=TeamSyncState).beside
     except (OSError, msgspec.DecodeError):
         beside = {}
     both = [

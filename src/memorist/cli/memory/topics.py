@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
 from memorist.auto_memory.changes import ChangeReason, render_headline
+from memorist.auto_memory.contradiction import find_opposed_topics
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.index import (
     TEAM_PREFIX,
@@ -25,7 +26,7 @@ from memorist.auto_memory.index import (
     is_shared,
     sort_newest_first,
 )
-from memorist.auto_memory.lint import LintProblem
+from memorist.auto_memory.lint import LintProblem, describe_opposed
 from memorist.auto_memory.lint import lint_folder as check_folder
 from memorist.auto_memory.location import find_moved_projects, rebind_memory
 from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory, StaleMemory
@@ -470,8 +471,26 @@ def _print_removal(found: TextRemoval, home: Path) -> None:
             click.echo(f"  {told}: {named}")
 
 
-def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], Sequence[LintProblem]]:
-    """The memories that can be read, and what is wrong with the folder. Raises StoreError."""
+def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+    """The memories that can be read, those that hold in every project under `everywhere/`, and what
+    is wrong with them and their folders. Raises StoreError.
+    """
+    topics, problems = _find_folder_problems(memory)
+    user = memory.everywhere
+    if user is None or not user.folder.exists:
+        return topics, problems
+    mine, wrong = _find_folder_problems(user)
+    mine = [replace(topic, path=EVERYWHERE_PREFIX + topic.path) for topic in mine]
+    problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
+    problems += [
+        describe_opposed(topic, other)
+        for topic, other in find_opposed_topics([*mine, *topics])
+        if topic in topics and other in mine
+    ]
+    return [*topics, *mine], problems
+
+
+def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
     topics: list[Topic] = []
     for head in memory.headers():
         with contextlib.suppress(InputError):
@@ -483,7 +502,7 @@ def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], Sequence[Lint
         expected_index=memory.folder.build_index(),
         reviewed_seals=memory.reviewed_seals(),
     )
-    return topics, problems
+    return topics, list(problems)
 
 
 @click.command("check")

@@ -1,0 +1,49 @@
+"""Reading files that somebody else wrote: only ordinary ones, and no more than a bound."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from memorist.platforms.descriptors import PRIVATE
+
+MAX_READ_BYTES = 64_000_000
+"""Largest file of somebody else's that is read whole. Our choice: settings of agents that keep
+their history in them have a few million bytes.
+"""
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open an ordinary file for reading, following links. Raises OSError, also for a pipe, a device
+    or a folder in its place, which could be waited for or read for ever.
+    """
+    descriptor = os.open(path, os.O_RDONLY | PRIVATE | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def read_regular(path: Path, limit: int = MAX_READ_BYTES) -> bytes:
+    """The bytes of an ordinary file. Raises OSError as `open_regular` does, and for a file of more
+    than `limit` bytes.
+    """
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(min(size or limit, limit) + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes", str(path))
+    return data
+
+
+def read_regular_text(path: Path, limit: int = MAX_READ_BYTES) -> str:
+    """The text of an ordinary file in UTF-8, without a byte order mark. Raises OSError as
+    `read_regular` does, and UnicodeDecodeError.
+    """
+    return read_regular(path, limit).decode("utf-8-sig")
