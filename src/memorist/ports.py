@@ -24,7 +24,8 @@ class HostInfo(Struct, frozen=True, kw_only=True):
     auto_compact: bool = True
     """The conversation will be compacted when full, by memorist or by the host."""
     interactive: bool = True
-    """A user is present. A program that asks one question and exits has no time for a dream (DR-1).
+    """A user is present. A program that asks one question and exits has no time for a dream (DR-1),
+    and its prompts may come through a pipe: what they state waits for the user.
     """
     main: bool = True
     """It is the main agent. The prompts of a subagent are a model's words: it keeps no notes,

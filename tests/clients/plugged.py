@@ -73,23 +73,23 @@ def a_home(folder: Path) -> Iterator[Path]:
         end(home)
 
 
-def accept_what_waits(home: Path, project: Path) -> Path:
+def accept_what_waits(home: Path, project: Path, about: str = "ledger") -> Path:
     """The memory that a prompt in print mode came to: nobody is known to have typed it, so it waits
-    until the user accepts it. What else waits is left there.
+    until the user accepts it. What else waits, not about this word, is left there.
     """
 
     def find(pattern: str) -> list[Path]:
         return [*home.glob(f"projects/*/{pattern}")]
 
     wait_for(
-        lambda: find("memory-state/inbox/*.json") or find("memory/*ledger*.md"), "what was told"
+        lambda: find("memory-state/inbox/*.json") or find(f"memory/*{about}*.md"), "what was told"
     )
     for path in find("memory-state/inbox/*.json"):
-        if "ledger" not in path.read_text("utf-8"):
+        if about not in path.read_text("utf-8"):
             continue
         words = ["memory", "inbox", "accept", path.stem]
         command(words, {"MEMORIST_HOME": str(home)}, project)
-    (found,) = find("memory/*ledger*.md")
+    (found,) = find(f"memory/*{about}*.md")
     return found
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from clients import stories
 from clients.agents import ID_LENGTH, Agent, ClaudeCode, Codex
+from clients.plugged import accept_what_waits
 from memorist.core.tokens import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.settings import CompactionSettings, ProxySettings, Settings
@@ -150,12 +151,14 @@ def test_an_agent_works_on_past_its_window_and_what_memorist_did_is_seen_at_the_
 def test_what_a_user_said_to_one_session_is_shown_to_the_next_one_of_the_project(
     made: Made, tmp_path: Path
 ) -> None:
-    """The project is the folder that the agent names by itself; the memory stands in the new
-    session's first request, and the agent's own words go out as they are.
+    """Once the user has accepted what print mode was told. The project is the folder that the agent
+    names by itself; the memory stands in the new session's first request, and the agent's own words
+    go out as they are.
     """
     with ScriptedServer(answers) as server, before(server, tmp_path / "home", 200_000) as proxy:
         agent = made.before(proxy.url)
         agent.ask("No, always use pnpm in this repo, never npm.")
+        accept_what_waits(tmp_path / "home", tmp_path / "agent" / "project", "pnpm")
         begin_anew(agent)
         agent.ask("Add the package left-pad to the shop.")
 

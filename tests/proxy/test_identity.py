@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -125,6 +126,11 @@ class Client:
         ),
         ({"x-codex-turn-metadata": "{broken", "session-id": "h"}, {}, ("h", "named", True, False)),
         ({"originator": "codex_exec", "thread-id": "h"}, {}, ("h", "named", False, False)),
+        (
+            {"originator": "codex-tui", "session-id": "h", "x-openai-subagent": "review"},
+            {},
+            ("h", "named", False, False),
+        ),
         ({}, {"prompt_cache_key": "group"}, ("group", "grouped", True, False)),
         ({}, {}, ("", "unknown", True, False)),
     ],
@@ -138,6 +144,54 @@ def test_clients_are_known_by_what_they_say(
     who = identify_client(headers, body({"messages": [user("Hello.")], **request_body}))
 
     assert (who.name, who.certainty, who.main, bool(who.unrelated_reason)) == expected
+
+
+@pytest.mark.covers("WD-3", "IN-3")
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"originator": "codex_exec", "session-id": "s"}, False),
+        ({"originator": "codex-tui", "session-id": "s"}, True),
+        ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, sdk-cli)"}, False),
+        ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, sdk-py)"}, False),
+        ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, cli)"}, True),
+        ({**CLAUDE, "user-agent": "claude-cli/2.1.200 (external, claude-desktop)"}, True),
+    ],
+)
+def test_print_mode_is_known(headers: dict[str, str], expected: bool) -> None:
+    """A prompt of print mode may have come through a pipe; one that is typed has not."""
+    who = identify_client(headers, body({"messages": [user("Hello.")], "tools": TOOLS}))
+
+    assert who.interactive is expected
+
+
+@pytest.mark.covers("WD-3", "IN-3")
+@pytest.mark.parametrize(
+    ("about", "states"),
+    [
+        ({"originator": "codex-tui"}, True),
+        ({"originator": "codex_exec"}, False),
+        ({"originator": "codex-tui", "x-openai-subagent": "review"}, False),
+        ({"originator": "codex-tui", "x-codex-parent-thread-id": "p"}, False),
+    ],
+)
+def test_only_what_a_user_typed_is_stated_through_the_proxy(
+    proxied: Proxied,
+    tmp_path: Path,
+    about: dict[str, str],
+    states: bool,
+) -> None:
+    """A rule in a prompt of `codex exec` waits; one that an agent gave its subagent is nothing."""
+    rule = {"type": "message", "role": "user", "content": "Always use pnpm."}
+    with ScriptedServer(lambda _: Say(text="Noted.")) as server:
+        proxy = proxied(server)
+        headers = {"session_id": "s", "x-memorist-project": str(tmp_path / "shop"), **about}
+        answer = proxy.ask("/v1/responses", {"model": "m", "input": [rule]}, headers=headers)
+        proxy.close()
+    kept = [name for name, data in proxy.files().items() if b"trust: stated" in data]
+
+    assert answer.status == 200
+    assert bool([name for name in kept if name.endswith(".md")]) is states
 
 
 @pytest.mark.covers("IN-3")

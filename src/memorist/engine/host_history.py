@@ -131,11 +131,13 @@ def _fingerprint_parts(message: Message) -> Iterator[str]:
 class HostHistory:
     """The host's history as last sent.
 
-    `known` are ids of messages that the transcript on disk already holds.
+    `known` are ids of messages that the transcript on disk already holds. `is_typed` says that a
+    user types what has the role `user`.
     """
 
-    def __init__(self, codec: Codec, known: Iterable[str] = ()) -> None:
+    def __init__(self, codec: Codec, known: Iterable[str] = (), *, is_typed: bool = True) -> None:
         self._codec = codec
+        self._is_typed = is_typed
         self._items: list[Any] = []
         self._known_ids = set(known)
         self._fingerprint_counts: Counter[str] = Counter()
@@ -257,4 +259,5 @@ class HostHistory:
 
     def _assign_id(self, message: Message, fingerprint: str) -> Message:
         self._fingerprint_counts[fingerprint] += 1
-        return replace(message, id=f"{fingerprint}-{self._fingerprint_counts[fingerprint]}")
+        id = f"{fingerprint}-{self._fingerprint_counts[fingerprint]}"
+        return replace(message, id=id, attended=message.attended and self._is_typed)

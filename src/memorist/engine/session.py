@@ -85,7 +85,9 @@ class Session:
         self._on_close = on_close
         self._format = log.context.format
         self._codec = find_codec(self._format)
-        self._history = HostHistory(self._codec, log.known_ids)
+        self._history = HostHistory(
+            self._codec, log.known_ids, is_typed=log.context.host.interactive
+        )
         window = ViewWindow(self._codec, self._history)
         self._view = RequestView(
             window,

@@ -75,7 +75,7 @@ class ProxyEngines:
         in a session beside it that neither learns nor recalls.
         """
         id, format = conversation.id, conversation.format
-        host = HostInfo(main=conversation.main)
+        host = HostInfo(main=conversation.main, interactive=conversation.interactive)
         if isinstance(self._engines, Tenants):
             name = project and str(UNROOTED_PROJECTS / home_name(project))
             return await self._engines.open(

@@ -40,6 +40,7 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     format: str
     main: bool = True
+    interactive: bool = True
     name: str = ""
     told: str | None = None
     folder: str = ""
@@ -125,6 +126,8 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     """The id of the engine's session."""
     format: str
     main: bool = True
+    interactive: bool = True
+    """Whether a user types into it, as its client said when it began."""
     tenant: str = ""
     project: str | None = None
     """The project's folder once it is known; empty for none."""
@@ -198,9 +201,10 @@ class ConversationMatcher:
 
     def _restore(self, each: StoredConversation) -> None:
         lane = ProxyConversation(
-            id=each.id, format=each.format, main=each.main, project=each.told, name=each.name,
-            declared_project=each.told, restored_project=each.folder,
-            shape=each.shape, history_ends=(each.asked, each.answered),
+            id=each.id, format=each.format, main=each.main, interactive=each.interactive,
+            project=each.told, name=each.name, declared_project=each.told,
+            restored_project=each.folder, shape=each.shape,
+            history_ends=(each.asked, each.answered),
         )  # fmt: skip
         if each.name:
             self._named[each.name, each.format, each.told or ""] = lane
@@ -250,6 +254,7 @@ class ConversationMatcher:
                 id=id,
                 format=asked.format,
                 main=asked.identity.main,
+                interactive=asked.identity.interactive,
                 project=told,
                 name=name,
                 declared_project=told,
@@ -278,6 +283,7 @@ class ConversationMatcher:
                 id=id,
                 format=asked.format,
                 main=main,
+                interactive=who.interactive,
                 project=who.project,
                 declared_project=who.project,
             )
@@ -330,6 +336,7 @@ class ConversationMatcher:
                 id=self._new_id(),
                 format=lane.format,
                 main=lane.main,
+                interactive=lane.interactive,
                 project=lane.project,
                 declared_project=lane.declared_project,
                 response_id=previous,
@@ -388,7 +395,8 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
         return None
     return StoredConversation(
         id=conversation.id, format=conversation.format, main=conversation.main,
-        name=conversation.name, told=conversation.declared_project,
+        interactive=conversation.interactive, name=conversation.name,
+        told=conversation.declared_project,
         folder=conversation.project or conversation.restored_project,
         shape=conversation.shape, asked=conversation.history_ends[0],
         answered=conversation.history_ends[1],

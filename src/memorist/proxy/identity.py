@@ -29,6 +29,8 @@ subagents the same name. `grouped`: the name may be shared by several conversati
 there is no name.
 """
 
+_PRINT_MODE = re.compile(r"\(external, sdk-")
+"""What Claude Code calls itself in print mode, and in programs with its SDK."""
 _COMPACTION_LEADS = ("critical: respond with text only",)
 """First words of the message with which Claude Code requests its summary (claude-code.md section
 7).
@@ -43,6 +45,8 @@ class ClientIdentity(Struct, frozen=True, kw_only=True):
     certainty: Certainty = "unknown"
     main: bool = True
     """Whether this is the main agent, not one of its subagents."""
+    interactive: bool = True
+    """Whether a user types into it; not in print mode, which may get its prompt through a pipe."""
     unrelated_reason: str = ""
     """Why the request is not part of a conversation; empty if it is."""
     project: str | None = None
@@ -106,8 +110,13 @@ def _identify_codex(headers: Mapping[str, str]) -> ClientIdentity | None:
         if turn.request_kind == "turn"
         else f"Codex says that it is a request of kind {turn.request_kind[:40]}"
     )
+    by_agent = headers.get("x-openai-subagent") or headers.get("x-codex-parent-thread-id")
     return ClientIdentity(
-        name=thread, certainty="named", main=thread == session, unrelated_reason=aside
+        name=thread,
+        certainty="named",
+        main=thread == session and not by_agent,
+        interactive=headers.get("originator", "") != "codex_exec",
+        unrelated_reason=aside,
     )
 
 
@@ -136,7 +145,11 @@ def _identify_claude_code(headers: Mapping[str, str], body: RequestBody) -> Clie
         return ClientIdentity(name=f"{session}/{agent}", certainty="named", main=False)
     if "cc_is_subagent=true" in _first_text(body.values.get("system")):
         return ClientIdentity(name=f"{session}/agents", certainty="grouped", main=False)
-    return ClientIdentity(name=session, certainty="likely")
+    return ClientIdentity(
+        name=session,
+        certainty="likely",
+        interactive=not _PRINT_MODE.search(headers.get("user-agent", "")),
+    )
 
 
 def _parse_user_session(metadata: object) -> str:
