@@ -201,6 +201,84 @@ async def test_what_the_client_may_leave_out_hides_nothing(folder: Folder) -> No
     assert listed.count("also in") == 1
 
 
+def claude_index(folder: Folder) -> str:
+    """Where Claude Code keeps the index of its own memory of the project."""
+    slug = "".join(each if each.isalnum() else "-" for each in str(folder.project))
+    return f".claude/projects/{slug}/memory/MEMORY.md"
+
+
+CODEX_ON = "[features]\nmemories = true\n"
+CODEX_SUMMARY = "v1\n\n## User preferences\n\n- Use pnpm, never npm\n"
+
+
+async def test_a_rule_of_claude_codes_own_index_is_shown_once(folder: Folder) -> None:
+    """What the loaded part of its index says, as a name or as a text, is not shown again; what only
+    stands beyond the first 200 lines is.
+    """
+    for text in ("Use pnpm, never npm", "Keep functions small", "Squash before merging"):
+        folder.remember(text)
+    lines = [
+        "- [Use pnpm, never npm](pnpm.md) — packages",
+        "- [Size](small.md) — Keep functions small",
+    ]
+    filler = [f"- [Note {number}](n{number}.md) — about part {number}" for number in range(200)]
+    text = "\n".join([*lines, *filler, "- [Merging](m.md) — Squash before merging"])
+    folder.write(claude_index(folder), text, user=True)
+
+    shown = await folder.start("claude-code")
+    other = await folder.start("codex", "s2")
+
+    assert "pnpm" not in shown
+    assert "functions small" not in shown
+    assert "Squash before merging" in shown
+    assert all(each in other for each in ("pnpm", "functions small", "Squash"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '{"autoMemoryEnabled": false}',
+        '{"autoMemoryDirectory": "~/elsewhere"}',
+        '{"env": {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}}',
+    ],
+)
+async def test_an_index_that_claude_code_does_not_load_hides_nothing(
+    settings: str, folder: Folder
+) -> None:
+    """With its own memory turned off, or kept elsewhere, the user's rule is shown."""
+    folder.remember("Use pnpm, never npm")
+    folder.write(claude_index(folder), "- [Use pnpm, never npm](pnpm.md)", user=True)
+    folder.write(".claude/settings.json", settings)
+
+    assert "pnpm" in await folder.start("claude-code")
+
+
+@pytest.mark.parametrize(
+    ("config", "summary", "shown"),
+    [
+        (CODEX_ON, CODEX_SUMMARY, False),
+        ("", CODEX_SUMMARY, True),
+        (f"{CODEX_ON}[memories]\nuse_memories = false\n", CODEX_SUMMARY, True),
+        (
+            CODEX_ON,
+            CODEX_SUMMARY.replace("- Use", "- More\n" * 2_000 + "- Use"),
+            True,
+        ),
+        ("[features\n", CODEX_SUMMARY, True),
+    ],
+    ids=["on", "off", "not used", "beyond what is loaded", "damaged settings"],
+)
+async def test_a_rule_of_codexs_own_memory_is_shown_once(
+    config: str, summary: str, shown: bool, folder: Folder
+) -> None:
+    """Where its settings load the summary, and as far as they do."""
+    folder.remember("Use pnpm, never npm")
+    folder.write(".codex/config.toml", config, user=True)
+    folder.write(".codex/memories/memory_summary.md", summary, user=True)
+
+    assert ("pnpm" in await folder.start("codex")) is shown
+
+
 async def test_the_list_and_why_name_imported_files(folder: Folder) -> None:
     """A rule in a file that CLAUDE.md imports counts, and `why` says so as well as `list`; a memory
     that says more than the line is shown.

@@ -39,7 +39,7 @@ PLAIN_HEADINGS = frozenset(
         engineering environment formatting general git guide guideline guidelines how important
         indentation installation instruction instructions language languages linting main manager
         managers memories memory must naming note notes of package packages personal practices
-        preference preferences principles process project quality quick read repo repository
+        preference preferences principles process profile project quality quick read repo repository
         requirement requirements response responses rule rules set setup spelling standard
         standards start structure style team test testing tests the this to tone tool tooling
         tools user users using versioning we with work workflow workflows working writing your
