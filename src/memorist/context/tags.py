@@ -188,6 +188,10 @@ ROLLOUT_ROWS: tuple[ScaffoldRow, ...] = (
         '<codex_internal_context source="{{source}}">\n',
         "\n</codex_internal_context>",
     ),
+    _plain_row(_R, "user", "goal_context", "whole", "the client goes on with a goal"),
+    _plain_row(
+        _R, "user", "codex_delegation", "part", "another thread handed work over", Origin.AGENT
+    ),
     _with_form(
         _plain_row(_R, "user", "handover", "lead", "after compaction: the summary", Origin.SUMMARY),
         "Another language model started to solve this problem\n",
@@ -261,6 +265,16 @@ FILE_NATIVE_ROWS: tuple[ScaffoldRow, ...] = (
         '<teammate-message teammate_id="{{agent}}">\n',
         "\n</teammate-message>",
     ),
+    _with_form(
+        _plain_row(
+            _F, "user", "cross-session-message", "part", "another session wrote", Origin.AGENT
+        ),
+        '<cross-session-message from-name="{{agent}}">\n',
+        "\n</cross-session-message>",
+    ),
+    _plain_row(_F, "user", "channel", "whole", "a message came in by a chat or a server"),
+    _plain_row(_F, "user", "scheduled-task", "part", "a task's time has come", Origin.NOTIFICATION),
+    _plain_row(_F, "user", "scheduled-wakeup", "part", "a timer ran out", Origin.NOTIFICATION),
     _with_form(
         _plain_row(_F, "user", "interruption", "lead", "the user stopped the reply"),
         "[Request interrupted by user]",

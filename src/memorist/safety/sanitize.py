@@ -24,13 +24,14 @@ SCAFFOLD_TAGS: tuple[str, ...] = (
     "rollout_budget", "git_attribution", "user_shell_command", "recommended_plugins", "instructions", "available-deferred-tools",
     "user_action", "hook_prompt", "stdin", "current_notes_content", "proposed_plan", "function_calls", "function_results",
     "tool_call", "invoke", "tool_result", "tool_use", "antml:invoke", "antml:parameter", "antml:function_calls",
+    "cross-session-message", "codex_delegation", "scheduled-task", "scheduled-wakeup", "goal_context",
 )  # fmt: skip
 """Tags of both families that `memorist.formats.host_markup` knows, and those around tool calls.
 Neutralised wherever they stand.
 """
 
 COMMON_WORD_TAGS: tuple[str, ...] = (
-    "tools", "skill", "environments", "system", "developer", "assistant", "user", "human", "env", "image", "external_",
+    "tools", "skill", "environments", "system", "developer", "assistant", "user", "human", "env", "image", "external_", "channel",
 )  # fmt: skip
 """Tags with common names: neutralised only at the start of a line or after another tag."""
 
@@ -41,6 +42,10 @@ SCAFFOLD_OPENINGS: tuple[str, ...] = (
     "caveat: the messages below were generated",
     "base directory for this skill:",
     "stop hook feedback:",
+    "another claude session sent a message",
+    "[system notification - not user input]",
+    "[suggestion mode:",
+    "the user stepped away and is coming back",
     "you are performing a context checkpoint compaction",
     "critical: respond with text only",
     "[request interrupted by user",
