@@ -25,6 +25,7 @@ from memorist.forks.spec import ForkGrant, ForkRefusal, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
+from memorist.store.database import UnsavedConnection
 from memorist.store.sessions import record_receipt
 from memorist.store.spend import (
     DAY_SECONDS,
@@ -84,6 +85,8 @@ class BudgetGovernor:
             session=bool(self._session),
             asked=spec.requested_by_user,
         )
+        if isinstance(self._database, UnsavedConnection) and not spec.requested_by_user:
+            return ForkRefusal(why="the home cannot be written to count it", is_new=False)
         try:
             # One transaction: reading the use and reserving must not interleave with others.
             with budget_transaction(self._database):

@@ -36,7 +36,7 @@ from memorist.dream.dream import Dream
 from memorist.dream.project import open_dream
 from memorist.engine.blocking import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
-from memorist.engine.disk_breaker import HOST_BUSY_SECONDS
+from memorist.engine.disk_breaker import HOST_BUSY_SECONDS, is_disk_failure
 from memorist.engine.effect_meter import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
@@ -50,6 +50,7 @@ from memorist.engine.session_wishes import (
     note_off_session,
     read_off_sessions,
 )
+from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
 from memorist.events import EventListener
@@ -164,6 +165,7 @@ class Memorist:
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
         self._state: StateDatabase | None = None
         self._blocking: BlockingMemorist | None = None
+        self._unsaved = UnsavedSessions()
         self._worker_process: int | None = None
         """Process id of the last started worker."""
 
@@ -209,23 +211,38 @@ class Memorist:
             folder: where to put the session's files instead of in the home folder.
             listener: called with every event.
 
-        Raises StoreError when the folder cannot be written or another process has the session open;
+        Where the home cannot be written, the session's files are kept in a temporary folder and
+        brought home at its end if that is possible by then; the log `memorist` has a warning.
+
+        Raises StoreError when `folder` cannot be written or another process has the session open;
         SettingsError for a project's settings file that cannot be used.
         """
         known = self._apply_off_switch(host or HostInfo())
-        log = await self._open_log_in_turn(
-            lambda: self._open_log(session, project, format, known, folder, listener)
-        )
+
+        def open_at(folder: Path | None) -> SessionLog:
+            return self._open_log(session, project, format, known, folder, listener)
+
+        try:
+            log = await self._open_log_in_turn(lambda: open_at(folder))
+        except StoreError as error:
+            if folder is not None or not is_disk_failure(error):
+                raise
+            home = self.layout.session(project, conceal_id(session)).folder
+            log = open_at(self._unsaved.begin(home, error))
         with log.release_on_error():
             memory = self._begin_live(log, self._open_session_recall(log.context))
         opened = Session(
             log,
             lambda context: ContextExtension(context, log, memory, self.skills),
             lambda: self.turn_memory_off(log),
-            self._sessions.discard,
+            self._on_session_closed,
         )
         self._sessions.add(opened)
         return opened
+
+    def _on_session_closed(self, session: Session) -> None:
+        self._sessions.discard(session)
+        self._unsaved.end(session.layout.folder)
 
     def observe_session(
         self,
@@ -535,6 +552,7 @@ class Memorist:
         for memory in self._open_memories:
             memory.close()
         self._open_memories.clear()
+        self._unsaved.close()
         self.flags.close()
         if self._model is not None and self._owns_model:
             await self._model.close()

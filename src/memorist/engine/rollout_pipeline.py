@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from memorist.budget.governor import BudgetGovernor, record_rate_limits
 from memorist.engine.session_wishes import read_off_sessions
-from memorist.errors import NothingToDo
+from memorist.errors import NothingToDo, StoreError
 from memorist.forks.spec import ForkOutcome, Receipt
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
 from memorist.models.registry import open_model
@@ -216,7 +216,8 @@ class RolloutPipeline(RolloutStore):
         )
         save_rollouts(self.state, found.threads)
         if not folders:
-            save_skipped_files(self._files, passed, found.skipped)
+            with contextlib.suppress(StoreError):  # only spares the next look their files
+                save_skipped_files(self._files, passed, found.skipped)
         return found
 
     def list_agent_folders(self, agent: str) -> list[Path]:

@@ -35,7 +35,9 @@ from memorist.store.database import (
     BUSY_SECONDS,
     create_private_file,
     is_damage,
+    is_unwritable,
     move_aside,
+    open_unsaved,
     transaction,
 )
 from memorist.store.rollouts import Rollout
@@ -84,6 +86,18 @@ create table unranked (project text primary key);
 """
 
 
+def _prepare_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables, anew where those of another version are there."""
+    if connection.execute("pragma user_version").fetchone()[0] == SESSION_INDEX_VERSION:
+        return
+    with transaction(connection):
+        for name in ("sessions", "passages", "words", "mended", "worked", "unranked"):
+            connection.execute(f"drop table if exists {name}")
+        for table in filter(str.strip, _TABLES.split(";")):
+            connection.execute(table)
+        connection.execute(f"pragma user_version = {SESSION_INDEX_VERSION:d}")
+
+
 class SessionIndex:
     """Several processes may share it. Every method raises StoreError when the disk refuses."""
 
@@ -104,6 +118,8 @@ class SessionIndex:
                 move_aside(self._path)
                 return self._connect()
         except (sqlite3.Error, OSError) as error:
+            if is_unwritable(error, self._path):
+                return open_unsaved(self._path, error, _prepare_tables)
             raise StoreError(
                 f"the index {self._path.name} cannot be opened ({error}); check the folder's "
                 f"space and permissions"
@@ -117,13 +133,7 @@ class SessionIndex:
         try:
             connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = normal")
-            if connection.execute("pragma user_version").fetchone()[0] != SESSION_INDEX_VERSION:
-                with transaction(connection):
-                    for name in ("sessions", "passages", "words", "mended", "worked", "unranked"):
-                        connection.execute(f"drop table if exists {name}")
-                    for table in filter(str.strip, _TABLES.split(";")):
-                        connection.execute(table)
-                    connection.execute(f"pragma user_version = {SESSION_INDEX_VERSION:d}")
+            _prepare_tables(connection)
         except sqlite3.Error:
             connection.close()
             raise
@@ -140,7 +150,8 @@ class SessionIndex:
         if project not in self._rankers:
             name = hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:32]
             folder = self._path.with_name(f"{self._path.stem}-words")
-            folder.mkdir(mode=0o700, exist_ok=True)
+            with contextlib.suppress(OSError):  # the index itself says what cannot be written
+                folder.mkdir(mode=0o700, exist_ok=True)
             self._rankers[project] = Ranker(folder / f"{name}.sqlite", embedder=self._embedder)
         return self._rankers[project]
 

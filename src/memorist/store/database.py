@@ -5,12 +5,16 @@ data; notes and transcripts are files.
 from __future__ import annotations
 
 import contextlib
+import errno
+import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from memorist.errors import StoreError
+
+_log = logging.getLogger("memorist")
 
 BUSY_SECONDS = 5.0
 """How long a writer waits for another process (codex.md section 1.5)."""
@@ -37,6 +41,9 @@ def open_database(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Con
     it is the only copy of a user's words. `busy_seconds` is how long a statement waits for another
     process. Raises StoreError when the disk refuses. A database with
     newer migrations than known is used as it is.
+
+    Where nothing may be written, a copy in memory is given (`UnsavedConnection`), so that all that
+    reads goes on.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,10 +55,78 @@ def open_database(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Con
             move_aside(path)
             return _connect_database(path, busy_seconds)
     except (sqlite3.Error, OSError) as error:
+        if is_unwritable(error, path):
+            return open_unsaved(path, error, _prepare_database)
         raise StoreError(
             f"the database {path.name} cannot be opened ({error}); check the folder's space "
             f"and permissions"
         ) from error
+
+
+class UnsavedConnection(sqlite3.Connection):
+    """A copy of a database in memory: what is written to it is lost when it is closed."""
+
+
+_UNWRITABLE_ERRORS = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
+_UNWRITABLE_WORDS = ("readonly database", "disk is full")
+_warned: set[Path] = set()
+"""Folders that this process said cannot be written."""
+
+
+def is_unwritable(error: sqlite3.Error | OSError, path: Path) -> bool:
+    """Whether the error means that a file may not be written, or that there is no room for it.
+
+    SQLite says no more than "unable to open" of a folder that it may not write to, and says that
+    for want of file descriptors too.
+    """
+    if isinstance(error, OSError):
+        return error.errno in _UNWRITABLE_ERRORS
+    return any(word in str(error) for word in _UNWRITABLE_WORDS) or (
+        "unable to open" in str(error) and not os.access(path.parent, os.W_OK)
+    )
+
+
+def open_unsaved(
+    path: Path, error: Exception, prepare: Callable[[sqlite3.Connection], object]
+) -> UnsavedConnection:
+    """A copy of the database in memory, prepared as the file would be; an empty one where the file
+    cannot be read either. One warning for each folder goes to the log `memorist`.
+    """
+    if path.parent not in _warned:
+        _warned.add(path.parent)
+        _log.warning(
+            "%s cannot be written (%s): memorist reads what is there, and keeps nothing new",
+            path.parent,
+            error,
+        )
+    connection = sqlite3.connect(
+        ":memory:", isolation_level=None, check_same_thread=False, factory=UnsavedConnection
+    )
+    with contextlib.suppress(sqlite3.Error, OSError):
+        _copy_database(path, connection)
+    try:
+        prepare(connection)
+    except sqlite3.Error as failure:
+        connection.close()
+        raise StoreError(f"the database {path.name} cannot be read ({failure})") from failure
+    return connection
+
+
+def _copy_database(path: Path, target: sqlite3.Connection) -> None:
+    """Copy what can be read without writing beside the file: with its journal where SQLite can use
+    that, else as the file stands.
+    """
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        with contextlib.suppress(sqlite3.Error):
+            source = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)
+            with contextlib.closing(source):
+                source.backup(target)
+            return
+
+
+def _prepare_database(connection: sqlite3.Connection) -> None:
+    connection.row_factory = sqlite3.Row
+    _apply_migrations(connection)
 
 
 def _connect_database(path: Path, busy_seconds: float) -> sqlite3.Connection:
@@ -62,8 +137,7 @@ def _connect_database(path: Path, busy_seconds: float) -> sqlite3.Connection:
     try:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = normal")
-        connection.row_factory = sqlite3.Row
-        _apply_migrations(connection)
+        _prepare_database(connection)
     except sqlite3.Error:
         connection.close()
         raise
@@ -170,6 +244,8 @@ def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
             move_aside(path)
             return _connect_index(path)[0], True
     except (sqlite3.Error, OSError) as error:
+        if is_unwritable(error, path):
+            return open_unsaved(path, error, _prepare_index), False
         raise StoreError(
             f"the index {path.name} cannot be opened ({error}); check the folder's space and "
             f"permissions"
@@ -195,6 +271,11 @@ def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
         connection.close()
         raise
     return connection, rebuilt
+
+
+def _prepare_index(connection: sqlite3.Connection) -> None:
+    connection.row_factory = sqlite3.Row
+    _create_index_tables(connection)
 
 
 class _ForeignDatabase(sqlite3.DatabaseError):

@@ -1,0 +1,73 @@
+"""Sessions of a home that cannot be written: kept in a temporary folder, and brought home at their
+end where that is possible by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memorist.errors import StoreError
+from memorist.platforms.regular_files import read_regular
+from memorist.store.layout import SessionLayout
+
+_log = logging.getLogger("memorist")
+
+
+class UnsavedSessions:
+    """The sessions of one engine that its home did not take."""
+
+    def __init__(self) -> None:
+        self._root: TemporaryDirectory[str] | None = None
+        self._homes: dict[Path, Path] = {}
+        """Each temporary folder with the folder that it stands for."""
+
+    def begin(self, home: Path, error: StoreError) -> Path:
+        """A folder for a session whose own is `home`, with what can be read of that. Raises `error`
+        where there is no room for it either.
+        """
+        try:
+            self._root = self._root or TemporaryDirectory(prefix="memorist-")
+            folder = Path(self._root.name) / f"{len(self._homes)}-{home.name}"
+            folder.mkdir()
+            _copy_files(home, folder)
+        except OSError:
+            raise error from None
+        _log.warning("the session %s is not saved for now: %s", home.name, error)
+        self._homes[folder] = home
+        return folder
+
+    def end(self, folder: Path) -> None:
+        """Bring a session home where that can be written again and nobody went on with it there.
+        Nothing for a session that was saved all along.
+        """
+        home = self._homes.pop(folder, None)
+        if home is None:
+            return
+        with contextlib.suppress(OSError):
+            if _is_continued(SessionLayout(folder).transcript, SessionLayout(home).transcript):
+                home.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _copy_files(folder, home)
+
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        if self._root is not None:
+            self._root.cleanup()
+            self._root = None
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    """Copy the files of a folder, without its locks and without the permissions of either."""
+    for path in sorted(source.rglob("*")) if source.is_dir() else ():
+        if path.is_file() and path.suffix != ".lock":
+            place = target / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+
+
+def _is_continued(ours: Path, theirs: Path) -> bool:
+    """Whether our transcript is theirs, or goes on from it."""
+    return not theirs.exists() or read_regular(ours).startswith(read_regular(theirs))
