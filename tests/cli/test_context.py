@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +270,45 @@ def test_what_a_compaction_took_away_is_shown_as_gone(session: Path, tmp_path: P
     assert [item["change"] for item in found["items"]] == ["gone", "gone", "gone", "gone", "same"]
     assert found["tokens"] == found["items"][-1]["tokens"]
     assert found["gone"] == sum(item["tokens"] for item in found["items"][:-1])
+
+
+@pytest.mark.covers("RO-7")
+def test_a_folder_shows_the_memory_of_its_past_sessions(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a session left behind stands in the listing of its folder as the next session is shown
+    it, with its file, in both families; `long_term = "auto_memory"` leaves it out.
+    """
+    folder = Path(os.environ["HOME"]) / ".codex" / "sessions"
+    folder.mkdir(parents=True)
+
+    def item(role: str, text: str) -> str:
+        kind = "output_text" if role == "assistant" else "input_text"
+        payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        return record(timestamp="2026-11-20T06:00:00Z", type="response_item", payload=payload)
+
+    head = {
+        "id": "0199a213-0000-7000-8000-000000000001",
+        "timestamp": "2026-11-20T06:00:00Z",
+        "cwd": str(project),
+        "cli_version": "0.1",
+        "originator": "codex_cli",
+    }
+    lines = [
+        record(timestamp="2026-11-20T06:00:00Z", type="session_meta", payload=head),
+        item("user", "From now on always run the linter before you commit. Fix the totals."),
+        item("assistant", "The totals are fixed and the linter is clean."),
+    ]
+    path = folder / "rollout-2026-11-20T06-00-00-0199a213-0000-7000-8000-000000000001.jsonl"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    run("import", "--yes", cwd=project)
+
+    for family in ("rollout", "file-native"):
+        listed = json.loads(run("context", ".", "--family", family, "--json", cwd=project))
+        (shown,) = (
+            each for each in listed["items"] if each["source"].endswith("memory_summary.md")
+        )
+        assert "linter" in shown["text"]
+        assert shown["why"] == "memory of past sessions"
+    monkeypatch.setenv("MEMORIST_LONG_TERM", "auto_memory")
+    assert "memory_summary.md" not in run("context", ".", "--json", cwd=project)

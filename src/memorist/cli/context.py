@@ -49,11 +49,13 @@ from memorist.core.messages import REINJECTED_ID_PREFIXES, Message
 from memorist.core.tokens import token_factor
 from memorist.engine.model_limits import DEFAULT_WINDOW, find_price
 from memorist.engine.request_view import InjectedMessage, SavedEntry
+from memorist.engine.rollout_memory import render_rollout_memory
 from memorist.errors import StoreError, UsageError
 from memorist.formats.detect import read_session
 from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
 from memorist.models.pricing import ModelPrice
 from memorist.recall.recall import load_recall_prompts, read_shown_index
+from memorist.rollouts.memory_files import SUMMARY_FILE
 from memorist.runtime import Runtime
 from memorist.settings import Family, Settings
 from memorist.skills.catalogue import build_catalogue, list_left_out_skills, wrap_catalogue
@@ -303,13 +305,18 @@ def _skill_sections(
 
 
 def _memory_sections(folder: Path, family: Family, settings: Settings) -> Iterator[ContextSection]:
-    """The memory index of the folder, if there is one and it would be shown."""
-    if not (settings.uses_auto_memory and settings.recall.enabled):
-        return
-    with open_project_memory(project=folder) as (_, memory):
-        shown = read_shown_index(memory, load_recall_prompts())
-        if shown is not None:
-            yield build_memory_section(shown.text, str(memory.layout.index), family)
+    """The memory of past sessions and the memory index, as far as a session in the folder would be
+    shown them.
+    """
+    with open_project_memory(project=folder) as (engine, memory):
+        if settings.uses_rollouts and (text := render_rollout_memory(engine.runtime, str(folder))):
+            source = str(engine.layout.rollouts / SUMMARY_FILE)
+            section = build_memory_section(text, source, family)
+            yield structs.replace(section, why="memory of past sessions")
+        if settings.uses_auto_memory and settings.recall.enabled:
+            shown = read_shown_index(memory, load_recall_prompts())
+            if shown is not None:
+                yield build_memory_section(shown.text, str(memory.layout.index), family)
 
 
 FIRST_CONTEXT_FILE = "context.json"

@@ -25,9 +25,36 @@ from memorist.rollouts.summary_view import (
     SummaryViewOptions,
     render_summary_view,
 )
-from memorist.runtime import SessionContext
+from memorist.runtime import Runtime, SessionContext
 from memorist.store.rollouts import count_uses, list_extracts, list_rollouts, save_rollouts
 from memorist.store.state import StateDatabase
+
+
+def render_rollout_memory(runtime: Runtime, project: str) -> str:
+    """What a session in this folder is shown of the memory of past sessions; empty where there is
+    nothing for it. Raises StoreError.
+    """
+    files = read_memory_folder(runtime.files, runtime.layout.rollouts).files
+    if not files:
+        return ""
+    view = SummaryViewOptions(
+        location=SessionLocation(
+            cwd=project,
+            repository=find_repository_root(project) if project else "",
+        ),
+        folder=str(runtime.layout.rollouts),
+        tokens=runtime.settings.rollouts.summary_tokens,
+        lean=runtime.settings.rollouts.form == "lean",
+    )
+    texts = RolloutMemoryPrompts(
+        load_prompt("rollouts/shown"),
+        load_prompt("rollouts/lookup"),
+        load_prompt("rollouts/lean"),
+    )
+    found = render_summary_view(
+        files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
+    )
+    return "" if found is None else found.text
 
 
 class RolloutMemoryExtension(SessionExtension):
@@ -98,28 +125,7 @@ class RolloutMemoryExtension(SessionExtension):
         )
 
     def _render_text(self) -> str:
-        means, project = self._runtime, self._context.project
-        files = read_memory_folder(means.files, means.layout.rollouts).files
-        if not files:
-            return ""
-        view = SummaryViewOptions(
-            location=SessionLocation(
-                cwd=project,
-                repository=find_repository_root(project) if project else "",
-            ),
-            folder=str(means.layout.rollouts),
-            tokens=means.settings.rollouts.summary_tokens,
-            lean=means.settings.rollouts.form == "lean",
-        )
-        texts = RolloutMemoryPrompts(
-            load_prompt("rollouts/shown"),
-            load_prompt("rollouts/lookup"),
-            load_prompt("rollouts/lean"),
-        )
-        found = render_summary_view(
-            files.get(SUMMARY_FILE, b"").decode("utf-8", "replace"), find_notes(files), view, texts
-        )
-        return "" if found is None else found.text
+        return render_rollout_memory(self._runtime, self._context.project)
 
     def _build_message(self, text: str) -> Message:
         self._count += 1
