@@ -120,3 +120,31 @@ def test_a_confirmation_stands_for_what_it_confirms() -> None:
 def test_what_is_kept_does_not_wait_as_well() -> None:
     """One message never ends in both places."""
     assert find_waiting_statements(typed("Always use pnpm here. We should discuss it first.")) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Round totals half up, always.",
+        "Pin versions in requirements, without exception.",
+        "Mock nothing in integration tests, always please",
+    ],
+)
+def test_an_order_for_always_with_any_verb_waits(text: str) -> None:
+    """A bare verb at the start and `always` at the end, whatever the verb is."""
+    assert [one.text for one in find_waiting_statements(typed(text))] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix the failing test, as always.",
+        "Fix the bug like always",
+        "Tests are green, always",
+        "The page reloads twice, always",
+        "it fails, always",
+    ],
+)
+def test_what_happens_always_is_no_rule(text: str) -> None:
+    """A task done `as always`, and a report."""
+    assert read(text) == ()

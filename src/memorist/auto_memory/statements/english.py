@@ -361,7 +361,11 @@ ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (
         rf"only|{NEGATION})|forbidden|not allowed)\b.*)",
         rejects_task_words=True,
     ),
-    define_pattern("rule", rf"(?P<text>{ORDER} .+,? always\s*[.!]*$)", rejects_task_words=True),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{ORDER} .+,? (?<!\bas )(?<!\blike )always\s*[.!]*$)",
+        rejects_task_words=True,
+    ),
     define_pattern(
         "rule",
         r"(?P<text>(?:every|each|all) (?:commits?|prs?|pull requests?|merge requests?|"

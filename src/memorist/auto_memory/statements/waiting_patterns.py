@@ -47,6 +47,15 @@ _STATE = r"(?:is|are|['’]s|['’]re|lives?|runs?|uses?|goes|go|belongs?|should
 _ENGLISH: tuple[StatementPattern, ...] = (
     # A bare order for always: it may describe the wanted code, so it is not kept by itself.
     define_pattern("rule", r"(?P<text>(?:always|never) [a-z]{3,} (?!(?:it|that|this)\b).{3,})"),
+    # An order whose verb is no known one ("Round totals half up, always."); what happens always has
+    # a subject, or a verb in the third person or the past.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!(?:i|it|this|that|these|those|he|she|they|you|there|why|how|what|when|where|"
+        r"does|do|is|are|was|the|a|an|my|our|your|some|every|all)\b)[a-z]{3,}(?<!ed)(?<!s) "
+        r"(?!(?:is|are|was|were|has|have|had|does|did|can|will|should|must|would|may)\b)[^,?]{3,80}, "
+        r"(?:always|without exception)(?:,? please)?\s*[.!]*$)",
+    ),
     define_pattern(
         "rule",
         r"(?P<text>(?:(?:in|on) (?:this|our|my) (?:team|repo\w*|project|company|codebase|org\w*),? (?:we|i|nobody|everyone|all|it)\b.+"
