@@ -4,6 +4,7 @@ visible in the requests that the provider got.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from clients import stories
 from clients.agents import ID_LENGTH, Agent, ClaudeCode, Codex
 from clients.plugged import accept_what_waits
+from memorist.auto_memory.topic import MemoryKind
 from memorist.core.tokens import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.settings import CompactionSettings, ProxySettings, Settings
@@ -176,6 +178,11 @@ def test_the_providers_cache_serves_an_agent_as_well_through_the_proxy(
     """While nothing is made smaller each request begins with all of the one before, memories that
     are shown included.
     """
+    engine = Memorist(home=tmp_path / "home", model="structural")
+    engine.memory(str(tmp_path / "agent" / "project")).add(
+        RULE, kind=MemoryKind.FEEDBACK, name="invoices", description=RULE
+    )
+    asyncio.run(engine.close())
     with ScriptedServer(answers) as server, before(server, tmp_path / "home", 200_000) as proxy:
         agent = made.before(proxy.url)
         for words in (RULE, "Part 1: list the numbers.", "Part 2: list the numbers."):

@@ -250,6 +250,40 @@ def test_a_response_of_another_key_is_not_gone_on_from(proxied: Proxied) -> None
     assert owner.session == first.session
 
 
+@pytest.mark.covers("IN-3")
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "killed"])
+def test_a_response_of_before_a_restart_is_gone_on_from(proxied: Proxied, closed: bool) -> None:
+    """A history that is with the provider is taken up from the record: the same session goes on
+    with what was said, and another key gets nothing of it.
+    """
+    with ScriptedServer(lambda request: Say(text="Noted, the port is 4017.")) as server:
+
+        def go(proxy: RunningProxy, text: str, key: str, previous: str | None = None) -> Answer:
+            body = {"model": "m", "input": text, "previous_response_id": previous}
+            return proxy.ask("/v1/responses", body, headers={"x-api-key": key})
+
+        proxy = proxied(server)
+        first = go(proxy, "The API runs on port 4017.", "one")
+        second = go(proxy, "Which port was it?", "one", first.body["id"])
+        if closed:
+            proxy.close()
+        proxy = proxied(server)
+        third = go(proxy, "Write that down.", "one", second.body["id"])
+        stranger = go(proxy, "What was said?", "two", second.body["id"])
+        proxy.close()
+
+    assert third.session == first.session
+    assert third.word in ("unchanged", "changed")
+    assert stranger.word == "passed: its history is with the provider"
+    (transcript,) = (
+        data.decode()
+        for path, data in proxy.files().items()
+        if path.endswith("transcript.jsonl") and b"4017" in data
+    )
+    for text in ("The API runs on port 4017.", "Which port was it?", "Write that down."):
+        assert transcript.count(text) == 1, text
+
+
 @pytest.mark.parametrize(
     "spoilt",
     [

@@ -9,12 +9,14 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.disk_breaker import DiskBreaker, is_disk_failure
 from memorist.engine.engine import Memorist
@@ -43,7 +45,8 @@ from memorist.proxy.known_conversations import ConversationStore
 from memorist.proxy.routing import Route, hash_caller
 from memorist.settings import ProxySettings
 from memorist.store.files import DiskFiles
-from memorist.store.layout import BESIDE_HOOKS, Layout, folder_name, home_name
+from memorist.store.layout import BESIDE_HOOKS, Layout, SessionLayout, folder_name, home_name
+from memorist.store.transcript import read_transcript
 from memorist.system import SystemClock
 
 # The engines behind a proxy: one home for all, or one for each tenant.
@@ -356,13 +359,36 @@ class _HomeConversations:
     """The conversations of one home."""
 
     def __init__(self, homes: ProxyEngines, tenant: str) -> None:
-        self.store = ConversationStore(DiskFiles(), Layout(homes.home(tenant)).known_conversations)
+        layout = Layout(homes.home(tenant))
+        self.store = ConversationStore(DiskFiles(), layout.known_conversations)
         self.matcher = ConversationMatcher(
-            lambda: f"proxy-{secrets.token_hex(8)}", self.store.conversations
+            lambda: f"proxy-{secrets.token_hex(8)}",
+            self.store.conversations,
+            partial(read_recorded_history, layout),
         )
 
     def save(self, conversation: ProxyConversation) -> None:
         self.store.save(to_stored_conversation(conversation))
+
+
+def read_recorded_history(layout: Layout, id: str) -> list[Any] | None:
+    """What was said in a session of the Responses API, in that format and without the turns that
+    were taken back; None where nothing is recorded, or in more than one project.
+    """
+    folders = [
+        each
+        for name in (folder_name(id), folder_name(f"{id}{BESIDE_HOOKS}"))
+        for each in layout.projects.glob(f"*/{name}")
+    ]
+    if len(folders) != 1:
+        return None
+    try:
+        entries = read_transcript(SessionLayout(folders[0]).transcript)
+        messages = [each for each in drop_rolled_back(entries) if isinstance(each, Message)]
+        return list(find_codec("openai_responses").encode_messages(messages)) or None
+    except MemoristError as error:
+        log.warning("the record of the session %s cannot be read: %s", id, error)
+        return None
 
 
 class CallPipeline:

@@ -47,6 +47,8 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     shape: tuple[str, str] = ("", "")
     asked: bytes = b""
     answered: bytes = b""
+    response: bytes = b""
+    """A hash of the newest reply's id, where the provider keeps the history."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -149,6 +151,8 @@ class ProxyConversation(Struct, eq=False, kw_only=True):
     """
     response_id: str = ""
     """The newest reply's id, if the provider keeps the history."""
+    response_key: bytes = b""
+    """What that id is found by after a restart."""
 
 
 class ConversationCall(Struct, frozen=True, kw_only=True):
@@ -186,11 +190,20 @@ class ConversationMatcher:
     """All conversations of one home.
 
     `new_id` returns a new session id; `known` are the conversations of an earlier process, the one
-    idle longest first.
+    idle longest first. `read_history` gives the recorded entries of a conversation of the Responses
+    API in its own format, for one that goes on from a reply of an earlier process; None where there
+    is no record.
     """
 
-    def __init__(self, new_id: Callable[[], str], known: Iterable[StoredConversation] = ()) -> None:
+    def __init__(
+        self,
+        new_id: Callable[[], str],
+        known: Iterable[StoredConversation] = (),
+        read_history: Callable[[str], list[Any] | None] = lambda _: None,
+    ) -> None:
         self._new_id = new_id
+        self._read_history = read_history
+        self._restored_responses: dict[bytes, ProxyConversation] = {}
         self._named: OrderedDict[tuple[str, str, str], ProxyConversation] = OrderedDict()
         self._ends: OrderedDict[bytes, ProxyConversation] = OrderedDict()
         self._responses: OrderedDict[tuple[str, str], tuple[ProxyConversation, list[Any]]] = (
@@ -204,8 +217,10 @@ class ConversationMatcher:
             id=each.id, format=each.format, main=each.main, interactive=each.interactive,
             project=each.told, name=each.name, declared_project=each.told,
             restored_project=each.folder, shape=each.shape,
-            history_ends=(each.asked, each.answered),
+            history_ends=(each.asked, each.answered), response_key=each.response,
         )  # fmt: skip
+        if each.response:
+            self._restored_responses[each.response] = lane
         if each.name:
             self._named[each.name, each.format, each.told or ""] = lane
         for end in filter(None, lane.history_ends):
@@ -326,6 +341,7 @@ class ConversationMatcher:
         again.
         """
         known = self._responses.get((asked.caller, previous))
+        known = known or self._restore_response(asked.caller, previous)
         if known is None:
             return UnrelatedCall("its history is with the provider")
         lane, history = known
@@ -351,6 +367,18 @@ class ConversationMatcher:
         return ConversationCall(
             conversation=lane, request=request, caller=asked.caller, has_full_history=False
         )
+
+    def _restore_response(
+        self, caller: str, previous: str
+    ) -> tuple[ProxyConversation, list[Any]] | None:
+        """The conversation of a reply that an earlier process saw, with its recorded history."""
+        lane = self._restored_responses.get(_hash_scope(caller, previous))
+        history = None if lane is None else self._read_history(lane.id)
+        if lane is None or history is None:
+            return None
+        lane.response_id = previous
+        found = self._responses[caller, previous] = lane, history
+        return found
 
     def on_reply(
         self, call: ConversationCall, reply: JsonObject, messages: Iterable[Message]
@@ -379,6 +407,7 @@ class ConversationMatcher:
                 else list(given or ())
             )
             lane.response_id = str(reply["id"])
+            lane.response_key = _hash_scope(call.caller, lane.response_id)
             self._responses[call.caller, lane.response_id] = (
                 lane,
                 [*history, *(reply.get("output") or ())],
@@ -391,7 +420,7 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
     """What the next process needs to know of a conversation; None if it could not be found
     again.
     """
-    if not conversation.name and not conversation.history_ends[0]:
+    if not (conversation.name or conversation.history_ends[0] or conversation.response_key):
         return None
     return StoredConversation(
         id=conversation.id, format=conversation.format, main=conversation.main,
@@ -399,7 +428,7 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
         told=conversation.declared_project,
         folder=conversation.project or conversation.restored_project,
         shape=conversation.shape, asked=conversation.history_ends[0],
-        answered=conversation.history_ends[1],
+        answered=conversation.history_ends[1], response=conversation.response_key,
     )  # fmt: skip
 
 
