@@ -443,6 +443,7 @@ async def _by_model(home: Path, made: DreamCorpus) -> list[BenchRow]:
         memory, clock, ScriptedModel(scripted, format="anthropic")
     ).run("bench", ())
     retired = sum(act.did == "retired" for act in dreamt.acts)
+    asked = sum(path.startswith("third-") for _, path, _ in dreamt.waiting)
     merged = sum(act.did == "merged" for act in dreamt.acts)
     clock.advance(DAY)
     count = len(memory.headers())
@@ -452,11 +453,11 @@ async def _by_model(home: Path, made: DreamCorpus) -> list[BenchRow]:
     left = len(memory.headers())
     rows = [
         BenchRow(
-            "with a model: memories that it took out, of three",
+            "with a model: contradicted memories that it took out without asking, of three",
             float(retired),
-            "",
-            "3",
-            retired == 3,
+            f"{asked} are put to the person",
+            "0",
+            retired == 0 and asked >= 3,
         ),
         BenchRow(
             "with a model: pairs that rules made one before it",

@@ -318,6 +318,19 @@ def test_the_bound_on_loss_counts_memories_and_words() -> None:
     assert len(review_model_changes({"x.md": (None, b"new")}, {}, own, check).changes) == 1
 
 
+def test_a_memory_that_another_denies_is_not_said_elsewhere() -> None:
+    """`Do not use it` holds every word of `use it`; the person is asked before either goes."""
+    before = {
+        "use.md": b"---\nname: use\ndescription: d\n---\nUse the shared pool for audits\n",
+        "not.md": b"---\nname: not\ndescription: d\n---\nDo not use the shared pool for audits\n",
+    }
+    own, check = DreamSettings(), LineCheck("", "")
+    for path, old in before.items():
+        asked = review_model_changes({path: (old, b"retired: old")}, before, own, check)
+        assert [change.path for change, _ in asked.questions] == [path]
+        assert asked.changes == ()
+
+
 @pytest.mark.covers("DR-4", "FK-8")
 @pytest.mark.parametrize("case", ["dry run", "refused whole", "changed meanwhile", "disk refuses"])
 async def test_a_dreams_receipt_claims_no_change_of_which_nothing_was_written(

@@ -50,6 +50,7 @@ _SHOWN_TEXT = re.compile(
     r"|\b(?:contents?|excerpt|inhalt|contenu|contenido|conteúdo|содержимое) (?:of|from|von|de|do|da)\b"
     r"[^\n]{0,100}[:：]\s*$"
     r"|^\s*[\w./~-]+\.\w{1,5}\s*[:：]\s*$"
+    r"|^\s*\[[a-z][\w-]*(?: for [^\]\n]{1,200})?\] result\s*:\s*$"
     r"|^\s*(?:please )?(?:implement|execute|carry out|follow) (?:the following|this) plan\s*[:：]\s*$"
     r"|(?:工单|邮件|消息|评论|看一?下|看看)[^\n]{0,30}[:：]\s*$",
     re.IGNORECASE,
@@ -70,6 +71,7 @@ _WHEN = (
 _POST_HEAD = re.compile(
     rf"\s*(?:\[?\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+\d{{1,2}}:\d\d[^\n:]{{0,12}}[\]-]\s*[^\n:]{{1,40}}:"
     rf"|\[\d{{1,2}}:\d\d[^\n\]]{{0,20}}\]\s*[^\n:]{{1,40}}:"
+    rf"|\[(?:telegram|slack|discord|signal|matrix|irc|whatsapp|teams|e-?mail|sms)\]\s*[^\n:]{{1,40}}:"
     rf"|[^\W\d][\w.@'’-]*(?: [\w.@'’-]+){{0,2}}(?:\s{{2,}}|\s[\[(—–]\s?){_CLOCK}[\])]?\s*$"
     rf"|[^\W\d][\w.@'’-]*(?: [\w.@'’-]+)?(?<!\bat)(?<!\bby)(?<!\btill)(?<!\buntil)(?<!\bum)(?<!\bin)\s"
     rf"\d{{1,2}}:\d\d\s?[ap]\.?m\.?\s*$"

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.changes import MemoryChange, find_path_problem
 from memorist.auto_memory.index import INDEX_NAME, USER_TRUST
+from memorist.auto_memory.statements.similarity import count_negations
 from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
@@ -122,13 +123,24 @@ def _is_said_elsewhere(
     before: Mapping[str, bytes],
     changed: Mapping[str, tuple[bytes | None, bytes | None]],
 ) -> bool:
-    """Tell whether one other memory, as the model leaves it, holds every word of a memory."""
+    """Tell whether one other memory, as the model leaves it, says what a memory says."""
     body = parse_topic(path, old).body
     others = {**before, **{each: new or b"" for each, (_, new) in changed.items()}}
     return any(
-        CoveredLines(parse_topic(other, data).body).covers(body, share=1.0)
+        _says(parse_topic(other, data).body, body)
         for other, data in others.items()
         if other != path
+    )
+
+
+def _says(text: str, body: str) -> bool:
+    """Tell whether a text, or a line of it, holds every word of a memory and rules out as much:
+    "do not use it" holds every word of "use it".
+    """
+    denied = count_negations(body)
+    return any(
+        CoveredLines(part).covers(body, share=1.0) and count_negations(part) == denied
+        for part in (text, *text.splitlines())
     )
 
 

@@ -284,7 +284,8 @@ class TaskLogBuilder:
                 self.current_task.last_turn = self.ledger.turns.count
             return
         wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
-        probable = _find_probable_rules(message, words) if not wishes else []
+        own = cut_others_words(words) if message.attended else ""
+        probable = _find_probable_rules(message, own) if own and not wishes else []
         self.has_probable_rule |= bool(probable or find_waiting_statements(message))
         if (
             act is MessageAct.BEGINS
@@ -309,12 +310,12 @@ class TaskLogBuilder:
                 utc_day(message.timestamp),
                 act,
                 self.ledger.turns.count,
-                cut_others_words(words) if message.attended else "",
+                own,
             ),
         )
         task.preferences += [_build_preference(wish, message) for wish in wishes]
         task.preferences += [_build_bullet(f"{SAID_PREFIX}“{each}”", message) for each in probable]
-        agreed = find_agreed_proposal(words, self._last_reply) if not wishes else ""
+        agreed = find_agreed_proposal(own, self._last_reply) if own and not wishes else ""
         if agreed:
             task.decided.append(
                 _build_bullet(
@@ -465,7 +466,7 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     them, no program takes them for a rule.
     """
     waiting = find_waiting_statements(message) if len(words) <= MAX_PROBABLE_CHARACTERS else ()
-    quotes = [" ".join(each.quote.split()) for each in waiting]
+    quotes = [" ".join(each.quote.split()) for each in waiting if each.quote in words]
     short = [each for each in quotes if len(each) <= MAX_LASTING_CHARACTERS]
     lasting = [
         each for each in find_lasting_words(words) if not any(quote in each for quote in short)
