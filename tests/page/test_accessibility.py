@@ -80,12 +80,18 @@ def test_twice_the_size_loses_nothing(keyboard: Keyboard) -> None:
     shown = "return [...document.querySelectorAll('h1, h2, main button, nav a')].filter(\
         (each) => each.getClientRects().length).length"
     for view in EVERY:
-        set_width(keyboard, 1280)
-        keyboard.open(view)
-        before = keyboard.run(shown)
-        set_width(keyboard, 640, 2)
-        keyboard.open(view)
-        found += [f"{view}: {before} became {now}" for now in [keyboard.run(shown)] if now < before]
+        lost = ""
+        for _ in range(3):  # a view may have changed between the two looks, as Now does by itself
+            set_width(keyboard, 1280)
+            keyboard.open(view)
+            before = keyboard.run(shown)
+            set_width(keyboard, 640, 2)
+            keyboard.open(view)
+            now = keyboard.run(shown)
+            lost = f"{view}: {before} became {now}" if now < before else ""
+            if not lost:
+                break
+        found += [lost] * bool(lost)
         found += find_wide(keyboard, view)
 
     assert not found
