@@ -21,6 +21,7 @@ from memorist.settings import SpendSettings
 from memorist.store import database as database_module
 from memorist.store.database import UnsavedConnection, open_database
 from memorist.system import SystemClock
+from memorist.testing import FrozenClock
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -131,9 +132,27 @@ async def test_a_session_comes_home_when_the_disk_is_back(
     async with Memorist(home=home, model="structural") as engine:
         again = await engine.open("s", project=str(tmp_path))
         text = again.layout.transcript.read_text("utf-8")
+        modes = {path.stat().st_mode & 0o077 for path in again.layout.folder.iterdir()}
 
     assert "Never use npm here" in text
     assert "And now the importer." in text
+    assert modes == {0}  # as private as a session that was saved all along
+
+
+async def test_what_cannot_be_brought_home_is_said_to_be_lost(
+    home: Path, tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A disk that refuses to the end costs the session, with a warning that names it."""
+    disk.lock()
+    try:
+        with caplog.at_level(logging.WARNING, "memorist"):
+            async with Memorist(home=home, model="structural") as engine:
+                session = await engine.open("s", project=str(tmp_path))
+                await session.prepare(request("Never use npm here, use pnpm."))
+    finally:
+        disk.unlock()
+
+    assert any("session s is lost" in record.getMessage() for record in caplog.records)
 
 
 def test_commands_that_read_go_on(
@@ -185,3 +204,15 @@ def test_what_cannot_be_counted_asks_no_model(home: Path, disk: Disk) -> None:
     spec = ForkSpec(label="session_memory", why="", instruction="", permission=NoTools())
     assert isinstance(governor.ask(spec, "anthropic:claude-made-up"), ForkRefusal)
     database.close()
+
+
+async def test_the_database_is_written_again_when_the_disk_is_back(home: Path, disk: Disk) -> None:
+    """An engine that began on a disk that refused counts in the file again after a minute."""
+    clock = FrozenClock(1_795_000_000.0)
+    async with Memorist(home=home, model="structural", clock=clock) as engine:
+        disk.lock()
+        assert isinstance(engine.database(), UnsavedConnection)
+        disk.unlock()
+        assert isinstance(engine.database(), UnsavedConnection)
+        clock.advance(61)
+        assert not isinstance(engine.database(), UnsavedConnection)

@@ -36,7 +36,7 @@ from memorist.dream.dream import Dream
 from memorist.dream.project import open_dream
 from memorist.engine.blocking import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
-from memorist.engine.disk_breaker import HOST_BUSY_SECONDS, is_disk_failure
+from memorist.engine.disk_breaker import HOST_BUSY_SECONDS, PAUSE_SECONDS, is_disk_failure
 from memorist.engine.effect_meter import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
@@ -66,7 +66,7 @@ from memorist.safety.secrets import conceal_id
 from memorist.session_memory.notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
-from memorist.store.database import open_database
+from memorist.store.database import UnsavedConnection, open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
 from memorist.store.sessions import list_drawn_sessions, record_draw
@@ -160,6 +160,8 @@ class Memorist:
         )
         """What every part of the engine works with."""
         self._database: sqlite3.Connection | None = None
+        self._database_due = 0.0
+        """When a database that could not be written is tried again, by the monotonic clock."""
         self._sessions: set[Session | ReplayedSession | ObservedSession] = set()
         self._open_memories = LruCache(AutoMemory.close)
         self._skill_searches: LruCache[SkillDiscovery] = LruCache()
@@ -474,9 +476,15 @@ class Memorist:
         return runtime
 
     def database(self) -> sqlite3.Connection:
-        """The state database, opened on first use. Raises StoreError."""
-        if self._database is None:
+        """The state database, opened on first use; where it cannot be written a copy in memory, and
+        the file is tried again once in a minute. Raises StoreError.
+        """
+        now = self._clock.monotonic()
+        unsaved = isinstance(self._database, UnsavedConnection)
+        if self._database is None or (unsaved and now >= self._database_due):
+            # Sessions that are open keep the copy that they have.
             self._database = open_database(self.layout.database, HOST_BUSY_SECONDS)
+            self._database_due = now + PAUSE_SECONDS
         return self._database
 
     def _memory_for(self, context: SessionContext) -> AutoMemory | None:

@@ -4,14 +4,12 @@ end where that is possible by then.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memorist.errors import StoreError
-from memorist.platforms.regular_files import read_regular
+from memorist.store.files import DiskFiles, read_if_exists
 from memorist.store.layout import SessionLayout
 
 _log = logging.getLogger("memorist")
@@ -34,7 +32,7 @@ class UnsavedSessions:
             folder = Path(self._root.name) / f"{len(self._homes)}-{home.name}"
             folder.mkdir()
             _copy_files(home, folder)
-        except OSError:
+        except (OSError, StoreError):
             raise error from None
         _log.warning("the session %s is not saved for now: %s", home.name, error)
         self._homes[folder] = home
@@ -47,10 +45,13 @@ class UnsavedSessions:
         home = self._homes.pop(folder, None)
         if home is None:
             return
-        with contextlib.suppress(OSError):
+        try:
             if _is_continued(SessionLayout(folder).transcript, SessionLayout(home).transcript):
-                home.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _copy_files(folder, home)
+            else:
+                _log.warning("the session %s went on elsewhere: not brought home", home.name)
+        except (OSError, StoreError) as error:
+            _log.warning("the session %s is lost, it cannot be brought home: %s", home.name, error)
 
     def close(self) -> None:
         """Remove the temporary folder."""
@@ -60,14 +61,12 @@ class UnsavedSessions:
 
 
 def _copy_files(source: Path, target: Path) -> None:
-    """Copy the files of a folder, without its locks and without the permissions of either."""
+    """Copy the files of a folder without its locks, each in one step and private to the user."""
     for path in sorted(source.rglob("*")) if source.is_dir() else ():
         if path.is_file() and path.suffix != ".lock":
-            place = target / path.relative_to(source)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place)
+            DiskFiles().write(target / path.relative_to(source), DiskFiles().read(path))
 
 
 def _is_continued(ours: Path, theirs: Path) -> bool:
     """Whether our transcript is theirs, or goes on from it."""
-    return not theirs.exists() or read_regular(ours).startswith(read_regular(theirs))
+    return DiskFiles().read(ours).startswith(read_if_exists(DiskFiles(), theirs) or b"")
