@@ -3,7 +3,9 @@ prints.
 
 Each document begins in an empty home, in a small Git project that Codex has recorded one session
 of. What differs from run to run (paths, times, ids, durations) is written as a placeholder. A block
-after a line `<!-- not run: WHY -->` stays as it is. `make docs` writes the outputs anew; a test
+after a line `<!-- not run: WHY -->` stays as it is. Besides `memorist`, with variables in front of
+it, `echo '…' > FILE` is understood, and `$MODEL_SERVER` is a server on loopback that answers every
+request with one sentence. `make docs` writes the outputs anew; a test
 compares them.
 """
 
@@ -24,6 +26,7 @@ from click.testing import CliRunner
 
 from memorist.cli.daemon import end_daemon
 from memorist.cli.main import memorist_group
+from memorist.testing import Say, ScriptedServer
 
 ROOT = Path(__file__).parents[1]
 SESSION = ROOT / "examples" / "sessions" / "codex-invoice-rounding.jsonl"
@@ -86,7 +89,24 @@ def enter_example() -> Iterator[Path]:
 
 def run_command(line: str, home: Path) -> list[str]:
     """What a command line prints in the example, with placeholders."""
-    words = shlex.split(line.partition("  #")[0])[1:]
+    with contextlib.ExitStack() as resources:
+        if "$MODEL_SERVER" in line:
+            server = resources.enter_context(
+                ScriptedServer(lambda _: Say(text="Totals are cents."))
+            )
+            line = line.replace("$MODEL_SERVER", f"{server.url}/v1")
+            said = _run_words(shlex.split(line.partition("  #")[0]), home)
+            return [each.replace(f"{server.url}/v1", "$MODEL_SERVER") for each in said]
+        return _run_words(shlex.split(line.partition("  #")[0]), home)
+
+
+def _run_words(words: list[str], home: Path) -> list[str]:
+    if words[0] == "echo":
+        Path(words[3].replace("~/", f"{home}/", 1)).write_text(f"{words[1]}\n", "utf-8")
+        return []
+    first = next(number for number, word in enumerate(words) if "=" not in word)
+    variables = dict(word.split("=", 1) for word in words[:first])
+    words = words[first + 1 :]
     words = [word.replace("~/", f"{home}/", 1) if word.startswith("~/") else word for word in words]
     words = [
         each
@@ -95,7 +115,9 @@ def run_command(line: str, home: Path) -> list[str]:
             sorted(map(str, Path("/").glob(word[1:]))) if "*" in word and word[0] == "/" else [word]
         )
     ]
-    done = CliRunner().invoke(memorist_group, words, terminal_width=WIDTH, env={"COLUMNS": "100"})
+    done = CliRunner().invoke(
+        memorist_group, words, terminal_width=WIDTH, env={"COLUMNS": "100", **variables}
+    )
     said = done.output
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         said += f"memorist: {done.exception}\n"

@@ -285,3 +285,17 @@ def test_a_summary_is_asked_within_the_window_that_the_server_tells(
     assert done.exit_code == 0
     assert server.refusals == []
     assert len(asked) == 1
+
+
+@pytest.mark.covers("CP-6")
+def test_cached_microcompact_shows_the_edit_and_changes_no_message(session: Path) -> None:
+    """What the provider is asked to clear are the results that microcompact would clear itself."""
+    cached = json.loads(
+        run(session.name, "--strategy", "micro-cached", "--json", cwd=session.parent).stdout
+    )
+    plain = json.loads(
+        run(session.name, "--strategy", "micro", "--json", cwd=session.parent).stdout
+    )
+
+    assert cached["edit"]["type"] == "clear_tool_uses_20250919"
+    assert sorted(cached["ids"]) == sorted(each["id"] for each in plain["cut"])

@@ -161,3 +161,18 @@ def test_old_spellings_are_read_with_a_note(
     assert len(data["notes"]) == 2
     assert "file-native" in told
     assert 'compaction.schedule = "price"' in told
+
+
+@pytest.mark.covers("FG-1")
+def test_a_name_shows_one_setting_or_all_below_it(file: Path) -> None:
+    """Only whole names count, and one that is none is an error, not an empty answer."""
+    file.write_text("", "utf-8")
+
+    below = [line.split()[0] for line in show("dream").stdout.splitlines()]
+    one = show("compaction.micro_cached").stdout.split()
+    wrong = CliRunner().invoke(memorist_group, ["config", "show", "drea"])
+
+    assert len(below) > 3
+    assert all(name.startswith("dream.") for name in below)
+    assert one == ["compaction.micro_cached", "False"]
+    assert "drea" in str(wrong.exception)

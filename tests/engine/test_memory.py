@@ -804,7 +804,8 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
     tmp_path: Path, project: Path
 ) -> None:
     """In turns of one request the choice comes with the next turn's request, and only then counts
-    as shown; the model that chooses is told the tools of the turn before.
+    as shown; the model that chooses is told the tools of the turn before. The rules stand in its
+    system message, and all data in the user's.
     """
     host = Loop(project)
     settings = Settings(
@@ -813,6 +814,7 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
         auto_memory=AutoMemorySettings(every_turns=99),
     )
     asked: list[str] = []
+    rules: list[str] = []
     async with Memorist(model=host.model, settings=settings) as engine:
         host.engine = engine
         memory = engine.memory(str(project))
@@ -820,7 +822,8 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
         path = only(memory)
 
         def choose(request: Request) -> Say:
-            asked.append(text_of(dict(request.body)))
+            rules.append(str(request.body["system"]))
+            asked.append(str(request.body["messages"]))
             due = "Why does the invoice" in asked[-1]
             return Say(text=f'{{"selected_memories": ["{path}"]}}' if due else "none")
 
@@ -842,6 +845,8 @@ async def test_a_choice_after_the_only_request_of_a_turn_is_shown_with_the_next(
     assert "bear on the last message" in text_of(host.sent[-1])
     assert after == ["shown"]
     assert ["Grep" in each for each in asked] == [False, True]
+    assert all("Name at most" in each and path not in each for each in rules)
+    assert all(path in each and "Name at most" not in each for each in asked)
 
 
 @pytest.mark.covers("RC-2", "SF-5")

@@ -93,8 +93,12 @@ def claude(
     session: str = "c1",
     side: bool = False,
     at: str = "2026-05-28T10:00:00.000Z",
+    uuids: Sequence[object] = (),
+    forked_from: str = "",
 ) -> Path:
-    """A Claude Code session file in which the person says these things, each answered."""
+    """A Claude Code session file in which the person says these things, each answered. `uuids`
+    begin the ids of each exchange's records.
+    """
     records: list[dict[str, Any]] = []
     parent = None
     for number, text in enumerate(words):
@@ -102,10 +106,12 @@ def claude(
             ("user", text),
             ("assistant", [{"type": "text", "text": f"Done: {number}"}]),
         ):
-            uuid = f"00000000-0000-4000-8000-{len(records):012x}"
+            turn = uuids[number] if uuids else session
+            uuid = f"{turn}-0000-4000-8000-{len(records):012x}"
+            fork = {"forkedFrom": {"sessionId": forked_from}} if forked_from else {}
             records.append(
                 {"type": role, "uuid": uuid, "parentUuid": parent, "sessionId": session, "isSidechain": side, "cwd": "/home/dev/shop",
-                 "gitBranch": "main", "timestamp": at, "message": {"role": role, "content": content}}
+                 "gitBranch": "main", "timestamp": at, "message": {"role": role, "content": content}} | fork
             )  # fmt: skip
             parent = uuid
     return lines(path, records)

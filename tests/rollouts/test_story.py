@@ -22,7 +22,7 @@ from memorist.store.jobs import LeasePolicy, set_memory_mode
 from memorist.store.rollouts import list_extracts
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
-from rollouts.conftest import codex
+from rollouts.conftest import claude, codex
 
 SECRET = "sk-" + "ant-api03-" + "Zk4Rw8Lq2Xv7" * 8
 RAW = """---
@@ -297,6 +297,84 @@ async def test_a_fork_counts_only_for_what_is_its_own(home: Home) -> None:
     assert "round half up" not in held["fork"]
     assert "credit notes twice" in held["fork"]
     assert "guess a sum" in held["alone"]
+
+
+@pytest.mark.covers("RO-4", "RO-5")
+@pytest.mark.parametrize("fork_id", ["a-fork", "z-fork"])
+@pytest.mark.parametrize("known_first", ["m-first", "", "fork"])
+async def test_a_fork_without_a_parents_name_counts_once(
+    home: Home, fork_id: str, known_first: str
+) -> None:
+    """Claude Code's `--fork-session` copies the messages with their ids and names no parent. In
+    whichever order the two are met, and when the first one goes on afterwards, each sentence stands
+    in exactly one of them.
+    """
+    said = ["Set up the till.", "Always round half up, never down."]
+
+    async def sync(name: str, *more: str) -> dict[str, str]:
+        path = home.sessions / f"{name}.jsonl"
+        at = f"2026-05-28T1{len(more)}:00:00.000Z"
+        claude(path, [*said, *more], session=name, at=at, uuids=[0, 1, name])
+        async with open_rollout_pipeline(home.settings) as past:
+            await past.sync(past.plan_sync([home.sessions]))
+            return {
+                each.extracted.thread: each.extracted.raw_memory
+                for each in list_extracts(past.state)
+            }
+
+    if known_first:
+        await sync("m-first" if known_first == "m-first" else fork_id)
+    claude(home.sessions / "m-first.jsonl", said, session="m-first", uuids=[0, 1])
+    await sync(fork_id, "Always write credit notes twice.")
+    held = await sync("m-first", "Never touch the ledger.")
+
+    assert "credit notes twice" in held[fork_id]
+    assert "credit notes twice" not in held["m-first"]
+    assert "ledger" in held["m-first"]
+    assert ["round half up" in each for each in held.values()].count(True) == 1
+
+
+@pytest.mark.covers("RO-4")
+async def test_two_sessions_that_begin_with_the_same_words_are_no_forks(home: Home) -> None:
+    """Equal first words are not enough: the ids of the messages differ, so both count whole."""
+    for name in ("one", "two"):
+        claude(
+            home.sessions / f"{name}.jsonl",
+            ["Always round half up, never down.", f"Never touch the ledger of {name}."],
+            session=name,
+            uuids=[name, f"{name}-2"],
+        )
+    async with open_rollout_pipeline(home.settings) as past:
+        await past.sync(past.plan_sync([home.sessions]))
+        held = {
+            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
+        }
+
+    assert "round half up" in held["one"]
+    assert "round half up" in held["two"]
+
+
+@pytest.mark.covers("RO-4", "CX-7")
+async def test_a_branch_of_claude_code_names_its_parent(home: Home) -> None:
+    """`/branch` stamps what it copied with the session that it came from."""
+    said = ["Set up the till.", "Always round half up, never down."]
+    claude(home.sessions / "z.jsonl", said, session="z", uuids=["z0", "z1"])
+    claude(
+        home.sessions / "a.jsonl",
+        [*said, "Always write credit notes twice."],
+        session="a",
+        uuids=["a0", "a1", "a2"],
+        forked_from="z",
+    )
+    async with open_rollout_pipeline(home.settings) as past:
+        await past.sync(past.plan_sync([home.sessions]))
+        held = {
+            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
+        }
+
+    assert "round half up" in held["z"]
+    assert "round half up" not in held["a"]
+    assert "credit notes twice" in held["a"]
 
 
 @pytest.mark.covers("RO-8")

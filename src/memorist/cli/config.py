@@ -52,12 +52,14 @@ def config_group() -> None:
 
 
 @config_group.command("show")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--source", is_flag=True, help="Say where each value comes from.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def config_show_command(source: bool, as_json: bool) -> None:
-    """Show every setting and its value, with the flags of the file that `flags.file` names.
+def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> None:
+    """Show every setting and its value, with the flags of the file that `flags.file` names. NAME
+    shows one, or all below it.
 
-    Example: memorist config show
+    Example: memorist config show session_memory
     """
     configured = load_settings(read_environment(), project=Path.cwd())
     flags = read_flag_values(configured.settings)
@@ -66,6 +68,7 @@ def config_show_command(source: bool, as_json: bool) -> None:
     values = flatten_settings(resolved.settings) | {
         "state": redact_password(resolved.settings.state)
     }
+    values = _select_settings(values, names)
     sources = {key: resolved.sources.get(key, "default") for key in values}
     if as_json:
         output.print_json(
@@ -84,6 +87,22 @@ def config_show_command(source: bool, as_json: bool) -> None:
         click.echo(f"ignored: {line}", err=True)
     for line in resolved.notes:
         click.echo(f"note: {line}", err=True)
+
+
+def _select_settings(values: dict[str, object], names: tuple[str, ...]) -> dict[str, object]:
+    """The settings of these names and those below them; all without a name."""
+    for name in names:
+        if not any(_is_below(key, name) for key in values):
+            raise UsageError(f"there is no setting {name!r}; `memorist config show` lists them")
+    return {
+        key: value
+        for key, value in values.items()
+        if not names or any(_is_below(key, name) for name in names)
+    }
+
+
+def _is_below(key: str, name: str) -> bool:
+    return key == name or key.startswith(f"{name}.")
 
 
 # `memorist completion`.

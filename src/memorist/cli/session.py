@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -28,6 +29,7 @@ from memorist.compaction.offline import OfflineOptions, compact_offline, find_to
 from memorist.compaction.recorded_window import RecordedWindow, find_text, read_recorded_window
 from memorist.compaction.summary import UnusableSummary
 from memorist.compaction.summary_review import review_summary
+from memorist.compaction.tool_results import PinnedResults, build_clearing_edit, pin_old_results
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
@@ -126,7 +128,11 @@ async def _update_notes(name: str, layout: SessionLayout, model: str | None) -> 
 # `memorist compact`.
 
 
-STRATEGIES = ("auto", "micro", "session-memory", "full", "inline", "structural", "tail")
+CACHED_MICRO = "micro-cached"
+"""The way that changes no message: the provider is asked to clear results in its own cache."""
+STRATEGIES = (
+    "auto", "micro", CACHED_MICRO, "session-memory", "full", "inline", "structural", "tail",
+)  # fmt: skip
 
 
 @click.command(name="compact")
@@ -183,6 +189,9 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
     if options["wanted"]:
         click.echo(_full_text(recorded, options["wanted"]))
         return
+    if options["strategy"] == CACHED_MICRO:
+        _print_clearing_edit(recorded, as_json=options["as_json"])
+        return
     made = _compact(recorded, source, options)
     if isinstance(made, UnchangedHistory):
         made = (
@@ -205,6 +214,23 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
 
 def _raise_nothing_to_do(made: UnchangedHistory) -> CompactedHistory:
     raise NothingToDo(made.why)
+
+
+def _print_clearing_edit(recorded: RecordedWindow, *, as_json: bool) -> None:
+    """What cached microcompact would ask Anthropic to clear."""
+    keep = load_project_settings().compaction.micro_keep
+    pinned = pin_old_results(PinnedResults(), recorded.messages, keep)
+    edit = build_clearing_edit(pinned, recorded.messages)
+    if edit is None:
+        raise NothingToDo("No tool result is old enough to be cleared.")
+    if as_json:
+        output.print_json({"strategy": CACHED_MICRO, "ids": list(pinned.ids), "edit": edit})
+        return
+    click.echo(
+        f"{CACHED_MICRO} at message {recorded.last_message}: every message is sent as it is; "
+        f"Anthropic is asked to clear {len(pinned.ids)} tool results where it has them cached"
+    )
+    click.echo(f"  edit: {json.dumps(edit)}")
 
 
 def _full_text(recorded: RecordedWindow, wanted: str) -> str:

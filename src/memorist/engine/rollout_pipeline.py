@@ -30,6 +30,7 @@ from memorist.rollouts.copied_sessions import (
     copy_opencode_sessions,
     find_database_folder,
 )
+from memorist.rollouts.forked_sessions import find_parent_session
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
 from memorist.rollouts.memory_folder import read_memory_folder
 from memorist.rollouts.sources import (
@@ -42,7 +43,7 @@ from memorist.rollouts.sources import (
     load_skipped_files,
     save_skipped_files,
 )
-from memorist.rollouts.stage_one import extract_session, find_parent_id
+from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,
@@ -70,14 +71,12 @@ from memorist.store.rollouts import (
     Rollout,
     RolloutExtract,
     StoredExtract,
-    find_extraction_progress,
     list_extracts,
     list_rollouts,
     reinsert_extracts,
     save_rollouts,
 )
 from memorist.store.state import StateDatabase, list_damage_remarks, open_state
-from memorist.store.transcript import LineFile
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 
@@ -307,19 +306,11 @@ class RolloutPipeline(RolloutStore):
         self, rollouts: RolloutsSettings, thread: Rollout, *, final: bool
     ) -> RolloutExtract:
         with self._open_runtime(rollouts, rollouts.model) as runtime:
-            made = await extract_session(
-                thread, runtime, final=final, parent=await asyncio.to_thread(self._parent, thread)
-            )
+            parent = await asyncio.to_thread(find_parent_session, self.state, thread)
+            made = await extract_session(thread, runtime, final=final, parent=parent)
         if made.outside and rollouts.pollutes:
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
         return made
-
-    def _parent(self, thread: Rollout) -> Rollout | None:
-        """The session that this one was forked from, if it is known and its file is there."""
-        parent = find_parent_id(LineFile(Path(thread.path)))
-        found = find_extraction_progress(self.state, parent) if parent else None
-        there = found is not None and Path(found.rollout.path).exists()
-        return found.rollout if found is not None and there else None
 
     async def _consolidate(
         self, rollouts: RolloutsSettings, renew: Callable[[], bool]

@@ -99,6 +99,12 @@ class SessionTitles(Struct, gc=False, rename="camel"):
     summary: str | None = None
 
 
+class ForkOrigin(Struct, gc=False, rename="camel"):
+    """The session that `/branch` copied a record from."""
+
+    session_id: str | None = None
+
+
 class SessionFields(Struct, gc=False, rename="camel"):
     """The session fields that every chain record repeats."""
 
@@ -107,6 +113,7 @@ class SessionFields(Struct, gc=False, rename="camel"):
     cwd: str | None = None
     version: str | None = None
     git_branch: str | None = None
+    forked_from: ForkOrigin | None = None
 
 
 class RecordedUsage(Struct, gc=False):

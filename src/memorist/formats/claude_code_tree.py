@@ -142,6 +142,7 @@ class SessionTreeIndex:
             branch="" if last.git_branch in (None, "HEAD") else last.git_branch,
             title=titles.custom_title or titles.ai_title or titles.summary or "",
             started=timestamp_seconds(first.timestamp),
+            forked_from=(first.forked_from and first.forked_from.session_id) or "",
         )
 
 

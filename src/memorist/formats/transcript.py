@@ -145,7 +145,9 @@ class SessionHead(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     """Base instructions recorded with the session (Codex)."""
     forked_from: str = ""
-    """Id of the session whose history was copied to the beginning of this one (Codex)."""
+    """Id of the session whose history was copied to the beginning of this one (Codex, and `/branch`
+    of Claude Code).
+    """
 
 
 class CompactionBoundary(Struct, frozen=True, kw_only=True):

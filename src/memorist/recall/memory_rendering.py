@@ -43,6 +43,7 @@ class RecallPrompts(Struct, frozen=True, kw_only=True):
     moved: str
     cut: str
     select: str
+    select_data: str
 
 
 SAID_HEADING = (

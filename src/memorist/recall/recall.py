@@ -22,7 +22,7 @@ from memorist.auto_memory.index import (
     parse_pointer_target,
 )
 from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.core.markdown import load_prompt
+from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
 from memorist.core.tokens import estimate_text_tokens
 from memorist.errors import InputError, MemoristError, StoreError
@@ -56,7 +56,7 @@ from memorist.recall.relevance import (
     is_searchable,
     names_file,
     parse_selection,
-    render_selection_prompt,
+    render_selection_data,
     select_relevant,
 )
 from memorist.runtime import SessionContext
@@ -83,7 +83,7 @@ class RecallSearcher(Protocol):
 
 def load_recall_prompts() -> RecallPrompts:
     """Load the prompt templates."""
-    names = ("index", "recalled", "memory", "caveat", "moved", "cut", "select")
+    names = ("index", "recalled", "memory", "caveat", "moved", "cut", "select", "select_data")
     return RecallPrompts(**{name: load_prompt(f"recall/{name}") for name in names})
 
 
@@ -488,20 +488,21 @@ class MemoryRecall:
         }
         if not left:
             return
-        text = render_selection_prompt(
-            self._prompts.select,
+        data = render_selection_data(
+            self._prompts.select_data,
             list(left.values()),
             query=query,
             tools=tools,
-            limit=settings.limit,
             scan_files=self._memory.settings.scan_files,
         )
         spec = ForkSpec(
             label=LABEL,
             why="a user message arrived",
-            instruction=text,
+            instruction=render_template(
+                self._prompts.select, {"limit": str(settings.limit)}, strict=True
+            ),
+            material=data,
             permission=NoTools(),
-            history_summary="",
             limits=ForkLimits(
                 turns=1,
                 requests=2,

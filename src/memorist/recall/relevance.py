@@ -193,24 +193,22 @@ _DATA_TAGS = ("notes", "message")
 """Tags of the data in the prompt, which no text inside may close."""
 
 
-def render_selection_prompt(
-    prompt: str,
+def render_selection_data(
+    template: str,
     headers: Sequence[MemoryHeader],
     *,
     query: str,
     tools: Sequence[str],
-    limit: int,
     scan_files: int,
 ) -> str:
-    """Render the prompt from its template."""
-    used = f"The assistant has just used these tools: {', '.join(tools)}.\n" if tools else ""
+    """What the model selects from, for its user message; the rules stand in the system message."""
+    used = f"The assistant has just used these tools: {', '.join(tools)}.\n\n" if tools else ""
     values = {
-        "limit": str(limit),
         "manifest": neutralize_markup(render_manifest(headers, limit=scan_files), _DATA_TAGS),
         "query": neutralize_markup(truncate_middle(query, MAX_QUERY_TOKENS), _DATA_TAGS),
         "tools": used,
     }
-    return render_template(prompt, values, strict=True)
+    return render_template(template, values, strict=True)
 
 
 def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[str, ...] | None:

@@ -117,14 +117,6 @@ def collect_evidence(
     return found
 
 
-def find_parent_id(lines: RecordedLines) -> str:
-    """The id of the session that this one was forked from; empty if it was not. Raises
-    UnreadableSession.
-    """
-    head = next(read_session(lines), None)
-    return head.forked_from if isinstance(head, SessionHead) else ""
-
-
 def read_own_entries(
     lines: RecordedLines, parent: RecordedLines | None
 ) -> Iterator[TranscriptEntry]:
@@ -224,6 +216,7 @@ async def extract_session(
         way="model" if added else "structural",
         problem=problem,
         outside=gone.task_log.saw_outside_content,
+        forked_from="" if parent is None else parent.id,
     )
 
 

@@ -24,7 +24,7 @@ from memorist.store.database import load_migrations
 from memorist.store.state import SqlValues
 
 SCHEMA = "memorist"
-_SHARED_MIGRATIONS = (3,)
+_SHARED_MIGRATIONS = (3, 7)
 """The database migrations that concern data shared by machines."""
 
 _ADVISORY_LOCK = 0x6D656D72

@@ -78,6 +78,10 @@ class RolloutExtract(Struct, frozen=True, kw_only=True):
     """
     outside: bool = False
     """The session took in content from the web or from an MCP server (RO-9)."""
+    forked_from: str = ""
+    """Id of the session whose messages this one begins with, and which were left to that; empty for
+    none. Once chosen it stays, so that of two copies exactly one counts.
+    """
     path: str = ""
     cwd: str = ""
     repository: str = ""
@@ -133,16 +137,16 @@ _SAVE_ROLLOUT = (
 )
 _SAVE_EXTRACT = (
     "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, "
-    "path, cwd, repository, branch, problem, outside)"
+    "path, cwd, repository, branch, problem, outside, forked_from)"
     " values (:thread, :updated, :raw_memory, :rollout_summary, :slug, :way, :generated, "
-    ":path, :cwd, :repository, :branch, :problem, :outside)"
+    ":path, :cwd, :repository, :branch, :problem, :outside, :forked_from)"
     " on conflict (thread) do update set updated = excluded.updated, raw_memory = "
     "excluded.raw_memory,"
     " rollout_summary = excluded.rollout_summary, slug = excluded.slug, way = excluded.way, "
     "generated = excluded.generated,"
     " path = excluded.path, cwd = excluded.cwd, repository = excluded.repository, branch = "
     "excluded.branch,"
-    " problem = excluded.problem, outside = excluded.outside"
+    " problem = excluded.problem, outside = excluded.outside, forked_from = excluded.forked_from"
     " where extracts.updated <= excluded.updated"
 )
 _SELECT_PROGRESS = (
@@ -205,6 +209,16 @@ def list_rollouts(state: StateDatabase) -> list[Rollout]:
         _rollout_from_row(row)
         for row in state.query("select * from threads order by updated desc, id")
     ]
+
+
+def list_same_beginning(state: StateDatabase, session: Rollout) -> list[Rollout]:
+    """The other rollouts of its format and project that begin with the same words of the user."""
+    rows = state.query(
+        "select * from threads where format = :format and repository = :repository"
+        " and first_words = :first_words and id <> :id order by id",
+        {name: getattr(session, name) for name in ("format", "repository", "first_words", "id")},
+    )
+    return [_rollout_from_row(row) for row in rows]
 
 
 def list_extraction_progress(

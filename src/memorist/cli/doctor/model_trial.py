@@ -36,7 +36,7 @@ from memorist.forks.tool_calls import (
 from memorist.formats.registry import find_codec
 from memorist.models.registry import open_model
 from memorist.ports import Model, Reply, Request
-from memorist.recall.relevance import parse_selection, render_selection_prompt
+from memorist.recall.relevance import parse_selection, render_selection_data
 from memorist.transcript.answer_lines import LineCheck
 from memorist.transcript.names import NameOccurrences, find_names
 
@@ -67,8 +67,8 @@ class ModelTask(Struct, frozen=True):
     advice: str
     """What to do where the answer is not good."""
     build: Callable[[str], JsonObject]
-    """Arguments of `Codec.build_request` beside model, system and limit, from the session's
-    text.
+    """Arguments of `Codec.build_request` beside model and limit, from the session's text; without
+    `system` the trial's own.
     """
     judge: Callable[[Reply], str]
     """Why the answer is not good; empty where it is."""
@@ -146,12 +146,9 @@ async def _try_model(model: Model) -> tuple[list[TrialResult], int]:
 
 async def _try_task(model: Model, task: ModelTask) -> TrialResult:
     codec = find_codec(model.format)
-    body = codec.build_request(
-        model_id(model.name),
-        system=load_prompt("doctor/system"),
-        max_output=MAX_OUTPUT,
-        **task.build(load_prompt("doctor/session").strip()),
-    )
+    task_fields: JsonObject = {"system": load_prompt("doctor/system")}
+    task_fields |= task.build(load_prompt("doctor/session").strip())
+    body = codec.build_request(model_id(model.name), max_output=MAX_OUTPUT, **task_fields)
     began = time.monotonic()
     try:
         reply = await model.send(Request(format=model.format, body=body, label="self-test"))
@@ -223,8 +220,8 @@ def _judge_choice(reply: Reply) -> str:
     return f"it chose {', '.join(chosen or ()) or 'nothing'} where {_CHOICE} was right"
 
 
-def _render_choice(session: str) -> str:
-    del session
+def _build_choice() -> JsonObject:
+    """The choice as recall asks for it: the rules in the system message, the data after it."""
     headers = [
         MemoryHeader(
             path=path,
@@ -236,14 +233,15 @@ def _render_choice(session: str) -> str:
         )
         for path, text in _MEMORIES.items()
     ]
-    return render_selection_prompt(
-        load_prompt("recall/select"),
+    rules = render_template(load_prompt("recall/select"), {"limit": "3"}, strict=True)
+    data = render_selection_data(
+        load_prompt("recall/select_data"),
         headers,
         query=_QUESTION,
         tools=(),
-        limit=3,
         scan_files=len(headers),
     )
+    return {"system": rules, "text": data}
 
 
 _EDIT_SCHEMA: JsonObject = {
@@ -297,7 +295,7 @@ TASKS = (
         "a choice from a list",
         'recall with recall.selector = "model"',
         'Leave recall.selector = "ranker".',
-        lambda session: {"text": _render_choice(session)},
+        lambda _: _build_choice(),
         _judge_choice,
     ),
 )

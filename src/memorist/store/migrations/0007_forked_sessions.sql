@@ -1,0 +1,1 @@
+alter table extracts add column forked_from text not null default ''
