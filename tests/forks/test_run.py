@@ -470,6 +470,40 @@ async def test_a_fork_of_a_small_model_is_cut_to_its_window() -> None:
     assert sent["max_completion_tokens"] == 1_024
 
 
+@pytest.mark.covers("FK-7")
+@pytest.mark.parametrize("words", [1, 200, 500, 900])
+async def test_no_later_turn_of_a_fork_is_longer_than_the_window(words: int) -> None:
+    """Each turn asks for no more output than the window still holds. Where that is nothing it is
+    not sent, so that no server refuses it, and the receipt says why the fork ended.
+    """
+    wrong = [
+        f'{"word " * words}<edit path="{NOTES}">\n<old>\nnone {number}\n</old>\n'
+        f"<new>\nx\n</new>\n</edit>"
+        for number in range(5)
+    ]
+    model = ScriptedModel(
+        [*(Say(text=each) for each in wrong), Say(text="Done.")],
+        format="openai_chat",
+        window=4_096,
+    )
+
+    receipt = await run_fork(
+        spec(None, history_summary="It went on. " * 600, edit_method=EditMethod.TEXT),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
+    )
+
+    sizes = [
+        sum(len(each["content"]) for each in sent.body["messages"]) // 4
+        + sent.body["max_completion_tokens"]
+        for sent in model.requests
+    ]
+    assert max(sizes) <= 4_096
+    assert receipt.outcome is ForkOutcome.OVER_LIMIT
+    assert ("models.window" in receipt.said) is (words > 200)
+
+
 @pytest.mark.covers("FK-6", "FK-7")
 @pytest.mark.parametrize("wire", FORMATS)
 async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:

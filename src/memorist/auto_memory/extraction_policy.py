@@ -123,10 +123,7 @@ def render_extraction_prompt(
     settings: AutoMemorySettings,
 ) -> str:
     """Render the fork's instruction."""
-    kinds = "\n".join(
-        f"- {kind}: {shape.purpose}. Save one when {shape.when}. Text: {shape.shape}."
-        for kind, shape in KIND_GUIDANCE.items()
-    )
+    kinds = "\n".join(f"- {kind}: {purpose}" for kind, purpose in KIND_GUIDANCE.items())
     words = "; ".join(f"“{quote}”" for quote in task.user_requests)
     values = {
         "count": str(task.count),

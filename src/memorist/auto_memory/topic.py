@@ -53,37 +53,14 @@ class Trust(StrEnum):
     """The file does not say; another program wrote it."""
 
 
-class KindGuidance(Struct, frozen=True):
-    """What a kind is for, when to save one, and how its text is structured."""
-
-    purpose: str
-    when: str
-    shape: str
-
-
-KIND_GUIDANCE: dict[MemoryKind, KindGuidance] = {
-    MemoryKind.USER: KindGuidance(
-        purpose="who the person is: role, knowledge, aims, how they like to be spoken with",
-        when="the person tells something of themselves that will still hold in a later session",
-        shape="the fact, then what it changes in how you work with them; never a judgement of "
-        "the person",
-    ),
-    MemoryKind.FEEDBACK: KindGuidance(
-        purpose="how to work here: corrections, and unusual choices that the person confirmed",
-        when="the person corrects a way of working, or says that an unusual one was right",
-        shape="the rule, then `Why:` with the reason, then `How to apply:` with when it counts",
-    ),
-    MemoryKind.PROJECT: KindGuidance(
-        purpose="what goes on around the code: who does what, why, and by when",
-        when="a decision, a date or a duty is named that code and history do not show",
-        shape="the fact with absolute dates, then `Why:`, then `How to apply:`",
-    ),
-    MemoryKind.REFERENCE: KindGuidance(
-        purpose="where to look outside the repository: trackers, dashboards, channels, documents",
-        when="a place outside is named together with what it is good for",
-        shape="the place, and what is found there",
-    ),
+KIND_GUIDANCE: dict[MemoryKind, str] = {
+    MemoryKind.USER: "the person's role, knowledge, aims, how they like to be spoken with; no "
+    "judgement of them",
+    MemoryKind.FEEDBACK: "how to work here: corrections, unusual choices that the person confirmed",
+    MemoryKind.PROJECT: "decisions, dates and duties that code and history do not show",
+    MemoryKind.REFERENCE: "a tracker, dashboard, channel or document outside, and what is in it",
 }
+"""What a kind is for, as extraction tells it to the model."""
 
 USER_KINDS = frozenset({MemoryKind.USER, MemoryKind.FEEDBACK})
 """Kinds that speak for the user: they need the user's own words as evidence (SF-2)."""

@@ -20,6 +20,7 @@ from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
     choose_edit_method,
+    fit_later_turn,
     fit_window,
     is_fork,
     model_id,
@@ -228,7 +229,16 @@ class _ForkRun:
                 if report
                 else _merge_results(turn.tool_results)
             )
-            body = wire.extend_request(body, reply.body, tail)
+            fitted = fit_later_turn(
+                wire.extend_request(body, reply.body, tail), tail, reply.usage, self._model.window
+            )
+            if fitted is None:
+                self.statement = (
+                    f"A further turn would not fit into the window of {self._model.window:,} "
+                    f"tokens (models.window)."
+                )
+                return ForkOutcome.OVER_LIMIT
+            body = fitted
 
     def _reached_limit(self, spec: ForkSpec) -> str:
         """The message of the first limit that forbids another request; empty when none does."""

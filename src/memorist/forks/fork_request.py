@@ -4,15 +4,15 @@ a fresh request with a summary of the history. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.markdown import render_template
-from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock
-from memorist.core.tokens import estimate_text_tokens, truncate_middle
+from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock, Usage
+from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_middle
 from memorist.forks.spec import EditMethod, ForkSpec, ParentCall
 from memorist.forks.tool_calls import EDITS_JSON_SCHEMA, can_edit
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
@@ -160,6 +160,29 @@ def fit_window(spec: ForkSpec, window: int) -> ForkSpec:
         history_summary=summary
         and truncate_middle(summary, max(MIN_SUMMARY_TOKENS, room - BOUNDARY_TOKENS)),
     )
+
+
+MIN_LATER_OUTPUT = 200
+"""Tokens that a later turn needs for its answer: one corrected edit."""
+
+
+def fit_later_turn(
+    body: JsonObject, tail: Sequence[Message], usage: Usage, window: int
+) -> JsonObject | None:
+    """The request of a later turn with an output limit that the window still holds; None where it
+    holds no answer any more.
+
+    `usage` is that of the reply before, as the provider counted it, and `tail` what is new since. A
+    request that was longer than the window and was answered shows that the window is another one.
+    """
+    if usage.context - usage.output > window:
+        return body
+    used = usage.context or estimate_text_tokens(str(body))
+    room = int(window - used - sum(map(estimate_message_tokens, tail)) / ROOM_SHARE)
+    if room < MIN_LATER_OUTPUT:
+        return None
+    limits = {key: min(limit, room) for key in OUTPUT_LIMIT_KEYS if (limit := body.get(key))}
+    return {**body, **limits}
 
 
 BOUNDARY_TOKENS = 500
