@@ -333,7 +333,9 @@ class _GroupUpdate:
             lists[name] = limit_entries(rank_entries(holding, uses), self._given.list_limit)
             self._count("left_out", len(holding) - len(lists[name]))
         left = self._group.left_out + self.counts.get("left_out", 0)
-        return replace(self._group, works=limit_tasks(works, uses), left_out=left, raw="", **lists)
+        said = "\n".join(entry.text for entries in lists.values() for entry in entries).lower()
+        kept = tuple(_drop_said_keywords(work, said) for work in limit_tasks(works, uses))
+        return replace(self._group, works=kept, left_out=left, raw="", **lists)
 
     def _count(self, name: str, number: int) -> None:
         self.counts[name] = self.counts.get(name, 0) + number
@@ -417,6 +419,14 @@ class _GroupUpdate:
         return any(
             entry.note == note for name in ENTRY_LISTS for entry in self._group.entries(name)
         )
+
+
+def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
+    """The task without the keywords by which a search finds its title or an entry (`said`, in small
+    letters) anyway.
+    """
+    text = f"{work.title.lower()}\n{said}"
+    return replace(work, keywords=tuple(word for word in work.keywords if word.lower() not in text))
 
 
 def _add_session(work: HandbookTask, done: CompletedTask) -> HandbookTask:

@@ -31,7 +31,7 @@ from memorist.transcript.dialogue import ANSWERING
 from memorist.transcript.note_lines import NoteLine, build_line, select_lines
 from memorist.transcript.tool_calls import find_display_root
 
-SESSION_TOKENS = 1_530
+SESSION_TOKENS = 1_510
 """Tokens of all that the handbook says of one session: what a careful reader writes down of one."""
 SESSION_HEAD_TOKENS, TASK_HEAD_TOKENS = 130, 40
 """Tokens of the lines that name a session and a task."""
@@ -65,6 +65,11 @@ _SHIPPED = lazy_pattern(
     r"(?:#\d+|\b[0-9a-f]{7,40}\b|/pull/\d+|/issues/\d+)",
     re.IGNORECASE,
 )
+
+
+def is_shipped(text: str) -> bool:
+    """Whether a report names the issue, pull request or commit that came of the work."""
+    return _SHIPPED.search(text) is not None
 
 
 class Lesson(Struct, frozen=True, kw_only=True):
@@ -184,7 +189,7 @@ def _build_report_lines(log: TaskLogBuilder) -> list[NoteLine]:
 
 
 def _place_report(line: NoteLine, order: tuple[int, ...]) -> NoteLine:
-    ships = _SHIPPED.search(line.text) is not None
+    ships = is_shipped(line.text)
     return NoteLine(
         RESULTS_SECTION,
         line.text,
