@@ -269,3 +269,32 @@ async def test_a_projects_file_that_cannot_be_used_is_named_when_a_session_is_op
             await engine.open("s", project=str(tmp_path / "shop"))
         session = await engine.open("s", project=str(tmp_path))
         assert session.notes is None
+
+
+@pytest.mark.covers("SF-5")
+@pytest.mark.parametrize(
+    ("model", "is_near"),
+    [
+        ("openai-chat:qwen3@http://127.0.0.1:11434/v1", True),
+        ("openai-chat:qwen3@http://192.168.1.20:8000/v1", True),
+        ("openai-chat:qwen3@http://ollama:11434/v1", True),
+        ("local", True),
+        ("openai-chat:qwen3@https://models.example.com/v1", False),
+        ("anthropic:claude-opus-4-6", False),
+        ("structural", False),
+    ],
+)
+def test_a_model_on_this_machine_gets_more_time_and_one_session_at_once(
+    tmp_path: Path, model: str, is_near: bool
+) -> None:
+    """Its server is slow and mostly answers one request at a time. What the user sets goes before,
+    and the source of each value is named.
+    """
+    plain = load_settings({}, home=tmp_path).settings
+    found = load_settings({"MEMORIST_MODEL": model}, home=tmp_path)
+    own = load_settings({"MEMORIST_MODEL": model, "MEMORIST_FORKS__SECONDS": "7"}, home=tmp_path)
+
+    assert (found.settings.forks.seconds > plain.forks.seconds) is is_near
+    assert (found.settings.rollouts.running == 1) is is_near
+    assert ("forks.seconds" in found.sources) is is_near
+    assert own.settings.forks.seconds == 7

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from memorist.core.messages import Usage
 from memorist.errors import (
     BudgetSpent,
     ContextTooLong,
     ModelRefused,
+    ModelTimeout,
     ModelUnavailable,
     UnreadableSession,
 )
@@ -185,6 +187,26 @@ async def test_an_absent_model_is_tried_later_and_at_last_replaced(tmp_path: Pat
     made = await extract_session(thread, means([absent])[0], final=True)
 
     assert (made.way, made.problem) == ("structural", "Nobody answers.")
+
+
+@pytest.mark.covers("RO-4", "SF-5")
+async def test_a_model_on_this_machine_that_is_too_slow_is_replaced_at_once(
+    tmp_path: Path,
+) -> None:
+    """It would be as slow the next time: structure serves now, and the reason names the limit."""
+    thread = talk().thread(tmp_path / "s.jsonl")
+    slow = ScriptedModel(
+        [Fail(error=ModelTimeout("too slow"))],
+        name="openai-chat:qwen3@http://127.0.0.1:11434/v1",
+    )
+    given = replace(means([])[0], model=slow)
+
+    made = await extract_session(thread, given)
+
+    assert made.way == "structural"
+    assert "forks.seconds" in made.problem
+    with pytest.raises(ModelUnavailable):
+        await extract_session(thread, means([Fail(error=ModelTimeout("too slow"))])[0])
 
 
 @pytest.mark.covers("SG-1")

@@ -161,7 +161,7 @@ def docs_update_command(
 
     Example: memorist docs update docs/architecture.md
     """
-    settings = load_project_settings()
+    settings = load_project_settings(model)
     name, layout = find_session(session)
     heard = _read_conversation(layout.transcript)
     asked = open_model(model or settings.model, settings.models)

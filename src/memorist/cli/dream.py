@@ -49,7 +49,7 @@ def open_dreams(
     """Open the dreams of the working folder's project, or of those that `projects` returns, and
     close everything at the end.
     """
-    settings = load_project_settings()
+    settings = load_project_settings(model)
     engine = Memorist(settings=settings, model="structural")
     clock = SystemClock()
     means = open_model(model or settings.model, settings.models, clock=clock)

@@ -145,7 +145,7 @@ def _expand_folders(files: tuple[Path, ...]) -> list[Path]:
 def _run_replay(
     files: list[Path], out: Path, model: str | None, window: int | None
 ) -> ReplayResult:
-    settings = load_project_settings()
+    settings = load_project_settings(model)
     with _progress(files) as tell:
         options = ReplayOptions(
             out=out.absolute(),

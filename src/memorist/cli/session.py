@@ -252,7 +252,7 @@ def _count_tokens(recorded: RecordedWindow) -> int:
 def _compact(
     recorded: RecordedWindow, source: Path, options: dict[str, Any]
 ) -> CompactedHistory | UnchangedHistory:
-    settings = load_project_settings()
+    settings = load_project_settings(options["model"])
     how = OfflineOptions(
         budget=options["budget"],
         texts=load_compaction_prompts(),

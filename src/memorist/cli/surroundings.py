@@ -16,9 +16,12 @@ def read_environment() -> Mapping[str, str]:
     return os.environ
 
 
-def load_project_settings() -> Settings:
-    """The settings in force in the working folder. Raises SettingsError."""
-    return load_settings(os.environ, project=Path.cwd()).settings
+def load_project_settings(model: str | None = None) -> Settings:
+    """The settings in force in the working folder, with another model if one is given. Raises
+    SettingsError.
+    """
+    caller = {"model": model} if model else None
+    return load_settings(os.environ, project=Path.cwd(), caller=caller).settings
 
 
 def load_user_settings() -> Settings:

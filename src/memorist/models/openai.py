@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from importlib import import_module
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from memorist.core.messages import JsonObject
 from memorist.formats.openai_chat import replace_custom_tools
@@ -17,6 +15,7 @@ from memorist.models.context_window import (
     read_ollama_model,
 )
 from memorist.models.errors import CallFailure, failure_from_error, failure_from_status
+from memorist.models.near_server import is_near_server
 from memorist.models.pricing import ModelSettings
 from memorist.models.reply_assembly import assemble_chat, assemble_responses
 from memorist.models.streaming import ModelAccess, ReplyAssembler, StreamingModel, read_stream
@@ -80,18 +79,6 @@ class OpenAIBaseModel(StreamingModel):
 
 # Chat Completions as a `Model`: OpenAI's, and every compatible server (llama.cpp, Ollama, vLLM,
 # LM Studio, gateways).
-
-
-def is_near_server(address: str) -> bool:
-    """Whether an address is on this machine or its own network: a loopback or private number, or a
-    name without a dot.
-    """
-    host = urlsplit(address).hostname or ""
-    try:
-        number = ip_address(host)
-    except ValueError:
-        return "." not in host or host.endswith((".local", ".internal", ".lan"))
-    return number.is_loopback or number.is_private
 
 
 DISCOVERY_SECONDS = 3.0

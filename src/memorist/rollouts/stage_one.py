@@ -32,6 +32,7 @@ from memorist.formats.transcript import (
     TranscriptEntry,
     TurnRollback,
 )
+from memorist.models.near_server import is_near_model
 from memorist.models.streaming import ErrorRecordingModel
 from memorist.ports import Model, discover_window
 from memorist.rollouts.evidence import (
@@ -320,7 +321,7 @@ class _ModelExtraction:
             if not _is_answered(receipt):
                 return StageOneFailed(
                     receipt.said or "the model gave no answer",
-                    is_retryable=not isinstance(self._model.error, ModelRefused),
+                    is_retryable=not self._fails_again(receipt),
                 )
             self._calibrate(asked)
             if judged is not None:
@@ -330,6 +331,13 @@ class _ModelExtraction:
             part = replace(part, why=why)
             if tries >= MAX_TRIES:
                 return StageOneFailed(f"the model's answer was of no use {tries} times: {why}")
+
+    def _fails_again(self, receipt: Receipt) -> bool:
+        """Whether another attempt would end the same way: a refusal, or a near model that is too
+        slow for the time limit.
+        """
+        too_slow = receipt.outcome is ForkOutcome.TIMED_OUT and is_near_model(self._model.name)
+        return too_slow or isinstance(self._model.error, ModelRefused)
 
     def _judged_session(self, asked: StageOnePart, chosen: SelectedEvidence) -> JudgedSession:
         return JudgedSession(

@@ -70,12 +70,10 @@ def rollouts_group() -> None:
 
 def load_rollout_settings(model: str | None = None) -> Settings:
     """The settings, with another model for both stages if one is given."""
-    found = load_project_settings()
+    found = load_project_settings(model)
     if model is None:
         return found
-    return replace(
-        found, model=model, rollouts=replace(found.rollouts, model="", consolidation_model="")
-    )
+    return replace(found, rollouts=replace(found.rollouts, model="", consolidation_model=""))
 
 
 def with_past_state(work: Callable[[RolloutStore], T]) -> T:
