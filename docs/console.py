@@ -46,6 +46,7 @@ PLACEHOLDERS = (
     (re.compile(r"^  \d\d?\.\d\d  ", re.MULTILINE), "  2.60  "),
     (re.compile(r"\b\d+\.\d deviations"), "2.6 deviations"),
     (re.compile(r"\bin \d+ (h|minutes)\b"), "in 9 h"),
+    (re.compile(r"(handoff\.md): [\d,]+ tokens"), r"\1: 11,678 tokens"),  # it names paths
 )
 
 

@@ -432,8 +432,13 @@ class RolloutsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Older sessions are not extracted automatically."""
     min_idle_hours: Annotated[int, Meta(ge=0)] = 6
     """Hours since a session's newest message before it counts as finished."""
-    sources: tuple[str, ...] = ("", "cli", "vscode", "sdk-cli", "memorist")
-    """Session sources that are extracted; subagents and internal sessions never are."""
+    sources: tuple[str, ...] = (
+        "", "cli", "vscode", "sdk-cli", "memorist",
+        "claude-desktop*", "claude-jetbrains*", "claude-vscode*", "remote*",
+    )  # fmt: skip
+    """Session sources that are extracted, with `*` for any ending: terminals, editors, the desktop
+    and the phone; subagents and internal sessions never are.
+    """
     scan: Annotated[int, Meta(ge=1)] = 5_000
     """Newest sessions examined in one scan."""
     running: Annotated[int, Meta(ge=1)] = 2

@@ -148,3 +148,72 @@ def test_an_order_for_always_with_any_verb_waits(text: str) -> None:
 def test_what_happens_always_is_no_rule(text: str) -> None:
     """A task done `as always`, and a report."""
     assert read(text) == ()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Bitte pnpm benutzen, immer.",
+        "Benutze pnpm immer",
+        "usa pnpm siempre",
+        "utilise pnpm, toujours",
+        "utilise pnpm toujours",
+        "используй pnpm всегда",
+        "use pnpm sempre",
+        "pnpmを使って、いつも",
+        "提交前跑测试，每次都要",
+        "Tests laufen lassen vor dem Commit, immer",
+        "responde en español siempre",
+        "réponds en français, toujours.",
+        "отвечай по-русски, всегда",
+        "コミット前にテストを実行して、毎回",
+        "escribe los comentarios en inglés, siempre por favor",
+        "Kommentare auf Englisch, immer bitte",
+        "escreva os testes antes do código, sempre",
+        "写注释用中文，一直都是",
+        "on met les types partout, toujours",
+        "Commits auf Deutsch, grundsätzlich",
+        "rode os testes antes de commitar, sempre",
+        "mets à jour le changelog, à chaque fois",
+        "actualiza el changelog, cada vez",
+        "обновляй changelog каждый раз",
+        "更新日志要写，永远",
+        "テストは先に書く、常に",
+        "формат JSON, без исключений",
+        "nutze Tabs, ausnahmslos",
+        "lance le linter avant de commit, systématiquement",
+    ],
+)
+def test_always_at_the_end_is_held_in_every_language(sentence: str) -> None:
+    """An order that ends with the word for always is kept, or waits at least."""
+    assert read(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Das passiert immer.",
+        "el test falla siempre",
+        "ça plante toujours",
+        "mach das wie immer",
+        "тест падает всегда",
+        "como siempre, haz commit",
+        "hazlo como siempre",
+        "fais comme toujours",
+        "сделай как всегда",
+        "faz como sempre",
+        "wird der Timer immer ausgelöst?",
+        "la función devuelve null siempre",
+        "le bouton reste grisé, toujours",
+        "der Server startet neu, immer",
+        "o teste quebra sempre",
+        "エラーが出る、いつも",
+        "这个按钮每次都报错",
+        "warum ist das so, immer?",
+        "сервер падает, каждый раз",
+        "il se passe la même chose à chaque fois",
+    ],
+)
+def test_a_fault_that_always_comes_back_is_no_rule_in_any_language(sentence: str) -> None:
+    """A fault that comes back, a question, and a task done as always leave nothing."""
+    assert not read(sentence)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from msgspec import Struct
@@ -57,7 +58,7 @@ def judge_thread(
         (
             "source",
             f"it was run by {thread.source!r}, which is not among the sources",
-            thread.source not in settings.sources and not standing.is_begun,
+            not _is_source(thread.source, settings.sources) and not standing.is_begun,
         ),
         ("silent", "nobody said anything in it", not thread.first_words.strip()),
         ("up to date", "nothing in it is new", standing.is_up_to_date),
@@ -69,6 +70,10 @@ def judge_thread(
     if verdict.reason == "too old" and standing.is_begun:
         return EligibilityVerdict(thread=thread)
     return verdict
+
+
+def _is_source(source: str, allowed: Iterable[str]) -> bool:
+    return any(fnmatchcase(source, pattern) for pattern in allowed)
 
 
 def _judge_age(thread: Rollout, settings: RolloutsSettings, now: int) -> EligibilityVerdict:

@@ -435,6 +435,42 @@ _ENGLISH: tuple[StatementPattern, ...] = (
 )
 
 _OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
+    # "Always" at the end. What happens always has a subject before its verb, and what is done "as
+    # always" is a task.
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!(?:der|die|das|ein|eine|es|ich|er|sie|da|dann|wenn|warum|wieso|wie|was|jetzt|sonst)\b)[^,?]{4,90}, "
+        r"(?:immer|jedes mal|jedesmal|stets|grundsätzlich|ausnahmslos|ohne ausnahme)(?:,? bitte)?\s*[.!]*$)",
+        unless=r".*\bwie immer\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!(?:les?|la|une?|ça|cela|ce|cette|ces|il|elle|ils|elles|je|j['’]|pourquoi|quand|si)\b|l['’]|c['’])[^,?]{4,90}, "
+        r"(?:toujours|systématiquement|à chaque fois|chaque fois|sans exception)(?:,? (?:stp|svp|s['’]il (?:te|vous) pla[iî]t))?\s*[.!]*$)",
+        unless=r".*\bcomme (?:toujours|à chaque fois)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!(?:el|la|los|las|una?|esto|eso|se|me|por qué|cuando|o|a|os|as|uma?|isso|isto|ele|ela|por que|quando)\b)[^,?]{4,90}, "
+        r"(?:siempre|cada vez|todas las veces|sin excepción|sempre|toda vez|todas as vezes|sem exceção)(?:,? por favor)?\s*[.!]*$)",
+        unless=r".*\bcomo (?:siempre|sempre)\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?:пожалуйста,? )?(?:\w+(?:[ауюоеия]й|и|ь)(?:те)?\b[^?]{3,90}?|(?!(?:это|он|она|оно|они|почему|когда)\b|\w+ \w+[еёиуюая]т\b)[^,?]{4,90}),? "
+        r"(?:всегда|каждый раз|без исключений)(?:,? пожалуйста)?\s*[.!]*$)",
+        unless=r".*\bкак (?:всегда|каждый раз)\b|(?:это|он|она|оно|они|почему)\b|\w+ \w+[еёиуюая]т\b",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!为什么|怎么|这个|那个|这里|它)[^，,？?]{3,60}[，,](?:请)?(?:每次都要|每次都这样|每次都得|一直都是|一直都要|永远|始终|无一例外)[。！!]*$)",
+        unless=r".*(?:报错|错误|失败|崩溃|卡住|出现)",
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>[^、？?]{3,60}、(?:いつも|常に|毎回|必ず|例外なく)(?:で)?(?:お願い(?:します)?)?[。！!]*$)",
+        unless=r".*(?:が(?:出|起|落|止|返|表示)|エラー|なぜ|この|ここ)",
+    ),
     # What holds here, what must not be touched, and what the person likes.
     define_pattern(
         "rule",
