@@ -10,7 +10,7 @@ texts have nothing to do with each other, and both stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
@@ -260,8 +260,11 @@ def _stem(word: str) -> str:
     return folded
 
 
+_GROUP_BY_WORD = {word: group for group in reversed(ALTERNATIVES) for word in group}
+
+
 def _find_group(word: str) -> frozenset[str] | None:
-    return next((group for group in ALTERNATIVES if word in group), None)
+    return _GROUP_BY_WORD.get(word)
 
 
 def compare_statement(new: str, known: str) -> Agreement:
@@ -448,8 +451,23 @@ def find_same(change: MemoryChange, topics: Iterable[Topic]) -> str:
     if change.before is not None or change.after is None:
         return ""
     said = say_in_one_line(parse_topic(change.path, change.after))
-    near = _select_near(said, topics)
-    return next((topic.path for topic in near if _compare_topic(said, topic) in _KNOWN), "")
+    words = {word for stance in read_stances(said) for word in stance.words}
+    return next(
+        (
+            topic.path
+            for topic in topics
+            if _shares_half(words, topic) and _compare_topic(said, topic) in _KNOWN
+        ),
+        "",
+    )
+
+
+def _shares_half(words: Collection[str], topic: Topic) -> bool:
+    """Whether a memory holds half of these words: far cheaper than a comparison, and what says the
+    same holds nearly all of them.
+    """
+    text = f"{say_in_one_line(topic)}\n{topic.description}".casefold()
+    return 2 * sum(word in text for word in words) >= len(words)
 
 
 _KNOWN = (Agreement.SAME, Agreement.RESTATED)

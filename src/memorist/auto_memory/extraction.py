@@ -201,7 +201,10 @@ class MemoryExtraction:
                 if wish.act == "forget" and not wish.text:
                     self._retract_latest(message)
                     continue
-                written = self._apply_statement(wish, message)
+                # Somebody waits for the answer to this prompt: many files are not looked at again
+                # for each step.
+                with self._memory.folder.scan_once(at_prompt=True):
+                    written = self._apply_statement(wish, message)
                 self._tell_written(written)
                 self._note_latest(message.id, written)
             except (StoreError, InputError) as error:

@@ -587,9 +587,10 @@ class ScannedFolder:
             pointer_chars=self._settings.index_line,
         )
         text = self.read_index_text(prefix) if present_text is None else present_text
+        usage = self.read_usage() if heads else {}
         uses = {
             path.removeprefix(prefix): each
-            for path, each in self.read_usage().items()
+            for path, each in usage.items()
             if path.startswith(prefix)
         }
         return build_index(heads, text, usage=uses, now=self._clock.now(), limits=limits)

@@ -13,7 +13,7 @@ import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -271,14 +271,15 @@ def build_index(
         key=lambda head: (-rate_memory(head, usage.get(head.path, MemoryUsage()), now), head.path),
     )
     top = _fit_own_lines(kept, limits)
-    pointers = {
-        head.path: _pointer_line(head, own.get(head.path), limits.pointer_chars) for head in ranked
-    }
     chosen = _choose_pointers(
-        [(head.path, pointers[head.path]) for head in ranked], top, limits, cut=len(top) < len(kept)
+        ranked,
+        lambda head: _pointer_line(head, own.get(head.path), limits.pointer_chars),
+        top,
+        limits,
+        cut=len(top) < len(kept),
     )
     left_out = [head.path for head in ranked if head.path not in chosen]
-    lines = [*top, *(pointers[head.path] for head in ranked if head.path in chosen)]
+    lines = [*top, *chosen.values()]
     full = len(lines) + 1 >= limits.max_lines
     over = "" if not left_out and len(top) == len(kept) else "lines" if full else "bytes"
     if over:
@@ -351,19 +352,30 @@ def _cut_line(text: str, room: int) -> str:
     return text if len(text) <= room else text[: max(1, room - 1)].rstrip() + "…"
 
 
+MAX_MISSES = 50
+"""Lines in a row that do not fit, after which no further one is tried. Our choice: of ten thousand
+memories nearly all are beyond the limit.
+"""
+
+
 def _choose_pointers(
-    pointers: Sequence[tuple[str, str]], top: list[str], limits: IndexLimits, *, cut: bool
-) -> set[str]:
-    """Choose the paths whose lines fit beside the own lines, in order of value.
+    ranked: Sequence[MemoryHeader],
+    render: Callable[[MemoryHeader], str],
+    top: list[str],
+    limits: IndexLimits,
+    *,
+    cut: bool,
+) -> dict[str, str]:
+    """Choose the lines that fit beside the own lines, in order of value, by path.
 
     A line that is too long leaves its room to the next. With `cut`, room for a closing remark is
     reserved.
     """
-    size = sum(len(line.encode("utf-8", "replace")) + 1 for line in top)
+    size = sum(_line_bytes(line) for line in top)
     whole = (
         not cut
-        and len(top) + len(pointers) <= limits.max_lines
-        and size + sum(_line_bytes(line) for _, line in pointers) <= limits.max_bytes
+        and len(top) + len(ranked) <= limits.max_lines
+        and size + sum(_line_bytes(render(head)) for head in ranked) <= limits.max_bytes
     )
     rows = limits.max_lines - len(top) - (0 if whole else 1)
     room = (
@@ -371,10 +383,16 @@ def _choose_pointers(
         - size
         - (0 if whole else _line_bytes(_overflow_remark(99_999, 99_999, "lines")))
     )
-    chosen: set[str] = set()
-    for path, line in pointers:
-        if len(chosen) < rows and _line_bytes(line) <= room:
-            chosen.add(path)
+    chosen: dict[str, str] = {}
+    misses = 0
+    for head in ranked:
+        if len(chosen) >= rows or misses >= MAX_MISSES:
+            break
+        line = render(head)
+        fits = _line_bytes(line) <= room
+        misses = 0 if fits else misses + 1
+        if fits:
+            chosen[head.path] = line
             room -= _line_bytes(line)
     return chosen
 
@@ -641,7 +659,7 @@ def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> 
         [
             line
             for line in index.text.splitlines()
-            if parse_pointer_target(line) in ("", *visible_paths)
+            if not (target := parse_pointer_target(line)) or target in visible_paths
         ]
         if index.text
         else []

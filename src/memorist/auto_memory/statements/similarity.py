@@ -12,6 +12,7 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -120,6 +121,7 @@ def is_same_rule(left: str, right: str) -> bool:
     return bool(mine) and mine == rule_key(right)
 
 
+@lru_cache(maxsize=20_000)
 def rule_key(text: str) -> tuple[str, ...]:
     """Return a key that texts of the same rule share, for look-ups; empty for a text without words."""
     found = _canonical_tokens(text)
