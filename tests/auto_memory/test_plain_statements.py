@@ -9,6 +9,7 @@ from memorist.auto_memory.statements.parser import (
     find_statements,
     find_waiting_statements,
 )
+from memorist.auto_memory.write_evidence import extract_own_words
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")
@@ -217,3 +218,15 @@ def test_always_at_the_end_is_held_in_every_language(sentence: str) -> None:
 def test_a_fault_that_always_comes_back_is_no_rule_in_any_language(sentence: str) -> None:
     """A fault that comes back, a question, and a task done as always leave nothing."""
     assert not read(sentence)
+
+
+def test_a_line_that_nobody_can_have_typed_holds_nobodys_words() -> None:
+    """A line of thousands of words is pasted, whatever its sentences say; what was typed above and
+    below it counts.
+    """
+    pasted = "Always use yarn. Translate this. " * 2_000
+    text = f"Always use pnpm.\n\n{pasted}\n\nNever touch the ledger."
+
+    assert extract_own_words(pasted) == ""
+    assert extract_own_words(text).splitlines() == ["Always use pnpm.", "Never touch the ledger."]
+    assert [each.text for each in read(text)] == ["Always use pnpm.", "Never touch the ledger."]

@@ -100,6 +100,10 @@ def find_others_words(text: str) -> int:
     """
     at, previous, in_head = 0, 0, False
     for line in text.splitlines(keepends=True):
+        if len(line) > MAX_TYPED_LINE:
+            at += len(line)
+            in_head = False
+            continue
         head = _MAIL_HEADER.match(line[:_SHOWN_CHARS]) is not None
         if _POST_HEAD.match(line[:_SHOWN_CHARS]) or (head and "@" in line):
             return at
@@ -114,6 +118,12 @@ def find_others_words(text: str) -> int:
         if _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
             return at
     return len(text)
+
+
+MAX_TYPED_LINE = 20_000
+"""Characters of a line above which nobody typed it: it is pasted or made by a program, and nothing
+in it counts as the user's word. Our choice: ten pages without a line break.
+"""
 
 
 def _find_job_end(masked: str) -> int:
@@ -172,6 +182,8 @@ def extract_own_words(text: str) -> str:
 
 
 def _own_words_of_line(line: str) -> str:
+    if len(line) > MAX_TYPED_LINE:
+        return ""
     masked, start = mask_quotations(line), 0
     for end in find_sentence_ends(masked):
         if is_reported_speech(masked[start:end]):
