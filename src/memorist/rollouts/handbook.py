@@ -33,8 +33,8 @@ EVERYWHERE = "everywhere"
 """Title of the group whose facts hold in every project."""
 UNKNOWN_PLACE = "unknown place"
 """Title of the group of sessions that name no folder: shown only on request."""
-CONSOLIDATED_PREFIX = "Consolidated "
-"""Prefix of the line that memorist writes at the top."""
+CONSOLIDATED_PREFIX = "# Consolidated "
+"""Prefix of the title that memorist writes at the top; a line of text in older files."""
 
 EntryList = Literal["preferences", "knowledge", "failures"]
 ENTRY_LISTS: tuple[EntryList, ...] = ("preferences", "knowledge", "failures")
@@ -290,7 +290,8 @@ def parse_handbook(text: str) -> Handbook:
     """
     before, found = parse_handbook_groups(text)
     lines = "\n".join(part.text for part in before).split("\n")
-    made = next((line for line in lines if line.startswith(CONSOLIDATED_PREFIX)), "")
+    titles = (CONSOLIDATED_PREFIX, CONSOLIDATED_PREFIX.removeprefix("# "))
+    made = next((line for line in lines if line.startswith(titles)), "")
     preamble = "\n".join(line for line in lines if line != made or not made).strip("\n")
     return Handbook(
         made=made, preamble=preamble, groups=tuple(_parse_group(block) for block in found)
