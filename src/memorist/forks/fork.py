@@ -20,6 +20,7 @@ from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
     choose_edit_method,
+    count_parent,
     fit_later_turn,
     fit_window,
     is_fork,
@@ -183,8 +184,7 @@ class _ForkRun:
                 return self._fail("A fork may not fork.")
             hands = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
             async with asyncio.timeout(max(0.0, spec.limits.seconds - self._elapsed())):
-                if spec.parent is None:
-                    spec = fit_window(spec, await discover_window(self._model))
+                spec = fit_window(spec, await discover_window(self._model))
                 stopped = await self._converse(spec, hands)
         except (TimeoutError, ModelTimeout):
             self.statement = f"It took longer than {spec.limits.seconds:g} seconds (forks.seconds)."
@@ -205,9 +205,10 @@ class _ForkRun:
         wire = find_codec(self._model.format)
         texts = load_fork_prompts()
         way = choose_edit_method(spec, wire)
-        body = build_first_request(spec, way, texts, codec=wire, model=model_id(self._model.name))
+        first = build_first_request(spec, way, texts, codec=wire, model=model_id(self._model.name))
         seen: Counter[tuple[str, str]] = Counter()
-        while True:
+        body = self._fit_turn(first, *count_parent(spec, first, wire)) if spec.parent else first
+        while body is not None:
             over = self._reached_limit(spec)
             if over:
                 self.statement = over
@@ -229,16 +230,20 @@ class _ForkRun:
                 if report
                 else _merge_results(turn.tool_results)
             )
-            fitted = fit_later_turn(
-                wire.extend_request(body, reply.body, tail), tail, reply.usage, self._model.window
+            body = self._fit_turn(wire.extend_request(body, reply.body, tail), reply.usage, tail)
+        return ForkOutcome.OVER_LIMIT
+
+    def _fit_turn(
+        self, body: JsonObject, usage: Usage, tail: Sequence[Message]
+    ) -> JsonObject | None:
+        """The request as the window holds it; None, with the reason stated, where it does not."""
+        window = self._model.window
+        fitted = fit_later_turn(body, tail, usage, window)
+        if fitted is None:
+            self.statement = (
+                f"Its next turn would not fit into the window of {window:,} tokens (models.window)."
             )
-            if fitted is None:
-                self.statement = (
-                    f"A further turn would not fit into the window of {self._model.window:,} "
-                    f"tokens (models.window)."
-                )
-                return ForkOutcome.OVER_LIMIT
-            body = fitted
+        return fitted
 
     def _reached_limit(self, spec: ForkSpec) -> str:
         """The message of the first limit that forbids another request; empty when none does."""

@@ -162,6 +162,21 @@ def fit_window(spec: ForkSpec, window: int) -> ForkSpec:
     )
 
 
+def count_parent(
+    spec: ForkSpec, body: JsonObject, codec: Codec
+) -> tuple[Usage, tuple[Message, ...]]:
+    """The size of the parent's call, as the provider counted it or else by estimate, and the fork's
+    own first message, which ends `body`.
+    """
+    own = tuple(codec.decode_item(body[codec.history_key()][-1], id="own"))
+    parent = spec.parent
+    counted = codec.decode_reply(parent.reply).usage if parent and parent.reply else Usage()
+    if counted.context or parent is None:
+        return counted, own
+    messages = codec.decode_request(parent.request.body).messages
+    return Usage(input=sum(map(estimate_message_tokens, messages))), own
+
+
 MIN_LATER_OUTPUT = 200
 """Tokens that a later turn needs for its answer: one corrected edit."""
 
