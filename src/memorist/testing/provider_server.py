@@ -431,6 +431,8 @@ class ScriptedServer:
         """
         self.headers: dict[str, str] = {}
         """Sent with every model response, such as what is left of a rate limit."""
+        self.descriptions: dict[str, JsonObject] = {}
+        """What it answers about itself, by path (`/v1/models`, `/props`)."""
         self.left: set[int] = set()
         """Numbers of the requests whose client disconnected before the response was complete."""
         self._http = _ScriptedHttpServer(("127.0.0.1", 0), ScriptedConnection)
@@ -539,6 +541,8 @@ class ScriptedServer:
         if spoken is not None:
             made = self._answer_model(spoken, request.body)
             return number, msgspec.structs.replace(made, headers={**made.headers, **self.headers})
+        if (told := self.descriptions.get(request.path.partition("?")[0])) is not None:
+            return number, build_json_reply(200, told)
         return number, self._answer_other(request.method, plain, request.body)
 
     def _answer_other(self, method: str, plain: str, body: JsonObject) -> OutgoingReply:
