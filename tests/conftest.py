@@ -15,7 +15,7 @@ from hypothesis import settings
 
 # The same examples in each run, so that what passed once passes again; `make fuzz` looks for new
 # ones.
-settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("fuzz", deadline=None)
 settings.load_profile("same")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.cache_breaks import CacheBreak, detect_cache_break, fingerprint_request
@@ -208,7 +208,6 @@ MESSAGES = st.lists(
 
 @pytest.mark.covers("CP-19")
 @given(MESSAGES, MESSAGES)
-@settings(max_examples=60, deadline=None)
 def test_hashes_taken_over_are_those_that_would_be_made(
     history: list[dict[str, Any]], more: list[dict[str, Any]]
 ) -> None:

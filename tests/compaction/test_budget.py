@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, told
@@ -152,7 +152,6 @@ def test_a_preview_ends_at_a_line_in_its_second_half() -> None:
     assert cut_preview("short", 100) == "short"
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_the_budget_changes_nothing_twice_and_keeps_every_prefix(
     steps: list[tuple[str, int]],

@@ -220,7 +220,6 @@ def test_calls_that_wait_for_a_result_stay_and_their_neighbours_are_shortened() 
     assert [use.id for message in made.messages for use in message.tool_uses] == ["a", "b"]
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.sampled_from([60, 500, 3_000, 20_000]), st.sampled_from([1.0, 1.72]))
 @pytest.mark.covers("CP-10")
 def test_no_pair_is_parted_and_the_budget_holds(
@@ -296,7 +295,6 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -6,7 +6,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.economics import (
@@ -266,7 +266,6 @@ def situations(draw: st.DrawFn) -> tuple[list[HistoryEdit], RequestCacheState, E
 
 @pytest.mark.covers("CP-18")
 @given(situations())
-@settings(max_examples=60, deadline=None)
 def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands_it(
     situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int],
 ) -> None:
@@ -288,7 +287,6 @@ def test_nothing_is_done_that_costs_more_than_it_saves_unless_the_window_demands
 
 @pytest.mark.covers("CP-18")
 @given(situations())
-@settings(max_examples=60, deadline=None)
 def test_no_single_edit_would_have_paid_better(
     situation: tuple[list[HistoryEdit], RequestCacheState, ExpectedRest, int],
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
@@ -50,7 +50,6 @@ def test_the_result_is_within_every_budget(budget: int) -> None:
     assert size(made.messages) == made.tokens_after <= budget
 
 
-@settings(max_examples=60, deadline=None)
 @given(steps=STEPS, budget=st.integers(60, 8_000), factor=st.sampled_from([1.0, 1.72]))
 def test_no_history_breaks_a_pair_or_the_budget(
     steps: list[tuple[str, int]], budget: int, factor: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
@@ -202,7 +202,6 @@ def test_the_notes_stand_first_with_the_transcript_s_path_and_the_user_s_words()
 
 
 @pytest.mark.covers("CP-9", "CP-10")
-@settings(max_examples=60, deadline=None)
 @given(
     STEPS,
     st.none() | st.integers(0, 30),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -273,7 +273,6 @@ def test_the_boundary_records_what_was_before() -> None:
 
 
 @pytest.mark.covers("CP-16")
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.text(max_size=400), max_size=8),
     st.integers(0, 300),
@@ -290,7 +289,6 @@ def test_the_newest_words_never_pass_their_budget(
 
 
 @pytest.mark.covers("CP-10", "CP-15")
-@settings(max_examples=60, deadline=None)
 @given(
     STEPS,
     st.sampled_from(["1. Request and intent: x", WORD * 900, "", "User: yes"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
@@ -79,7 +79,6 @@ def test_a_single_round_cannot_be_shortened() -> None:
     assert isinstance(drop_oldest_rounds([], [], excess=5, marker="cut"), UnchangedHistory)
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.none() | st.integers(1, 60_000))
 def test_dropping_parts_nothing_and_always_ends(
     steps: list[tuple[str, int]], excess: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
@@ -140,7 +140,6 @@ def test_without_a_usable_hand_over_nothing_changes() -> None:
 
 
 @pytest.mark.covers("CP-10", "CP-11")
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.sampled_from([1_500, 30_000, 200_000]), st.sampled_from([1.0, 1.05]))
 def test_inline_compaction_keeps_order_and_pairs_and_passes_no_limit(
     steps: list[tuple[str, int]], limit: int, factor: float

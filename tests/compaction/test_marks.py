@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.cache_breakpoints import (
@@ -220,7 +220,6 @@ def bare(value: Any) -> Any:
     st.integers(0, 8),
     st.sampled_from(["5m", "1h"]),
 )
-@settings(max_examples=60, deadline=None)
 def test_marks_change_nothing_but_marks(
     messages: list[dict[str, Any]], system: Any, same: int, ttl: Any
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from compaction.histories import STEPS, History, told
 from memorist.compaction.history import CompactedHistory, UnchangedHistory
@@ -126,7 +126,6 @@ def test_the_tools_of_both_families_are_compactable() -> None:
 
 
 @pytest.mark.covers("CP-5", "CP-10")
-@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_clearing_keeps_every_pair_and_is_done_once(steps: list[tuple[str, int]]) -> None:
     """Over all shapes: ids, order and the newest results stay; a second time there is nothing left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -199,7 +199,6 @@ BREAKERS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     SITUATIONS,
     BREAKERS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.history import load_compaction_prompts
@@ -175,7 +175,6 @@ def test_the_list_of_user_messages_is_the_engine_s_to_write() -> None:
 
 
 @pytest.mark.covers("CP-16")
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=3))
 def test_a_check_only_takes_lines_away_and_is_done_once(summary: str, said: list[str]) -> None:
     """Whatever a model writes: nothing is added, and a checked summary passes unchanged."""
@@ -187,7 +186,6 @@ def test_a_check_only_takes_lines_away_and_is_done_once(summary: str, said: list
 
 
 @pytest.mark.covers("CP-7")
-@settings(max_examples=60, deadline=None)
 @given(
     st.text(max_size=300),
     st.none() | st.sampled_from(["end_turn", "max_tokens", "tool_use", "stop", "weird"]),

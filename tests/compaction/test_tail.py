@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.carryover import CLEARED_RESULT, clear_and_tail, clear_oldest_results
@@ -60,7 +60,6 @@ def test_what_fits_is_not_cleared() -> None:
     assert clear_oldest_results(messages) == tuple(messages)
 
 
-@settings(max_examples=60, deadline=None)
 @given(STEPS, st.integers(0, 20_000))
 def test_no_pair_is_parted_and_the_budget_holds(steps: list[tuple[str, int]], budget: int) -> None:
     """Over histories of every shape, both ways."""

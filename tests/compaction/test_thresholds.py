@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.policy import (
@@ -50,7 +50,6 @@ def test_the_thresholds_are_those_of_the_vectors(
 
 
 @pytest.mark.covers("CP-1")
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 2_000_000),
     st.integers(0, 200_000),

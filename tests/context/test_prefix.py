@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.prefix_check import PrefixChecker
@@ -125,7 +125,6 @@ def test_a_test_fails_with_the_difference() -> None:
 
 
 @pytest.mark.covers("CX-8")
-@settings(max_examples=60, deadline=None)
 @given(texts=st.lists(st.text(max_size=3), min_size=2, max_size=8), data=st.data())
 def test_exactly_the_sequences_that_grow_pass(texts: list[str], data: st.DataObject) -> None:
     """Any growing list passes; with one old entry changed in the last request, that entry is named."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.context.rollback import drop_rolled_back
@@ -103,7 +103,6 @@ def test_patches_are_those_of_the_rfc(
 
 
 @pytest.mark.covers("CX-3")
-@settings(max_examples=60, deadline=None)
 @given(turns=st.lists(OBJECTS, max_size=6))
 def test_a_transcript_gives_back_the_state(turns: list[dict[str, Any]]) -> None:
     """The records of any course of events, written and read again, rebuild the state at its end."""

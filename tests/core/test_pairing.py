@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from compaction.histories import STEPS, History, parted, told
 from memorist.core.messages import (
@@ -75,7 +75,6 @@ def test_a_call_that_waits_holds_everything_after_it() -> None:
 
 
 @pytest.mark.covers("CP-10")
-@settings(max_examples=60, deadline=None)
 @given(STEPS)
 def test_a_safe_start_parts_nothing_and_every_other_parts_something(
     steps: list[tuple[str, int]],

@@ -125,7 +125,6 @@ def test_objects_of_an_sdk_in_the_history_are_taken_as_what_they_send() -> None:
     assert history.items[1] == assistant("two")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["a", "b", "c"]), max_size=4), max_size=8))
 def test_however_a_history_grows_each_entry_is_new_exactly_once(steps: list[list[str]]) -> None:
     """Over any sequence of growing requests all texts are seen in order, none twice."""

@@ -9,7 +9,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.apply_patch import AddFilePatch, DeleteFilePatch, PatchHunk, UpdateFilePatch
@@ -236,7 +236,6 @@ _PARTS = st.sampled_from(
 
 
 @pytest.mark.covers("FK-3", "FK-4")
-@settings(max_examples=60, deadline=None)
 @given(
     asked=st.lists(
         st.tuples(st.booleans(), st.lists(_PARTS, min_size=1, max_size=7)), min_size=1, max_size=12
@@ -485,7 +484,6 @@ async def test_a_command_is_run_only_in_its_own_folder(home: Path) -> None:
 
 
 @pytest.mark.covers("FK-4")
-@settings(max_examples=60, deadline=None)
 @given(name=st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12))
 def test_names_that_pass_the_text_check_look_like_what_they_are(name: str) -> None:
     """What passes holds nothing unseen, no backslash, and reads the same in the compatibility form;

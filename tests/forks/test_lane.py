@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.forks.queue import BackgroundQueue
@@ -16,7 +16,6 @@ from memorist.testing import FrozenClock
 
 
 @pytest.mark.covers("FK-5", "SM-8")
-@settings(max_examples=60, deadline=None)
 @given(
     steps=st.lists(
         st.one_of(st.just("offer"), st.just("fail"), st.just("finish"), st.just("turn")),

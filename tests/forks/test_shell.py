@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.forks.shell_command import run_command
@@ -275,7 +275,6 @@ def _snapshot(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 @pytest.mark.covers("FK-4")
-@settings(max_examples=60, deadline=None)
 @given(lines=st.lists(_LINES, min_size=40, max_size=40))
 @example(
     lines=[
@@ -311,7 +310,6 @@ def test_nothing_that_is_taken_for_read_only_writes(lines: list[str]) -> None:
 
 
 @pytest.mark.covers("FK-4")
-@settings(max_examples=60, deadline=None)
 @given(text=st.text(max_size=60))
 def test_judging_any_text_ends_in_an_answer(text: str) -> None:
     """No text makes the judge fail; and what it writes anew, it judges the same way again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.forks.tool_calls import (
@@ -90,7 +90,6 @@ _PATHS = st.text(alphabet="abc/._-é '", min_size=1, max_size=10)
 
 
 @pytest.mark.covers("FK-6")
-@settings(max_examples=60, deadline=None)
 @given(edits=st.lists(st.tuples(_PATHS, _TEXTS, _TEXTS), max_size=4), between=_TEXTS)
 def test_what_is_written_in_the_form_is_read_as_it_was_meant(
     edits: list[tuple[str, str, str]], between: str
@@ -110,7 +109,6 @@ def test_what_is_written_in_the_form_is_read_as_it_was_meant(
 
 
 @pytest.mark.covers("FK-6")
-@settings(max_examples=60, deadline=None)
 @given(
     pieces=st.lists(
         st.sampled_from(

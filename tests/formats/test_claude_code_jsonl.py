@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock, UnknownBlock
@@ -608,7 +608,6 @@ def conversation(turns: int) -> list[Record]:
 
 
 @pytest.mark.covers("FM-3")
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_the_order_of_the_lines_does_not_matter(seed: int, turns: int) -> None:
     """A shuffled file holds the same conversation, with every call before its answer."""
@@ -626,7 +625,6 @@ def test_the_order_of_the_lines_does_not_matter(seed: int, turns: int) -> None:
 
 
 @pytest.mark.covers("FM-3")
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_file_is_read_and_no_sound_live_message_is_lost(data: st.DataObject) -> None:
     """Lines cut, overwritten or replaced are reported; every message on an undamaged line of the
@@ -653,7 +651,6 @@ def _behind(gone: set[str]) -> set[str]:
 
 
 @pytest.mark.covers("FM-3")
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.binary(max_size=60)

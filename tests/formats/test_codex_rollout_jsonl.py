@@ -543,7 +543,6 @@ def test_a_message_with_an_odd_time_is_kept(time: Any) -> None:
 
 
 @pytest.mark.covers("FM-4")
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_rollout_is_read_and_no_sound_message_is_lost(data: st.DataObject) -> None:
     """Lines cut or overwritten are reported; every message on an undamaged line is still there."""
@@ -566,7 +565,6 @@ def test_a_damaged_rollout_is_read_and_no_sound_message_is_lost(data: st.DataObj
 
 
 @pytest.mark.covers("FM-4")
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.binary(max_size=80)
@@ -586,7 +584,6 @@ def test_no_file_breaks_the_reader(raw: list[bytes]) -> None:
 
 
 @pytest.mark.covers("FM-4")
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 3), max_size=12))
 def test_what_survives_rollbacks_is_what_a_list_of_turns_would_hold(steps: list[int]) -> None:
     """0 is a new turn, n takes back n turns: the reader and a plain list of turns agree."""

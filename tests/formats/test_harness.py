@@ -1,7 +1,7 @@
 """Harness text and typed text are told apart."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Origin
@@ -146,7 +146,6 @@ def test_the_typed_part_of_a_mixed_text_stays(text: str, typed: str) -> None:
 
 
 @pytest.mark.covers("FM-7")
-@settings(max_examples=60, deadline=None)
 @given(
     st.text(alphabet="ab \n", max_size=40).map(str.strip), st.text(alphabet="ab \n<>/", max_size=40)
 )

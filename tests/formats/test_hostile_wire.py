@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import FormatError
@@ -57,7 +57,6 @@ TYPED = st.one_of(
 
 @pytest.mark.covers("FM-2")
 @BY_NAME
-@settings(max_examples=60, deadline=None)
 @given(entries=st.lists(ENTRY | TYPED, max_size=4))
 def test_any_history_is_kept(name: str, entries: list[Any]) -> None:
     """Entries of any shape are read without an error and written as they stood."""
@@ -68,7 +67,6 @@ def test_any_history_is_kept(name: str, entries: list[Any]) -> None:
 
 @pytest.mark.covers("FM-2")
 @BY_NAME
-@settings(max_examples=60, deadline=None)
 @given(body=JSON | st.dictionaries(KEYS, JSON, max_size=8))
 def test_any_body_is_read_or_refused(name: str, body: Any) -> None:
     """A body of any shape is kept whole, or refused with FormatError; so is a reply."""
@@ -84,7 +82,6 @@ def test_any_body_is_read_or_refused(name: str, body: Any) -> None:
 
 @pytest.mark.covers("FM-2")
 @BY_NAME
-@settings(max_examples=60, deadline=None)
 @given(entries=st.lists(ENTRY | TYPED, max_size=4), data=st.data())
 def test_any_history_can_be_translated(name: str, entries: list[Any], data: st.DataObject) -> None:
     """What was read from any entry can be written in every other format, which then reads it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import (
@@ -119,7 +119,6 @@ def lines_of(data: bytes) -> list[RecordedLine]:
 
 
 @pytest.mark.covers("FM-5", "FM-1")
-@settings(max_examples=60, deadline=None)
 @given(head, st.lists(entry, max_size=4))
 def test_what_is_written_is_read_back_equal(
     first: SessionHead, rest: list[TranscriptEntry]
@@ -180,7 +179,6 @@ def test_lines_of_unknown_kind_survive_and_bad_ones_are_reported() -> None:
 
 
 @pytest.mark.covers("FM-5")
-@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(data: bytes) -> None:
     """Any file gives a head first, or a clear error."""

@@ -151,7 +151,6 @@ REPLY: dict[str, Any] = {
 
 
 @pytest.mark.covers("FM-2")
-@settings(max_examples=60, deadline=None)
 @given(BODY)
 def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
     """encode(decode(body)) is body, for every generated body, and reading changes nothing."""
@@ -162,7 +161,6 @@ def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.covers("FM-2")
-@settings(max_examples=60, deadline=None)
 @given(MESSAGE)
 def test_one_entry_is_one_message(item: dict[str, Any]) -> None:
     """Each entry of the history gives one message, called by the given id, that is written back as

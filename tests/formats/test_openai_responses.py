@@ -172,7 +172,6 @@ REPLY: dict[str, Any] = {
 
 
 @pytest.mark.covers("FM-2")
-@settings(max_examples=60, deadline=None)
 @given(BODY)
 def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
     """encode(decode(body)) is body, for every generated body, and reading changes nothing."""
@@ -183,7 +182,6 @@ def test_a_request_is_written_as_it_was_read(body: dict[str, Any]) -> None:
 
 
 @pytest.mark.covers("FM-2")
-@settings(max_examples=60, deadline=None)
 @given(st.lists(ITEM, min_size=1, max_size=6))
 def test_one_item_is_one_message(items: list[dict[str, Any]]) -> None:
     """Each item gives one message, and the messages are written as the items stood."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock
@@ -93,7 +93,6 @@ def test_the_right_reader_reads_the_file() -> None:
 
 
 @pytest.mark.covers("FM-3")
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.binary(max_size=60), max_size=8))
 def test_no_bytes_raise_anything_but_an_input_error(raw: list[bytes]) -> None:
     """Any file is recognised or refused."""

@@ -6,7 +6,7 @@ import contextlib
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import ModelNameError
@@ -107,7 +107,6 @@ def test_a_key_in_the_address_is_refused_and_not_repeated() -> None:
         r"(anthropic|openai|openai-chat|local):.{0,20}(@https?://.{0,12})?", fullmatch=True
     )
 )
-@settings(max_examples=60, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Nothing but a choice or a ModelNameError comes out, and a choice keeps its kind when it is
     read.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable
@@ -78,7 +78,6 @@ def test_other_refusals_are_not_taken_for_too_long(message: str) -> None:
 
 @pytest.mark.covers("SF-5")
 @given(st.integers(300, 599))
-@settings(max_examples=60, deadline=None)
 def test_each_status_is_either_refused_or_unavailable(status: int) -> None:
     """What passes by itself ends as unavailable, everything else as refused, and never both."""
     fault = CallFailure(kind="status", status=status, message="x")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Usage
@@ -89,7 +89,6 @@ def test_the_shipped_table_is_whole_and_plausible() -> None:
 
 @pytest.mark.covers("CP-18", "FK-8")
 @given(TOKENS, TOKENS, TOKENS, TOKENS)
-@settings(max_examples=60, deadline=None)
 def test_reading_the_cache_never_costs_more_than_sending_again(
     fresh: int, read: int, write: int, out: int
 ) -> None:

@@ -35,7 +35,6 @@ def test_waits_double_up_to_the_cap() -> None:
 
 @pytest.mark.covers("SF-5")
 @given(st.integers(1, 10_000), st.floats(0, 1), st.none() | st.floats(-5, 1e9))
-@settings(max_examples=60, deadline=None)
 def test_no_wait_is_negative_or_endless(failed: int, chance: float, asked: float | None) -> None:
     """Whatever the provider asks for and chance says, the wait lies between zero and the caps."""
     assert (

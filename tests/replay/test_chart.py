@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from memorist.formats.transcript import SessionHead
@@ -131,7 +131,6 @@ sizes = some.lists(some.integers(0, 300_000), min_size=1, max_size=2_500)
 
 
 @given(sizes=sizes, limit=some.integers(4, DRAWN_POINTS))
-@settings(max_examples=60, deadline=None)
 def test_thinning_keeps_the_ends_and_the_extremes_in_order(sizes: list[int], limit: int) -> None:
     """However few points are drawn, the first, the last, the peak and the lowest are among them."""
     points = session(sizes).points
@@ -149,7 +148,6 @@ def test_thinning_keeps_the_ends_and_the_extremes_in_order(sizes: list[int], lim
     sizes=some.lists(some.integers(0, 300_000), min_size=1, max_size=200),
     size=some.sampled_from([WIDE, NARROW]),
 )
-@settings(max_examples=60, deadline=None)
 def test_nothing_is_drawn_outside_the_picture(sizes: list[int], size: ChartSize) -> None:
     """Whatever the sizes, every place of the line lies in the view."""
     picture = marks(session(sizes), size)
@@ -269,7 +267,6 @@ def test_hostile_words_stay_words_in_the_titles() -> None:
 
 
 @given(end=some.floats(1, 1e9), wanted=some.integers(3, 12))
-@settings(max_examples=60, deadline=None)
 def test_ticks_are_round_and_cover_the_axis(end: float, wanted: int) -> None:
     """From 0 to within one step of the end, and no more than were asked for."""
     ticks = axis_steps(end, wanted)

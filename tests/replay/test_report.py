@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 from msgspec.structs import replace
 
@@ -190,7 +190,6 @@ def test_hostile_text_is_inert_wherever_it_stands(text: str) -> None:
 
 
 @given(text=some.text(max_size=80) | some.text("<>&\"'`*_[]()#|-~!\\ \n{}%x", max_size=80))
-@settings(max_examples=60, deadline=None)
 def test_no_notes_make_markup_of_their_own(text: str) -> None:
     """Whatever the notes hold, only headings, lists, tables, emphasis and code come of it, and the
     page stays well formed.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.markdown import load_prompt
@@ -103,7 +103,6 @@ def test_an_edit_that_leaves_little_of_the_frame_is_rolled_back() -> None:
 
 
 @pytest.mark.covers("SM-5")
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.sampled_from([*FILLED.splitlines(), "# Foo", "```", "plain", "_x_", ""]), max_size=60

@@ -62,7 +62,6 @@ STEPS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(STEPS, TEXTS, TEXTS), max_size=25))
 def test_every_word_of_the_notes_is_a_label_or_stands_in_the_transcript(
     steps: list[tuple[str, str, str]],

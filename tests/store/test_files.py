@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
@@ -243,7 +243,6 @@ def raw_lines(path: Path, limit: int = 1000) -> list[RecordedLine]:
 
 
 @pytest.mark.covers("FM-6")
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.binary(max_size=30).map(lambda data: data.replace(b"\n", b"")), max_size=10),
     st.booleans(),

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock
@@ -103,7 +103,6 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("FM-5")
-@settings(max_examples=60, deadline=None)
 @given(st.integers(min_value=1), st.binary(max_size=20).map(lambda data: data.replace(b"\n", b"")))
 def test_a_torn_last_line_is_moved_aside(
     tmp_path_factory: pytest.TempPathFactory, cut: int, rubbish: bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.testing.prompt_cache import (
@@ -198,7 +198,6 @@ def test_openai_caches_long_beginnings_in_steps(key: str) -> None:
 
 @pytest.mark.covers("FK-1")
 @given(WORDS, st.integers(0, 5), st.sampled_from(["anthropic", "openai_responses", "openai_chat"]))
-@settings(max_examples=60, deadline=None)
 def test_parts_never_overlap_and_never_exceed_the_whole(
     words: list[str], marked: int, wire_format: str
 ) -> None:
@@ -215,7 +214,6 @@ def test_parts_never_overlap_and_never_exceed_the_whole(
 
 @pytest.mark.covers("FK-1")
 @given(st.text("ab", max_size=40), st.text("ab", max_size=40))
-@settings(max_examples=60, deadline=None)
 def test_the_common_beginning_is_exact(left: str, right: str) -> None:
     """As many characters as really agree."""
     length = common_prefix_length(left, right)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Usage
@@ -52,7 +52,6 @@ def objects(events: list[ScriptedEvent]) -> list[dict[str, Any]]:
 @pytest.mark.covers("FM-2")
 @pytest.mark.parametrize("name", FORMATS)
 @given(step=STEP)
-@settings(max_examples=60, deadline=None)
 def test_a_stream_gives_the_body_it_was_made_of(name: str, step: ReplyParts) -> None:
     """Assembled events say what the body says, and the codec reads the same reply from both."""
     body = WIRES[name].reply(step, FACTS)
@@ -69,7 +68,6 @@ def test_a_stream_gives_the_body_it_was_made_of(name: str, step: ReplyParts) -> 
 @pytest.mark.covers("SF-5")
 @pytest.mark.parametrize("name", FORMATS)
 @given(step=STEP, share=st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
 def test_a_stream_that_is_not_whole_gives_no_reply(
     name: str, step: ReplyParts, share: float
 ) -> None:
@@ -92,7 +90,6 @@ def test_an_error_event_ends_the_stream_as_a_passing_fault(name: str) -> None:
 
 @pytest.mark.covers("FM-2")
 @given(st.text(max_size=2_000))
-@settings(max_examples=60, deadline=None)
 def test_pieces_make_the_text_again(text: str) -> None:
     """Nothing is lost or doubled where a stream is cut, and the number of pieces is bounded."""
     cut = list(split_text(text))

@@ -63,6 +63,15 @@ def _succeed(text: str | None, *replaced: MemoryEntry) -> MemoryEntry:
     return MemoryEntry(text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER:]))
 
 
+def _join_histories(own: MemoryEntry, other: MemoryEntry) -> MemoryEntry:
+    """One entry for the same text on two machines: what either of them knows it to have replaced,
+    or an older text of a third one would count as a change of its own.
+    """
+    first, second = sorted((own, other), key=lambda each: (each.changes, each.former))
+    former = tuple(dict.fromkeys((*first.former, *second.former)))[-MAX_FORMER:]
+    return MemoryEntry(own.text, second.changes, former)
+
+
 def _follows(later: MemoryEntry, earlier: MemoryEntry) -> bool:
     """Whether an entry replaced the other one; where each was once the other's, by the count."""
     if compute_checksum(earlier.text) not in later.former:
@@ -101,7 +110,9 @@ def _merge(
         own = found.get(path)
         if own is None or (path not in new and _follows(other, own)):
             found[path] = other
-        elif own.text != other.text and not _follows(own, other):
+        elif own.text == other.text:
+            found[path] = _join_histories(own, other)
+        elif not _follows(own, other):
             found |= _resolve(path, own, other, published.get(path))
     return found
 
