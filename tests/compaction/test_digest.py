@@ -324,7 +324,8 @@ def test_nothing_is_in_a_digest_that_was_not_in_the_history(steps: list[tuple[st
                 f"{text} " * 12,
                 error=len(text) % 3 == 0,
             )
-    heard = " ".join(text for _, text in steps).lower() + " odd edit read bash /w/"
+    ids = " ".join(message.id for message in session.messages)  # the way back to what was cut
+    heard = " ".join(text for _, text in steps).lower() + f" odd edit read bash /w/ {ids}"
 
     text = re.sub(
         r"\n## What failed\n.*?(?=\n## |\Z)",
