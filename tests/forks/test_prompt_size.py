@@ -29,16 +29,22 @@ MAX_TOKENS = 600
 """New tokens of a fork beside the cached conversation and the files that it is shown."""
 
 
+MAX_TEAM_TOKENS = 220
+"""Further tokens of an extraction in a project that has a team."""
+
+
 def render_notes(layout: Layout) -> str:
     """The task of a notes fork; the notes themselves are data."""
     prompts = load_notes_prompts(DiskFiles(), layout)
     return render_update_prompt("", "/home/dev/notes.md", prompts, SessionMemorySettings())
 
 
-def render_extraction(layout: Layout) -> str:
+def render_extraction(layout: Layout, team_readers: str = "") -> str:
     """The task of an extraction in a project without memories."""
     del layout
-    task = ExtractionTask(folder=Path("/home/dev/memory"), count=8, today="2026-01-02")
+    task = ExtractionTask(
+        folder=Path("/home/dev/memory"), count=8, today="2026-01-02", team_readers=team_readers
+    )
     prompts = ExtractionPrompts(
         *(load_prompt(f"auto_memory/{name}") for name in ("extract", "asked", "team"))
     )
@@ -80,3 +86,14 @@ def test_a_fork_adds_few_tokens_to_the_cached_conversation(
     (message,) = body["messages"][2:]
     new = sum(estimate_text_tokens(block["text"]) for block in message["content"])
     assert new <= MAX_TOKENS
+
+
+@pytest.mark.covers("FK-1", "TM-1")
+def test_the_rules_of_a_team_add_few_tokens_and_name_each_kind(tmp_path: Path) -> None:
+    """A project with a team pays for them on top; no kind of memory is without its rule."""
+    alone = render_extraction(Layout(tmp_path))
+    shared = render_extraction(Layout(tmp_path), team_readers="everybody here")
+    rules = load_prompt("auto_memory/team")
+
+    assert 0 < estimate_text_tokens(shared) - estimate_text_tokens(alone) <= MAX_TEAM_TOKENS
+    assert all(f"{kind}: " in rules for kind in ("User", "Feedback", "Project", "Reference"))
