@@ -22,6 +22,7 @@ from plugs.story import (
     Reader,
     Talk,
     World,
+    read_large_pages,
     read_page,
     run_story,
     settings,
@@ -139,6 +140,14 @@ def test_the_story(tmp_path: Path, wire: str, *, stream: bool) -> None:
     memorist changes nothing.
     """
     run_story(Framework(wire, stream=stream), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["chat", "responses"])
+def test_a_model_that_goes_by_its_last_results_repeats_no_call(tmp_path: Path, wire: str) -> None:
+    """Results of 25,000 characters, three at once: no page is asked for twice."""
+    read_large_pages(Framework(wire, stream=False), tmp_path)
 
 
 @pytest.mark.parametrize("stream", [False, True])

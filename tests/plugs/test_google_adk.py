@@ -24,9 +24,11 @@ from plugs.story import (
     Reader,
     Talk,
     World,
+    read_large_pages,
     read_page,
     run_story,
     settings,
+    tell_users_apart,
     words,
 )
 
@@ -90,7 +92,12 @@ class Conversation:
         plugins: list[BasePlugin] = (
             []
             if world.attached is None
-            else [MemoristPlugin(project=world.project, attached=world.attached)]
+            # With a project all users of the app share its memories, as the page says.
+            else [
+                MemoristPlugin(
+                    project=None if world.user else world.project, attached=world.attached
+                )
+            ]
         )
         self.model = Gemini(model=MODEL, base_url=self.gateway.url)
         agent = LlmAgent(
@@ -110,7 +117,10 @@ class Conversation:
         self.runner = Runner(app=app, session_service=self.sessions, **more)
         self.session = session
         self.mode = mode
-        self.loop.run(self.sessions.create_session(session_id=session, **USER))
+        self.user = world.user or USER["user_id"]
+        self.loop.run(
+            self.sessions.create_session(session_id=session, **USER | {"user_id": self.user})
+        )
 
     def say(self, text: str, *parts: types.Part) -> str:
         return self.loop.run(
@@ -120,7 +130,7 @@ class Conversation:
     async def _say(self, content: types.Content) -> str:
         last = ""
         run = self.runner.run_async(
-            user_id="ada",
+            user_id=self.user,
             session_id=self.session,
             new_message=content,
             run_config=RunConfig.model_validate(
@@ -159,6 +169,21 @@ def test_the_story(tmp_path: Path, mode: str | None) -> None:
     memorist changes nothing.
     """
     run_story(Adk(mode), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("mode", [None, "sse"])
+def test_a_model_that_goes_by_its_last_results_repeats_no_call(
+    tmp_path: Path, mode: str | None
+) -> None:
+    """Results of 25,000 characters, three at once: no page is asked for twice."""
+    read_large_pages(Adk(mode), tmp_path)
+
+
+def test_users_of_one_server_share_nothing(tmp_path: Path) -> None:
+    """By the user of ADK's session."""
+    tell_users_apart(Adk(None), tmp_path)
 
 
 def said(text: str) -> types.Content:

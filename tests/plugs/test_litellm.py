@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from plugs.story import MAX_OUTPUT, MODEL, TOOL, Talk, World, run_story, tell_users_apart
+from plugs.story import (
+    MAX_OUTPUT,
+    MODEL,
+    TOOL,
+    Talk,
+    World,
+    read_large_pages,
+    run_story,
+    tell_users_apart,
+)
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = (
     "True"  # else its import asks for a list of prices on the network
@@ -154,6 +163,14 @@ def test_the_story(tmp_path: Path, how: str) -> None:
     memorist changes nothing.
     """
     run_story(LiteLLM(how), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("how", ["hook async", "hook async anthropic", "call", "call async"])
+def test_a_model_that_goes_by_its_last_results_repeats_no_call(tmp_path: Path, how: str) -> None:
+    """Results of 25,000 characters, three at once: no page is asked for twice."""
+    read_large_pages(LiteLLM(how), tmp_path)
 
 
 @pytest.mark.parametrize("how", ["sync", "async"])
