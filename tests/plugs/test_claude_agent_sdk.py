@@ -113,8 +113,8 @@ def shown_in(server: ScriptedServer, text: str) -> list[bool]:
 
 @pytest.mark.covers("IN-1")
 async def test_the_story(tmp_path: Path, project: Path) -> None:
-    """A task and a correction, a compaction by Claude Code after which the notes come back, and a
-    second session that is shown what was learnt.
+    """A task and a correction that waits and is accepted, a compaction by Claude Code after which the
+    notes come back, and a second session that is shown what was learnt.
     """
     told: list[Event] = []
     with (
@@ -131,7 +131,11 @@ async def test_the_story(tmp_path: Path, project: Path) -> None:
             await say(client, "/compact")
             await say(client, "Go on.")
             restored = shown_in(server, "never npm")[before:]
-        lessons = [head.description for head in engine.engine.memory(str(project)).headers()]
+        memory = engine.engine.memory(str(project))
+        kept, waiting = memory.headers(), memory.list_proposals()
+        for proposal in waiting:
+            memory.accept(proposal.id)
+        lessons = [head.description for head in memory.headers()]
         notes = "\n".join(
             path.read_text("utf-8")
             for path in (tmp_path / "home").glob("projects/*/*/session-memory/summary.md")
@@ -148,6 +152,7 @@ async def test_the_story(tmp_path: Path, project: Path) -> None:
         second = shown_in(server, LESSON)
 
     assert frozenset({"notes", "recall", "extraction"}) == FEATURES
+    assert not kept, "a program passed the words on, so they wait for the person"
     assert LESSON in " ".join(lessons)
     assert "harbour report" in notes
     assert restored[-1], "the notes did not come back after the compaction"
