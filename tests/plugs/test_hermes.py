@@ -60,7 +60,12 @@ PLUGIN = (
     "plugs.hermes_given import OPTIONS\n\nregister = plugin(**OPTIONS)\n"
 )
 OWN_MEMORY = {"memory_enabled": False, "user_profile_enabled": False}
-CONFIG: dict[str, Any] = {"model": {"context_length": 70_000}, "memory": OWN_MEMORY}
+CONFIG: dict[str, Any] = {
+    "model": {"context_length": 70_000},
+    "auxiliary": {"compression": {"context_length": 70_000}},
+    "memory": OWN_MEMORY,
+}
+"""The scripted server tells its real window, which is smaller than Hermes allows."""
 WITH: dict[str, Any] = {
     "memory": OWN_MEMORY | {"provider": "memorist"},
     "context": {"engine": "memorist"},
