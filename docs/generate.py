@@ -223,6 +223,33 @@ def parts_of(source: Path, order: list[str]) -> list[str]:
     return rows
 
 
+STORIES = {
+    "run_story": "a long task past its window, a correction, a second session; memorist broken",
+    "read_large_pages": "results of 25,000 characters, three at once",
+    "tell_users_apart": "two users of one server",
+}
+"""The stories that plugs share (`tests/plugs/story.py`), with what each is about."""
+
+
+def stories_of(tests: Path) -> list[str]:
+    """For each host the stories that its tests run, or why one is not run. Raises KeyError for a
+    cell that is neither.
+    """
+    reasons = tomllib.loads((tests / "conformance.toml").read_text("utf-8"))
+    rows = []
+    for path in sorted(tests.glob("test_*.py")):
+        host = path.stem.removeprefix("test_")
+        tree = ast.parse(path.read_text("utf-8"))
+        called = {
+            node.func.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        cells = ["yes" if story in called else reasons[host][story] for story in STORIES]
+        rows.append(f"| {host.replace('_', '-')} | {' | '.join(cells)} |")
+    return [f"| host | {' | '.join(STORIES.values())} |", f"|---|{'---|' * len(STORIES)}", *rows]
+
+
 def generated() -> dict[Path, str]:
     """Each document with its generated part brought up to date."""
     parts = {
@@ -247,6 +274,7 @@ def generated() -> dict[Path, str]:
     }
     order = tomllib.loads((DOCS.parent / "tests" / "architecture.toml").read_text("utf-8"))["order"]
     parts["start-here"] = "\n".join(parts_of(DOCS.parent / "src" / "memorist", order)) + "\n"
+    parts["plugs"] = "\n".join(stories_of(DOCS.parent / "tests" / "plugs")) + "\n"
     parts["plugs/mcp"] = "\n".join(tools_of(TOOLS)) + "\n"
     texts = {}
     for name, body in parts.items():
