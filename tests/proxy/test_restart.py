@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import itertools
+import json
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +28,25 @@ from memorist.proxy.conversations import (
     parse_stored_conversations,
     to_stored_conversation,
 )
+from memorist.proxy.exchange import ReplyEnding
 from memorist.proxy.identity import identify_client
 from memorist.proxy.known_conversations import ConversationStore
 from memorist.store.files import DiskFiles
 from memorist.testing import Say, ScriptedServer
-from proxy.conftest import KEY, Answer, Proxied, RunningProxy, anthropic, assistant, user
+from proxy.conftest import (
+    KEY,
+    Answer,
+    Proxied,
+    RunningProxy,
+    anthropic,
+    assistant,
+    raw_provider,
+    user,
+)
 from proxy.test_identity import TOOLS, body
 
 FILE = "proxy/conversations.jsonl"
+JSON = {"content-type": "application/json"}
 
 
 class Provider:
@@ -282,6 +297,75 @@ def test_a_response_of_before_a_restart_is_gone_on_from(proxied: Proxied, closed
     )
     for text in ("The API runs on port 4017.", "Which port was it?", "Write that down."):
         assert transcript.count(text) == 1, text
+
+
+@pytest.mark.covers("IN-3")
+def test_a_client_that_hangs_up_after_the_last_event_can_go_on_from_it(proxied: Proxied) -> None:
+    """Codex reads a stream up to `response.completed` and asks again; the provider may keep the
+    connection open for as long as it likes.
+    """
+    done = threading.Event()
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "Yes.\n\ndata: [DONE]"}]}  # fmt: skip
+    reply = {"id": "resp_1", "status": "completed", "output": [said]}
+    event = f"data: {json.dumps({'type': 'response.completed', 'response': reply})}\n\n".encode()
+
+    def answer(connection: socket.socket) -> None:
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+        connection.sendall(head + event[:30])
+        connection.sendall(event[30:])
+        done.wait(20)
+
+    def go(text: str, previous: str | None = None) -> str:
+        body = {"model": "m", "input": text, "stream": True, "previous_response_id": previous}
+        client = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=20)
+        client.request("POST", "/v1/responses", json.dumps(body).encode(), JSON)
+        found = client.getresponse()
+        got = b""
+        while b"\n\n" not in got.partition(b'"response.completed"')[2]:
+            got += found.read1()
+        client.close()
+        return found.headers["x-memorist-session"]
+
+    with raw_provider(answer) as url:
+        proxy = proxied(url)
+        first = go("The API runs on port 4017.")
+        second = go("Which port was it?", "resp_1")
+        done.set()
+
+    assert second == first
+
+
+@pytest.mark.covers("IN-3")
+@given(
+    newline=st.sampled_from(["\n", "\r\n"]),
+    last=st.sampled_from(
+        [
+            'event: message_stop{n}data: {{"type":"message_stop"}}',
+            'data: {{"type": "response.completed", "response": {{"id": "1"}}}}',
+            "data: [DONE]",
+        ]
+    ),
+    cuts=st.sets(st.integers(1, 200)),
+)
+def test_the_end_of_a_stream_is_found_however_it_is_cut(
+    newline: str, last: str, cuts: set[int]
+) -> None:
+    """Neither one part too early, as what it ends is incomplete there, nor one too late."""
+    deltas = [
+        f"data: {json.dumps({'text': text})}" for text in ('"message_stop"', "\ndata: [DONE]")
+    ]
+    events = [*deltas, last.format(n=newline)]
+    data = "".join(each + newline * 2 for each in events).encode()
+    edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
+    parts = [data[start:end] for start, end in itertools.pairwise(edges)]
+
+    ending = ReplyEnding(None)
+    reached = [ending.is_reached(part) for part in parts]
+
+    assert reached.index(True) == len(parts) - 1
+    whole = ReplyEnding(len(data))
+    assert [whole.is_reached(part) for part in parts].index(True) == len(parts) - 1
 
 
 @pytest.mark.parametrize(

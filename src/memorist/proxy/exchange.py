@@ -230,18 +230,15 @@ class ProxyExchange:
         if taken is not None and taken.prepared is not None:
             headers["x-memorist-session"] = clean_header_value(taken.prepared.session.id)
         answer = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
-        parts: list[bytes] | None = (
-            [] if taken is not None and taken.call is not None and upstream.status < 400 else None
-        )
+        recorder = ReplyRecorder(self._pipeline, taken, upstream)
         try:
             await answer.prepare(self._request)
-            size = 0
             if begun:
+                recorder.append(begun)
                 await answer.write(begun)
-                parts, size = _append_part(parts, begun, size)
             async for part in upstream.content.iter_any():
+                recorder.append(part)
                 await answer.write(part)
-                parts, size = _append_part(parts, part, size)
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
             self.outcome += f"; the answer was cut ({type(error).__name__})"
             if self._request.transport is not None:
@@ -252,24 +249,82 @@ class ProxyExchange:
             # The client disconnected, or the proxy stops: the provider need not continue.
             upstream.close()
             raise
-        # Before the end is written: the client may send its next request as soon as it sees that.
-        if taken is not None and parts is not None:
-            self._pipeline.on_reply(
-                taken,
-                upstream.headers.get("content-type", ""),
-                _decode_body(upstream, b"".join(parts)),
-            )
+        recorder.finish()
         await answer.write_eof()
         return answer
 
 
-def _append_part(
-    parts: list[bytes] | None, part: bytes, size: int
-) -> tuple[list[bytes] | None, int]:
-    if parts is None or size + len(part) > MAX_REPLY_BYTES:
-        return None, size
-    parts.append(part)
-    return parts, size + len(part)
+_LAST_EVENTS = (
+    b'"message_stop"',
+    b'"response.completed"',
+    b'"response.incomplete"',
+    b"\ndata: [DONE]",
+)
+"""What only the last event of a stream holds: in a text its quotes and line breaks are escaped."""
+_OVERLAP = max(map(len, _LAST_EVENTS)) - 1
+
+
+class ReplyEnding:
+    """Finds the part of a reply with which the client has all of it and may send its next request:
+    the one that fills the announced length, or holds the end of a stream's last event. Only then
+    has the reply to be recorded before the part is sent; a connection may stay open for longer.
+    """
+
+    def __init__(self, length: int | None) -> None:
+        self._left = length
+        self._before = b""
+        self._is_last_event = False
+
+    def is_reached(self, part: bytes) -> bool:
+        """Whether the reply is complete with this part, the next one."""
+        if self._left is not None:
+            self._left -= len(part)
+            if self._left <= 0:
+                return True
+        text = self._before + part
+        begins = max(map(text.find, _LAST_EVENTS))
+        if begins >= 0 and not self._is_last_event:
+            self._is_last_event = True
+            text = text[begins + 1 :]
+        self._before = text[-_OVERLAP:]
+        return self._is_last_event and (b"\n\n" in text or b"\r\n\r\n" in text)
+
+
+class ReplyRecorder:
+    """Has a reply recorded before its client can continue from it; one that is too large, or that
+    the provider refused, is none.
+    """
+
+    def __init__(
+        self,
+        pipeline: CallPipeline,
+        call: PreparedCall | None,
+        upstream: aiohttp.ClientResponse,
+    ) -> None:
+        self._pipeline = pipeline
+        self._call = call if call is not None and call.call is not None else None
+        self._upstream = upstream
+        self._ending = ReplyEnding(upstream.content_length)
+        self._parts: list[bytes] = []
+        self._left = MAX_REPLY_BYTES if upstream.status < 400 else -1
+
+    def append(self, part: bytes) -> None:
+        """Add the next part, before it is sent."""
+        self._left -= len(part)
+        if self._call is None or self._left < 0:
+            self._call, self._parts = None, []
+            return
+        self._parts.append(part)
+        if self._ending.is_reached(part):
+            self.finish()
+
+    def finish(self) -> None:
+        """Record the reply, once: it is complete, or the provider closed the connection."""
+        if self._call is not None and self._left >= 0:
+            data = _decode_body(self._upstream, b"".join(self._parts))
+            kind = self._upstream.headers.get("content-type", "")
+            self._pipeline.on_reply(self._call, kind, data)
+        self._call = None
 
 
 async def _read_start(upstream: aiohttp.ClientResponse) -> bytes:
