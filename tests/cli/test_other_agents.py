@@ -182,3 +182,21 @@ def test_a_chat_of_gemini_before_its_slugs_is_put_into_its_project(user: Path) -
 
     assert {each["id"] for each in listed} == {"gem-1", "gem-2"}
     assert "sub-agent" in done.output
+
+
+@pytest.mark.covers("RO-1")
+def test_a_long_session_in_one_document_is_remembered(user: Path) -> None:
+    """Gemini CLI's first files are one indented document, which is whole at its last line alone."""
+    document = json.loads(gemini_document(str(user / "shop")))
+    document["messages"] += [
+        {"id": f"m{each}", "timestamp": "2026-05-28T10:00:00Z", "type": "gemini", "content": "ok"}
+        for each in range(200)
+    ]
+    path = user / ".gemini/tmp/shop/chats/session-1.json"
+    put(path, json.dumps(document, indent=2).encode())
+    path.with_suffix(".jsonl").unlink()
+    done = memorist("import", "--from", "gemini", "--yes")
+
+    assert "1 of Gemini CLI" in done.stdout
+    assert ASKED in memorist("rollouts", "show", "gem-1").stdout
+    assert ANSWERED in memorist("search", "marmot ledger", "--json").stdout

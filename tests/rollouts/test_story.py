@@ -22,7 +22,7 @@ from memorist.store.jobs import LeasePolicy, set_memory_mode
 from memorist.store.rollouts import list_extracts
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
-from rollouts.conftest import claude, codex
+from rollouts.conftest import claude, codex, lines
 
 SECRET = "sk-" + "ant-api03-" + "Zk4Rw8Lq2Xv7" * 8
 RAW = """---
@@ -99,6 +99,15 @@ class Home:
     async def sync(self) -> RolloutSyncReport:
         async with open_rollout_pipeline(self.settings, model=self.model) as past:
             return await past.sync(past.plan_sync([self.sessions]))
+
+    async def extract(self) -> dict[str, str]:
+        """What is kept of each session, by its id, without a model."""
+        async with open_rollout_pipeline(self.settings) as past:
+            await past.sync(past.plan_sync([self.sessions]))
+            return {
+                each.extracted.thread: each.extracted.raw_memory
+                for each in list_extracts(past.state)
+            }
 
     async def leave_out(self, id: str) -> None:
         async with open_rollout_pipeline(self.settings, model=self.model) as past:
@@ -286,11 +295,7 @@ async def test_a_fork_counts_only_for_what_is_its_own(home: Home) -> None:
         ("alone", ["Count the notes.", "Never guess a sum."], {"forked_from_id": "deleted"}),
     ):
         codex(home.sessions / f"{id}.jsonl", words, session=id, cwd=str(home.shop), **meta)
-    async with open_rollout_pipeline(home.settings) as past:
-        await past.sync(past.plan_sync([home.sessions]))
-        held = {
-            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
-        }
+    held = await home.extract()
 
     assert "round half up" in held["parent"]
     assert "ledger" in held["parent"]
@@ -315,12 +320,7 @@ async def test_a_fork_without_a_parents_name_counts_once(
         path = home.sessions / f"{name}.jsonl"
         at = f"2026-05-28T1{len(more)}:00:00.000Z"
         claude(path, [*said, *more], session=name, at=at, uuids=[0, 1, name])
-        async with open_rollout_pipeline(home.settings) as past:
-            await past.sync(past.plan_sync([home.sessions]))
-            return {
-                each.extracted.thread: each.extracted.raw_memory
-                for each in list_extracts(past.state)
-            }
+        return await home.extract()
 
     if known_first:
         await sync("m-first" if known_first == "m-first" else fork_id)
@@ -334,6 +334,42 @@ async def test_a_fork_without_a_parents_name_counts_once(
     assert ["round half up" in each for each in held.values()].count(True) == 1
 
 
+@pytest.mark.covers("RO-4", "CX-7")
+@pytest.mark.parametrize("why", ["too old", "a program's", "elsewhere"])
+@pytest.mark.parametrize("named", [True, False], ids=["branch", "fork-session"])
+async def test_a_fork_of_a_session_that_is_never_extracted_counts_whole(
+    home: Home, named: bool, why: str
+) -> None:
+    """A parent that is too old, was run by a program, or lies in a folder whose old sessions are
+    not imported keeps nothing: what was said in it stands in the fork, or nowhere.
+    """
+    said = ["Set up the till.", "Always round half up, never down."]
+    at = "2026-05-28T10:00:00.000Z" if why == "a program's" else "2020-05-28T10:00:00.000Z"
+    folder = home.sessions.parent / "archive"
+    path = claude(folder / "a-parent.jsonl", said, session="a-parent", at=at, uuids=[0, 1])
+    claude(
+        home.sessions / "fork.jsonl",
+        [*said, "Always write credit notes twice."],
+        session="fork",
+        uuids=[0, 1, 2],
+        forked_from="a-parent" if named else "",
+    )
+    if why == "a program's":
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        lines(path, [each | {"entrypoint": "sdk-py"} for each in records])
+    async with open_rollout_pipeline(home.settings) as past:
+        folders = [home.sessions] if why == "elsewhere" else ()
+        past.find_sessions([folder, home.sessions])
+        await past.sync(past.plan_sync(folders, 2_000))
+        held = {
+            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
+        }
+
+    assert "a-parent" not in held
+    assert "round half up" in held["fork"]
+    assert "credit notes twice" in held["fork"]
+
+
 @pytest.mark.covers("RO-4")
 async def test_two_sessions_that_begin_with_the_same_words_are_no_forks(home: Home) -> None:
     """Equal first words are not enough: the ids of the messages differ, so both count whole."""
@@ -344,11 +380,7 @@ async def test_two_sessions_that_begin_with_the_same_words_are_no_forks(home: Ho
             session=name,
             uuids=[name, f"{name}-2"],
         )
-    async with open_rollout_pipeline(home.settings) as past:
-        await past.sync(past.plan_sync([home.sessions]))
-        held = {
-            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
-        }
+    held = await home.extract()
 
     assert "round half up" in held["one"]
     assert "round half up" in held["two"]
@@ -366,11 +398,7 @@ async def test_a_branch_of_claude_code_names_its_parent(home: Home) -> None:
         uuids=["a0", "a1", "a2"],
         forked_from="z",
     )
-    async with open_rollout_pipeline(home.settings) as past:
-        await past.sync(past.plan_sync([home.sessions]))
-        held = {
-            each.extracted.thread: each.extracted.raw_memory for each in list_extracts(past.state)
-        }
+    held = await home.extract()
 
     assert "round half up" in held["z"]
     assert "round half up" not in held["a"]

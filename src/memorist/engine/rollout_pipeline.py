@@ -30,7 +30,8 @@ from memorist.rollouts.copied_sessions import (
     copy_opencode_sessions,
     find_database_folder,
 )
-from memorist.rollouts.forked_sessions import find_parent_session
+from memorist.rollouts.eligibility import judge_thread
+from memorist.rollouts.forked_sessions import Counts, find_parent_session
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
 from memorist.rollouts.memory_folder import read_memory_folder
 from memorist.rollouts.sources import (
@@ -68,9 +69,11 @@ from memorist.store.files import DiskFiles
 from memorist.store.jobs import LeasePolicy, set_memory_mode
 from memorist.store.layout import Layout
 from memorist.store.rollouts import (
+    ExtractionProgress,
     Rollout,
     RolloutExtract,
     StoredExtract,
+    find_extract,
     list_extracts,
     list_rollouts,
     reinsert_extracts,
@@ -271,9 +274,11 @@ class RolloutPipeline(RolloutStore):
             modes.get(thread, "enabled") != "enabled" for thread in remembered
         )
 
-    def stages(self, rollouts: RolloutsSettings) -> WorkerStages:
-        """The two stages, for a worker."""
-        once = partial(self._extract, rollouts)
+    def stages(
+        self, rollouts: RolloutsSettings, only_threads: frozenset[str] | None = None
+    ) -> WorkerStages:
+        """The two stages, for a worker that extracts these sessions; None means all."""
+        once = partial(self._extract, rollouts, partial(self._counts, rollouts, only_threads))
         return WorkerStages(
             extract=partial(once, final=False),
             consolidate=partial(self._consolidate, rollouts),
@@ -302,11 +307,23 @@ class RolloutPipeline(RolloutStore):
         finally:
             governor.release_reservations()
 
+    def _counts(
+        self,
+        rollouts: RolloutsSettings,
+        only_threads: frozenset[str] | None,
+        session: ExtractionProgress,
+    ) -> bool:
+        """Whether a session counts by itself, be it not one of those that are extracted now."""
+        now = only_threads is None or session.rollout.id in only_threads
+        chosen = rollouts if now else self.settings.rollouts
+        verdict = judge_thread(session, chosen, now=self.state.now())
+        return verdict.can_count or find_extract(self.state, session.rollout.id) is not None
+
     async def _extract(
-        self, rollouts: RolloutsSettings, thread: Rollout, *, final: bool
+        self, rollouts: RolloutsSettings, counts: Counts, thread: Rollout, *, final: bool
     ) -> RolloutExtract:
         with self._open_runtime(rollouts, rollouts.model) as runtime:
-            parent = await asyncio.to_thread(find_parent_session, self.state, thread)
+            parent = await asyncio.to_thread(find_parent_session, self.state, thread, counts)
             made = await extract_session(thread, runtime, final=final, parent=parent)
         if made.outside and rollouts.pollutes:
             set_memory_mode(self.state, thread.id, "polluted", self.claim_terms)
@@ -372,12 +389,12 @@ class RolloutPipeline(RolloutStore):
                 "there are no recorded sessions here; name folders that hold some with "
                 "--sessions DIR"
             )
+        only = frozenset(each.id for each in mine) if folders or repository is not None else None
         means = replace(
             self.worker_dependencies(rollouts, lambda _: None),
+            stages=self.stages(rollouts, only),
             find_sessions=lambda: None,
-            only_threads=frozenset(each.id for each in mine)
-            if folders or repository is not None
-            else None,
+            only_threads=only,
         )
         return RolloutSyncPlan(
             found=found,

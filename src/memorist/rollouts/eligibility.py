@@ -22,6 +22,8 @@ from memorist.store.rollouts import ExtractionProgress, Rollout, StoredExtract
 IneligibilityReason = Literal[
     "current", "mode", "source", "silent", "up to date", "too young", "too old", "beyond the scan"
 ]
+_NEVER_EXTRACTED: tuple[IneligibilityReason, ...] = ("source", "too old")
+"""What neither time nor a wish of the user ends."""
 _DAY_SECONDS = 86_400
 _NANOSECONDS = 1_000_000_000
 
@@ -41,6 +43,11 @@ class EligibilityVerdict(Struct, frozen=True, kw_only=True):
     def eligible(self) -> bool:
         """Whether it may."""
         return self.reason is None
+
+    @property
+    def can_count(self) -> bool:
+        """Whether it is extracted now or later, was, or is left out because its user said so."""
+        return self.reason not in _NEVER_EXTRACTED
 
 
 def judge_thread(

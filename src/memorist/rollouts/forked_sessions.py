@@ -2,12 +2,13 @@
 
 Codex and `/branch` of Claude Code name the parent. `claude --fork-session` does not: it copies the
 messages with their ids under a new session id, so of sessions that begin with the same message one
-is taken as the parent of the others.
+is taken as the parent of the others: only Claude Code's message ids are unique.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 from memorist.core.messages import Message
@@ -16,6 +17,7 @@ from memorist.formats.detect import read_session
 from memorist.formats.transcript import SessionHead
 from memorist.rollouts.source_metadata import take_head_lines
 from memorist.store.rollouts import (
+    ExtractionProgress,
     Rollout,
     find_extract,
     find_extraction_progress,
@@ -24,41 +26,52 @@ from memorist.store.rollouts import (
 from memorist.store.state import StateDatabase
 from memorist.store.transcript import LineFile
 
+Counts = Callable[[ExtractionProgress], bool]
+"""Whether what was said in a session is kept of that session, or was excluded by its user."""
 
-def find_parent_session(state: StateDatabase, session: Rollout) -> Rollout | None:
-    """The session that this one was forked from, if it is known and its file is there.
+
+def find_parent_session(state: StateDatabase, session: Rollout, counts: Counts) -> Rollout | None:
+    """The session that this one was forked from, if it is known, its file is there, and it counts
+    by itself: else the fork counts whole, and nothing is lost.
 
     A choice among sessions that name no parent is kept with the extract. Raises UnreadableSession.
     """
-    head, first_message = _read_beginning(session)
-    parent = head.forked_from if head is not None else ""
-    if not parent and (extracted := find_extract(state, session.id)) is not None:
-        parent = extracted.extracted.forked_from
-    elif not parent and first_message and session.format == "claude_code":
-        return _find_sibling(state, session, first_message)
+    parent = _read_head(session).forked_from
+    if not parent and session.format == "claude_code":
+        extracted = find_extract(state, session.id)
+        parent = (
+            _find_sibling(state, session, counts)
+            if extracted is None
+            else extracted.extracted.forked_from
+        )
     found = find_extraction_progress(state, parent) if parent else None
-    is_there = found is not None and Path(found.rollout.path).exists()
-    return found.rollout if found is not None and is_there else None
+    if found is None or not Path(found.rollout.path).exists():
+        return None
+    return found.rollout if counts(found) else None
 
 
-def _find_sibling(state: StateDatabase, session: Rollout, first_message: str) -> Rollout | None:
-    """The session that began with the same message (only Claude Code's ids are unique) and counts
-    as the parent: one that was extracted before, else the one with the smallest id.
+def _find_sibling(state: StateDatabase, session: Rollout, counts: Counts) -> str:
+    """The id of the session that began with the same message and counts as the parent: one that
+    was extracted before, else the one with the smallest id; empty for none.
 
     Two that are extracted at the same time see the same order, so the messages that they share are
     never left out by both.
     """
-    siblings: list[tuple[bool, str, Rollout]] = []
-    for other in list_same_beginning(state, session):
+    first_message = _read_first_message_id(session)
+    siblings: list[tuple[bool, str]] = []
+    for other in list_same_beginning(state, session) if first_message else ():
         extract = find_extract(state, other.id)
         if extract is None and other.id > session.id:
             continue
         if extract is not None and _descends_from(state, extract.extracted.forked_from, session.id):
             continue
+        progress = find_extraction_progress(state, other.id)
+        if progress is None or not counts(progress):
+            continue
         with contextlib.suppress(UnreadableSession, OSError):
-            if _read_beginning(other)[1] == first_message:
-                siblings.append((extract is None, other.id, other))
-    return min(siblings, default=(True, "", None))[2]
+            if _read_first_message_id(other) == first_message:
+                siblings.append((extract is None, other.id))
+    return min(siblings, default=(True, ""))[1]
 
 
 def _descends_from(state: StateDatabase, parent: str, ancestor: str) -> bool:
@@ -73,12 +86,15 @@ def _descends_from(state: StateDatabase, parent: str, ancestor: str) -> bool:
     return False
 
 
-def _read_beginning(session: Rollout) -> tuple[SessionHead | None, str]:
-    """The head of a session and the id of its first message; empty when its beginning has none."""
-    head: SessionHead | None = None
-    for entry in read_session(take_head_lines(LineFile(Path(session.path)))):
-        if isinstance(entry, SessionHead):
-            head = entry
-        elif isinstance(entry, Message):
-            return head, entry.id
-    return head, ""
+def _read_head(session: Rollout) -> SessionHead:
+    """The head of a session. Raises UnreadableSession."""
+    head = next(read_session(LineFile(Path(session.path))), None)
+    if not isinstance(head, SessionHead):
+        raise UnreadableSession("The file holds no beginning of a session.")
+    return head
+
+
+def _read_first_message_id(session: Rollout) -> str:
+    """The id of a session's first message; empty where its beginning holds none."""
+    entries = read_session(take_head_lines(LineFile(Path(session.path))))
+    return next((entry.id for entry in entries if isinstance(entry, Message)), "")
