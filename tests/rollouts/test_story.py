@@ -405,6 +405,24 @@ async def test_a_branch_of_claude_code_names_its_parent(home: Home) -> None:
     assert "credit notes twice" in held["a"]
 
 
+@pytest.mark.covers("RO-4", "RO-5")
+async def test_keywords_are_names_that_no_entry_holds(home: Home) -> None:
+    """A search finds an entry by its own words, so a keyword names something else; a word behind a
+    pause is no name.
+    """
+    codex(
+        home.sessions / "till.jsonl",
+        ["Compare till.py with ledger.py ok..then go on", "Always round half up in till.py."],
+        session="till",
+    )
+    held = await home.extract()
+    book = (home.path / "memories" / "MEMORY.md").read_text()
+
+    assert re.findall(r"^keywords: (.*)$", held["till"], re.MULTILINE)[-1] == "till.py, ledger.py"
+    assert "Compare till.py with ledger.py" in book
+    assert "### keywords" not in book
+
+
 @pytest.mark.covers("RO-8")
 async def test_a_session_can_cite_by_what_it_was_shown(home: Home) -> None:
     """Each entry ends with the signs of its sessions; a reply that names them counts as a use."""

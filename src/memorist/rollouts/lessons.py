@@ -67,11 +67,6 @@ _SHIPPED = lazy_pattern(
 )
 
 
-def is_shipped(text: str) -> bool:
-    """Whether a report names the issue, pull request or commit that came of the work."""
-    return _SHIPPED.search(text) is not None
-
-
 class Lesson(Struct, frozen=True, kw_only=True):
     """One entry: what kind it is of, its text, and the turn of the session in which it came up."""
 
@@ -189,7 +184,7 @@ def _build_report_lines(log: TaskLogBuilder) -> list[NoteLine]:
 
 
 def _place_report(line: NoteLine, order: tuple[int, ...]) -> NoteLine:
-    ships = is_shipped(line.text)
+    ships = _SHIPPED.search(line.text)
     return NoteLine(
         RESULTS_SECTION,
         line.text,

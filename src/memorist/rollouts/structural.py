@@ -24,14 +24,12 @@ from memorist.rollouts.lessons import (
     CORRECTED_PREFIX,
     Lesson,
     choose_lessons,
-    is_shipped,
 )
 from memorist.rollouts.message_acts import MessageAct
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     MAX_ENTRY_CHARACTERS,
     PASSED_ON_PREFIX,
-    REPORTED_PREFIX,
     SECTION_TITLES,
     UNKNOWN_FOLDER,
     MemoryBullet,
@@ -379,8 +377,7 @@ def combine_outcomes(outcomes: Sequence[TaskOutcome]) -> TaskOutcome:
 
 def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[Lesson]) -> RawMemoryTask:
     name = task_name(note)
-    reports = [each for each in here if each.section == RESULTS_SECTION]
-    known = [each for each in reports if _is_informative(each)] or reports[-1:]
+    known = [each for each in here if each.section == RESULTS_SECTION]
     asked = [each for each in here if each.section == TASK_SECTION and not _is_correction(each)]
     cwd = thread.cwd
     return RawMemoryTask(
@@ -408,21 +405,6 @@ def _build_task(note: TaskRecord, thread: Rollout, here: Sequence[Lesson]) -> Ra
         references=_reference_bullets(note, cwd),
         keywords=_find_keywords(note, cwd),
     )
-
-
-MIN_REPORT_STEMS = 8
-"""Content words of a report below which it says only that a step was taken. Chosen on half of the
-reference sessions, split by repository.
-"""
-_SPAN = re.compile(r"`[^`]*`")
-
-
-def _is_informative(report: Lesson) -> bool:
-    """Whether the agent's report says more than that a step was taken: a number of content words
-    outside code, or what came of the work.
-    """
-    words = analyze_text(_SPAN.sub(" ", report.text.removeprefix(REPORTED_PREFIX))).stems
-    return len(words) >= MIN_REPORT_STEMS or is_shipped(report.text)
 
 
 MAX_JOINED_CHARACTERS = 600
