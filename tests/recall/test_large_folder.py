@@ -80,3 +80,37 @@ async def test_what_changes_in_a_large_folder_is_shown_as_it_is(tmp_path: Path) 
     assert "branches.md" in await ask(session, "where is the zeppelin hangar")
     await session.close()
     await engine.close()
+
+
+@pytest.mark.covers("AM-1")
+@pytest.mark.usefixtures("few_files")
+async def test_a_rule_replaces_one_that_was_edited_a_moment_ago(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the user says is not lost because a file that it replaces is not as it was last seen."""
+    monkeypatch.setattr(folder_glance, "SECOND_LOOK_SECONDS", 1_000.0)
+    engine = open_engine(tmp_path)
+    folder = add_memories(engine, tmp_path)
+    session = await engine.open("s", project=str(tmp_path))
+    said: list[dict[str, str]] = []
+
+    async def say(text: str) -> None:
+        said.append({"role": "user", "content": text})
+        await session.prepare({"model": "m", "max_tokens": 9, "messages": said})
+        reply = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
+        await session.observe(reply | {"usage": {"input_tokens": 9, "output_tokens": 9}})
+        said.append({"role": "assistant", "content": "Done."})
+
+    await say("Always use npm to install packages.")
+    await say("Never commit to the main branch.")
+    await say("Always write tests with pytest.")
+    (rule,) = [path for path in folder.glob("*.md") if "npm" in path.read_text()
+               and path.name != "MEMORY.md"]  # fmt: skip
+    rewrite_in_place(rule, "packages", "all packages")
+    await say("Never use npm to install packages, use pnpm.")
+    await session.close()
+    memories = {each.name: each.read_text() for each in folder.glob("*.md")}
+    await engine.close()
+
+    assert any("pnpm" in text for name, text in memories.items() if name != "MEMORY.md"), memories
+    assert not any("Always use npm" in text for text in memories.values())

@@ -46,7 +46,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
-from memorist.errors import InputError, StoreError
+from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
 from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_request import shares_prefix
@@ -201,15 +201,22 @@ class MemoryExtraction:
                 if wish.act == "forget" and not wish.text:
                     self._retract_latest(message)
                     continue
-                # Somebody waits for the answer to this prompt: many files are not looked at again
-                # for each step.
-                with self._memory.folder.scan_once(at_prompt=True):
-                    written = self._apply_statement(wish, message)
+                written = self._apply_at_prompt(wish, message)
                 self._tell_written(written)
                 self._note_latest(message.id, written)
             except (StoreError, InputError) as error:
                 with contextlib.suppress(StoreError):
                     self._runtime.emit(MemoryRefused("", (str(error),)))
+
+    def _apply_at_prompt(self, wish: Statement, message: Message) -> WriteResult:
+        """Apply a statement for whose answer somebody waits: many files are not looked at again for
+        each step, but where one that it changes was edited since the last look.
+        """
+        try:
+            with self._memory.folder.scan_once(at_prompt=True):
+                return self._apply_statement(wish, message)
+        except WriteConflict:
+            return self._apply_statement(wish, message)
 
     def _tell_written(self, written: WriteResult) -> None:
         if self._on_written is not None and written.paths:
