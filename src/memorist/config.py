@@ -48,7 +48,7 @@ NEAR_MODEL_DEFAULTS = SettingsLayer(
         "rollouts": {"running": 1},
     },
 )
-"""A model of 1.5 billion parameters on one core of a laptop read 3,300 tokens and wrote 600 in four
+"""A model of 1.5 billion parameters on one core read 3,300 tokens and wrote 600 in four
 minutes; two requests at once took more than twice that, as its server answers one at a time.
 """
 

@@ -299,3 +299,15 @@ def test_cached_microcompact_shows_the_edit_and_changes_no_message(session: Path
 
     assert cached["edit"]["type"] == "clear_tool_uses_20250919"
     assert sorted(cached["ids"]) == sorted(each["id"] for each in plain["cut"])
+
+
+@pytest.mark.covers("CP-6")
+def test_a_way_that_changes_no_message_writes_no_file(session: Path) -> None:
+    """Who asks for a file is told that there is none, and where the edit is shown."""
+    refused = run(
+        session.name, "--strategy", "micro-cached", "--apply", "out.json", cwd=session.parent
+    )
+
+    assert refused.returncode == 2
+    assert "leave --apply out" in refused.stderr
+    assert not (session.parent / "out.json").exists()

@@ -43,7 +43,10 @@ def render_extraction(layout: Layout, team_readers: str = "") -> str:
     """The task of an extraction in a project without memories."""
     del layout
     task = ExtractionTask(
-        folder=Path("/home/dev/memory"), count=8, today="2026-01-02", team_readers=team_readers
+        folder=Path("/home/dev/.memorist/projects/home-dev-work-webshop-109c8b44/memory"),
+        count=8,
+        today="2026-01-02",
+        team_readers=team_readers,
     )
     prompts = ExtractionPrompts(
         *(load_prompt(f"auto_memory/{name}") for name in ("extract", "asked", "team"))

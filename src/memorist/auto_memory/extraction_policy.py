@@ -136,7 +136,7 @@ def render_extraction_prompt(
         else "",
         "team": render_template(
             prompts.team,
-            {"folder": str(task.folder), "readers": task.team_readers},
+            {"readers": task.team_readers},
             strict=True,
         )
         if task.team_readers

@@ -190,6 +190,11 @@ def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the 
         click.echo(_full_text(recorded, options["wanted"]))
         return
     if options["strategy"] == CACHED_MICRO:
+        if options["target"]:
+            raise UsageError(
+                f"{CACHED_MICRO} changes no message, so there is nothing to write: leave "
+                "--apply out"
+            )
         _print_clearing_edit(recorded, as_json=options["as_json"])
         return
     made = _compact(recorded, source, options)

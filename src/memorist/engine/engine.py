@@ -137,7 +137,7 @@ class Memorist:
         """
         where = None if home is None else Path(home).expanduser().absolute()
         self._reads_project_settings = settings is None
-        caller = {"model": model} if isinstance(model, str) else None
+        caller = {"model": model} if isinstance(model, str) and model else None
         found = settings or load_settings(os.environ, home=where, caller=caller).settings
         self.settings = found if where is None else replace(found, home=str(where))
         self.layout = Layout(Path(self.settings.home).expanduser().absolute())
