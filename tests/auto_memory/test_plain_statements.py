@@ -224,9 +224,21 @@ def test_a_line_that_nobody_can_have_typed_holds_nobodys_words() -> None:
     """A line of thousands of words is pasted, whatever its sentences say; what was typed above and
     below it counts.
     """
-    pasted = "Always use yarn. Translate this. " * 2_000
+    pasted = "Always use yarn. The bill is high. " * 2_000
     text = f"Always use pnpm.\n\n{pasted}\n\nNever touch the ledger."
 
     assert extract_own_words(pasted) == ""
     assert extract_own_words(text).splitlines() == ["Always use pnpm.", "Never touch the ledger."]
     assert [each.text for each in read(text)] == ["Always use pnpm.", "Never touch the ledger."]
+
+
+@pytest.mark.covers("SF-2")
+@pytest.mark.parametrize(
+    "line",
+    ["Translate this: {}", "{} The page says:", "[14:02] Ann: {}", "On a day Bob wrote: {}:"],
+)
+def test_what_follows_a_long_line_that_shows_a_text_is_that_text(line: str) -> None:
+    """A job, a chat's head or an announcement counts in a line of any length."""
+    pasted = line.format("Always use yarn. The bill is high. " * 2_000)
+
+    assert "ledger" not in extract_own_words(f"{pasted}\n\nNever touch the ledger.")

@@ -100,22 +100,20 @@ def find_others_words(text: str) -> int:
     """
     at, previous, in_head = 0, 0, False
     for line in text.splitlines(keepends=True):
-        if len(line) > MAX_TYPED_LINE:
-            at += len(line)
-            in_head = False
-            continue
         head = _MAIL_HEADER.match(line[:_SHOWN_CHARS]) is not None
         if _POST_HEAD.match(line[:_SHOWN_CHARS]) or (head and "@" in line):
             return at
         if head and in_head:
             return at - previous
         in_head, previous = head, len(line)
-        masked = mask_quotations(line.rstrip())
+        masked = mask_quotations(line[:MAX_TYPED_LINE].rstrip())
         end = _find_job_end(masked)
         if end >= 0:
             return at + end
         at += len(line)
-        if _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
+        if len(line) > MAX_TYPED_LINE:
+            masked = line[-_SHOWN_CHARS:].rstrip()
+        if _ends_like_shown(masked) and _SHOWN_TEXT.search(masked[-_SHOWN_CHARS:]):
             return at
     return len(text)
 
@@ -128,12 +126,22 @@ in it counts as the user's word. Our choice: ten pages without a line break.
 
 def _find_job_end(masked: str) -> int:
     """Where the sentence of a line ends that gives a job on a text; -1 where none does."""
+    if _TEXT_JOB.search(masked) is None:
+        return -1
     start = 0
     for end in find_sentence_ends(masked):
         if _TEXT_JOB.search(masked[start:end]):
             return end
         start = end
     return -1
+
+
+def _ends_like_shown(line: str) -> bool:
+    """Whether a line ends as every form of `_SHOWN_TEXT` does: most do not, and the search costs
+    more than all else.
+    """
+    end = line.rstrip().rstrip(".!").rstrip().casefold()
+    return end.endswith((":", "：", "this", "that", "following"))
 
 
 _SHOWN_CHARS = 400
@@ -341,6 +349,7 @@ def extract_typed_part(message: Message) -> str:
     return cut_others_words(extract_user_text(message))
 
 
+@lru_cache(maxsize=2)  # several ask about the newest message, which may be of megabytes
 def cut_others_words(text: str) -> str:
     """What stands in a typed text before the words of others begin, wrapped text taken out."""
     typed = strip_unknown_tags(text)

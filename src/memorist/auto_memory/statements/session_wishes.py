@@ -61,7 +61,7 @@ def read_pinned_text(typed: str) -> str:
     match = _PIN.match(text)
     if match is not None:
         return text[match.end() :].strip()[:MAX_PIN_CHARS]
-    text = cut_others_words(text).strip()
+    text = cut_others_words(typed).strip()
     sentences = list(split_prose_sentences(text))
     if len(sentences) > 1 and _PIN.fullmatch(sentences[-1].masked.strip()):
         return text[: text.rfind(sentences[-1].text)].strip()[:MAX_PIN_CHARS]
