@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -42,8 +43,23 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def few_authorities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of one certificate authority. Each client of an SDK reads all 140 that are trusted,
+    which takes longer than most tests, and no test connects to a server that they vouch for.
+    """
+    path = tmp_path_factory.mktemp("trust") / "authorities.pem"
+    end = "-----END CERTIFICATE-----\n"
+    path.write_text(certifi.contents().partition(end)[0] + end)
+    return path
+
+
 @pytest.fixture(autouse=True)
-def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_world(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    few_authorities: Path,
+) -> None:
     """Each test has an empty home, no keys, and no settings from outside."""
     import os
 
@@ -53,6 +69,7 @@ def own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         ):
             monkeypatch.delenv(name)
     home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("SSL_CERT_FILE", str(few_authorities))
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("MEMORIST_HOME", str(home / ".memorist"))
     # By words alone unless a test is about meaning: the model takes a second of each process.

@@ -77,6 +77,7 @@ def test_the_python_in_the_documents_runs(
         if needed:
             subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=100)
         else:
+            gc.freeze()  # the collector need not go through what was loaded before
             exec(compile(code, "<document>", "exec"), {"__name__": "__document__"})  # noqa: S102 - the point of the test
             gc.collect()  # what it left open goes here, and not in a later test
 

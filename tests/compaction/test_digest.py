@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, parted, told
@@ -251,7 +251,6 @@ def test_no_pair_is_parted_and_the_budget_holds(
     assert made.tokens_after <= budget or must + waiting + 150 * factor > budget
 
 
-@settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_a_history_that_fits_comes_back_as_it_is(steps: list[tuple[str, int]]) -> None:
     """A digest of a digest that fits is itself."""

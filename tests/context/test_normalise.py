@@ -193,7 +193,6 @@ def histories(name: str) -> st.SearchStrategy[list[Message]]:
 
 @pytest.mark.covers("CX-5")
 @BY_FORMAT
-@settings(max_examples=250, deadline=None)
 @given(data=st.data())
 def test_any_history_becomes_one_that_the_strict_provider_takes(
     name: str, data: st.DataObject

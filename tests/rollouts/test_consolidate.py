@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -392,7 +392,6 @@ ROWS = st.lists(
 
 
 @pytest.mark.covers("RO-5")
-@settings(deadline=None, max_examples=60)
 @given(ROWS, ROWS)
 def test_after_any_change_of_sessions_every_claim_has_one_that_is_there(
     before: list[StoredExtract], after: list[StoredExtract]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from functools import cache
 from itertools import pairwise
 from random import Random
 from string import ascii_letters, digits
@@ -42,6 +43,7 @@ PIECES = st.sampled_from(
 TEXTS = st.lists(PIECES | st.text(max_size=8), max_size=12).map("".join)
 
 
+@cache
 def characters(letter: str) -> str:
     return "".join(
         sign for sign in map(chr, range(33, 127)) if re.match(f"[{HOLE_CLASSES[letter]}]", sign)
