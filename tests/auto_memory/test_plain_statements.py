@@ -242,3 +242,43 @@ def test_what_follows_a_long_line_that_shows_a_text_is_that_text(line: str) -> N
     pasted = line.format("Always use yarn. The bill is high. " * 2_000)
 
     assert "ledger" not in extract_own_words(f"{pasted}\n\nNever touch the ledger.")
+
+
+@pytest.mark.covers("AM-1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/review Never use npm, use pnpm.",
+        "/team:fix-issue 12\n\nNever use npm, use pnpm.",
+        "<command-message>review</command-message>\n<command-name>/review</command-name>\n"
+        "<command-args>Never use npm, use pnpm.</command-args>",
+    ],
+)
+def test_a_rule_behind_a_command_waits(text: str) -> None:
+    """It is the user's, and for the command first: whether it holds for later, they say."""
+    (waiting,) = read(text)
+
+    assert (waiting.text, waiting.certain) == ("Never use npm, use pnpm.", False)
+
+
+@pytest.mark.covers("AM-1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/compact Always keep the list of files.",
+        "/review Forget what I said about npm.",
+        "!echo always use pnpm",
+        "/model",
+    ],
+)
+def test_what_concerns_the_running_session_alone_does_not_wait(text: str) -> None:
+    """The instruction of a compaction, a shell line, a command without words."""
+    assert read(text) == ()
+
+
+@pytest.mark.covers("AM-1")
+def test_a_message_that_begins_with_a_path_is_no_command() -> None:
+    """It was passed over as one."""
+    (kept,) = read("/home/dev/shop is the shop.\nNever use npm here, use pnpm.")
+
+    assert kept.text == "Never use npm here, use pnpm."

@@ -189,9 +189,24 @@ def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[S
     return tuple(found.values())
 
 
+_ANY_COMMAND = lazy_pattern(r"/(?P<name>[A-Za-z][\w.:-]*)(?P<arguments>(?:\s.*)?)", re.DOTALL)
+"""A command of the client: what is typed behind it is for that command first, so it waits at most.
+A text that begins with a path is none.
+"""
+_OWN_ARGUMENTS = frozenset({"compact", "export", "rename", "resume"})
+"""Commands whose arguments concern nothing but the running session."""
+
+
 def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:
     text = typed.strip()
-    if text.startswith(("/", "!")) or next(_statements_in_text(text), None) is not None:
+    command = _ANY_COMMAND.fullmatch(text)
+    if command is not None:
+        if command["name"] not in _OWN_ARGUMENTS:
+            for act, said, quote in _statements_in_text(command["arguments"]):
+                if act != "forget":
+                    yield act, said, quote
+        return
+    if text.startswith("!") or next(_statements_in_text(text), None) is not None:
         return
     if _CONFIRMATION.fullmatch(text):
         *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
@@ -250,7 +265,7 @@ def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
     if whole is not None:
         yield from whole
         return
-    if text.startswith(("/", "!")):
+    if text.startswith("!") or _ANY_COMMAND.fullmatch(text):
         return
     for sentence in split_prose_sentences(text):
         taken = _statement_in_sentence(sentence)
