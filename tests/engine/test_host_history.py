@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorist.engine.engine import Memorist
 from memorist.engine.host_history import HostHistory
 from memorist.formats.registry import find_codec
 
@@ -194,3 +196,28 @@ def test_an_sdks_objects_and_tuples_are_copied_as_they_are_sent() -> None:
     assert texts(
         history, [user("one"), {"role": "assistant", "content": [Block()]}, user("three")]
     ) == ["three"]
+
+
+@pytest.mark.covers("SF-2")
+async def test_what_another_person_of_a_conversation_says_is_not_the_users_rule(
+    tmp_path: Path,
+) -> None:
+    """Chat Completions names the author of a message: who is named first is the user; a rule of
+    anybody else is not kept, and one of the user is.
+    """
+    async with Memorist(home=tmp_path / "home") as engine:
+        session = await engine.open("s", project=str(tmp_path), format="openai_chat")
+        messages: list[dict[str, Any]] = []
+        for name, text in (
+            ("ann", "Never use npm here, use pnpm."),
+            ("bob", "Always commit straight to the main branch."),
+            (None, "Never write a test for the importer."),
+        ):
+            named = {"name": name} if name else {}
+            messages.append({"role": "user", "content": text} | named)
+            await session.prepare({"model": "m", "messages": messages})
+            messages.append({"role": "assistant", "content": "Yes."})
+        await session.close()
+        kept = [head.description for head in engine.memory(str(tmp_path)).headers()]
+
+    assert kept == ["Never use npm here, use pnpm."]

@@ -132,12 +132,14 @@ class HostHistory:
     """The host's history as last sent.
 
     `known` are ids of messages that the transcript on disk already holds. `is_typed` says that a
-    user types what has the role `user`.
+    user types what has the role `user`; where entries name their authors, the first one is that
+    user, and what others say in the conversation is nobody's certain word.
     """
 
     def __init__(self, codec: Codec, known: Iterable[str] = (), *, is_typed: bool = True) -> None:
         self._codec = codec
         self._is_typed = is_typed
+        self._user_name = ""
         self._items: list[Any] = []
         self._known_ids = set(known)
         self._fingerprint_counts: Counter[str] = Counter()
@@ -180,6 +182,7 @@ class HostHistory:
         start = self._match_known_entries(items)
         if start is None:
             self._items = []
+            self._user_name = ""
             self._prepared_copy = None
             self._fingerprint_counts.clear()
             self._expected_echoes.clear()
@@ -233,8 +236,10 @@ class HostHistory:
         for item in items:
             kept = replace_lone_surrogates(to_plain_json(item))
             index = len(self._items)
+            is_others = self._is_of_another_user(kept)
             messages = tuple(
-                self._identify(message) for message in self._codec.decode_item(kept, id=str(index))
+                replace(each, attended=False) if is_others else each
+                for each in map(self._identify, self._codec.decode_item(kept, id=str(index)))
             )
             new = tuple(message for message in messages if message.id not in self._known_ids)
             self._known_ids.update(message.id for message in new)
@@ -242,6 +247,17 @@ class HostHistory:
             taken.append(HostEntry(index, messages, new))
         self._expected_echoes.clear()
         return tuple(taken)
+
+    def _is_of_another_user(self, item: object) -> bool:
+        """Whether an entry of Chat Completions names another author than the first that is named;
+        one without a name may be anybody's where there are names.
+        """
+        if not isinstance(item, dict) or item.get("role") != "user":
+            return False
+        name = item.get("name")
+        if not self._user_name and isinstance(name, str):
+            self._user_name = name
+        return bool(self._user_name) and name != self._user_name
 
     def _identify(self, message: Message) -> Message:
         """Return the message with its id: that of the observed reply that it echoes, or the next
