@@ -26,7 +26,14 @@ from memorist.safety.secret_patterns import (
     load_token_formats,
 )
 from memorist.safety.secret_providers import load_named_providers
-from memorist.safety.secrets import RedactedText, find_secrets, redact, redaction_mark
+from memorist.safety.secrets import (
+    CLEAN,
+    MAX_CLEAN,
+    RedactedText,
+    find_secrets,
+    redact,
+    redaction_mark,
+)
 
 HOLE = re.compile(r"\{([A-Z])(\d+)?(?:-(\d+)|\+)?\}")
 SURROUNDINGS = (
@@ -299,3 +306,20 @@ def test_a_secret_is_found_wherever_it_stands_in_a_long_text(count: int) -> None
     text = "a " * (count // 2) + "b" * (count % 2) + " " + token + " c" * 20_000
 
     assert [finding.rule for finding in find_secrets(text)] == ["github-token"]
+
+
+def test_only_clean_short_texts_are_remembered() -> None:
+    """Asked again, a short text gives what it gave at first, however many came in between; one with
+    a secret is not kept in memory.
+    """
+    secret = "password=Zq8vKx2mWp4Lt"
+    first = find_secrets(secret)
+
+    for number in range(MAX_CLEAN + 10):
+        assert find_secrets(f"argument_{number}") == ()
+
+    assert first
+    assert find_secrets(secret) == first
+    assert secret not in CLEAN
+    assert len(CLEAN) <= MAX_CLEAN
+    assert find_secrets("argument_1") == ()

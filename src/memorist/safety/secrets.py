@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import binascii
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -62,6 +62,14 @@ _SEAM = lazy_pattern(
 )
 _SEAMS = 3
 """A token that goes on in another string of code, or on the next line."""
+_SHORT = 32
+"""Characters of a text that is remembered as clean: names of tools, kinds, models, arguments. Of
+the strings of 39 recorded sessions four in five are as short, and one in eleven of these is new.
+"""
+MAX_CLEAN = 10_000
+"""Short texts remembered, under 1 MB."""
+CLEAN: set[str] = set()
+"""Short texts without a secret. Nothing with one is ever remembered."""
 
 
 class RedactedText(Struct, frozen=True):
@@ -77,6 +85,18 @@ def find_secrets(text: str) -> tuple[SafetyFinding, ...]:
     """The secrets in a text, in order, apart from each other. A mark that `redact` left is none,
     and none is inside one.
     """
+    short = len(text) <= _SHORT
+    if short and text in CLEAN:
+        return ()
+    found = _find(text)
+    if short and not found:
+        if len(CLEAN) >= MAX_CLEAN:
+            CLEAN.clear()
+        CLEAN.add(text)
+    return found
+
+
+def _find(text: str) -> tuple[SafetyFinding, ...]:
     # One byte for each character, so that places in the bytes are places in the text.
     data = text.encode("ascii", "replace")
     signs = _color_search().find_matches_as_indexes(data)
@@ -155,18 +175,19 @@ class _HintSearch:
         self._readers = list(readers.values())
         self._overlapping = overlapping
 
-    def over(self, text: str, data: bytes) -> Iterator[SafetyFinding]:
+    def over(self, text: str, data: bytes) -> Iterable[SafetyFinding]:
         """What the readers find. `data` has one byte for each character of the text."""
-        readers = self._readers
-        done = [0] * len(readers)
-        for which, at, _ in self._automaton.find_matches_as_indexes(
-            data, overlapping=self._overlapping
-        ):
-            if at < done[which]:
+        hints = self._automaton.find_matches_as_indexes(data, overlapping=self._overlapping)
+        return self._read(text, hints) if hints else ()
+
+    def _read(self, text: str, hints: list[tuple[int, int, int]]) -> Iterator[SafetyFinding]:
+        done: dict[int, int] = {}
+        for which, at, _ in hints:
+            if at < done.get(which, 0):
                 continue
-            for reader in readers[which]:
+            for reader in self._readers[which]:
                 for finding in reader(text, at):
-                    done[which] = max(done[which], finding.end)
+                    done[which] = max(done.get(which, 0), finding.end)
                     yield finding
 
 
@@ -211,11 +232,12 @@ def _non_ascii_search() -> BytesAhoCorasick:
     )
 
 
-def _find_all(text: str, data: bytes) -> Iterator[SafetyFinding]:
-    yield from _token_search().over(text, data)
-    yield from _name_search().over(text, data.lower())
-    if not text.isascii():
-        yield from _beyond_ascii(text)
+def _find_all(text: str, data: bytes) -> list[SafetyFinding]:
+    return [
+        *_token_search().over(text, data),
+        *_name_search().over(text, data.lower()),
+        *(() if text.isascii() else _beyond_ascii(text)),
+    ]
 
 
 def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
