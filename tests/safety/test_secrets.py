@@ -150,6 +150,7 @@ def test_what_only_looks_like_a_secret_is_left_alone(sample: Sample) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "    credentials: Credentials | Iterable[Credentials] | None = None", "login: Map<String, Credentials> | null",
         "should_pass(\"WinDLL('./_sqlite3.dll')\")", "    --- PASS: TestSanitize/strips_C1_control_U+009F (0.00s)", 'token = r"[-!#$%&\'*+.^_`|~0-9a-zA-Z]+"', 'token = f"lc-image-{uuid.uuid4().hex}"', "private_key: PKCS7PrivateKeyTypes,",
         "    Ed25519PrivateKey,\n    Ed448PrivateKey,\n    X25519PrivateKey,\n", "threads are identified by threading.current_thread", "restored from key: mise-v0-linux-x64-f804a68745ce7318dacd9fc03814b81b5096313365af949b",
         "max_tokens=200000 token_count: 128000", "cache_key = 'A1b2C3d4E5f6G7h8I9j0K1l2'", "next_page_token: Ab3dE6gH9jK2mN5pQ8sT1vW4", "passwd:*all*authentication*tokens*updated*successfully*", "password = input('Password: ')",

@@ -55,6 +55,8 @@ _TEMPLATE = lazy_pattern(
     r"\$\{|[{][A-Za-z_][\w.]{0,40}[}(\[!:]|[{][{%]|%\(\w|<[a-zA-Z][\w -]{1,40}>|\[\^?[^\]\n]{0,20}\w-\w[^\]\n]{0,40}\]|\\[wdsSDWb][+*{\\\[)]|\(\?[:=!<P]"
 )
 """Something to be filled in, or a regular expression."""
+_GENERIC_TYPE = lazy_pattern(r"[A-Za-z_.]+[\[<][A-Za-z_., |<\[\]>]+[\]>]\Z")
+"""The type of an annotated name: `Iterable[Credentials]`, `Option<ApiKey>`."""
 _RUNS = ("0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm", "9876543210")
 _RUN = 6
 
@@ -87,6 +89,7 @@ def is_reference_or_placeholder(value: str) -> bool:
         or _PATH.match(value) is not None
         or _PLACEHOLDER_WORDS.search(value) is not None
         or _TEMPLATE.search(value) is not None
+        or _GENERIC_TYPE.match(value) is not None
         or is_placeholder(value)
     )
 
