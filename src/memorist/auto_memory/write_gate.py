@@ -50,8 +50,8 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.prompt_injection import (
-    is_instruction,
     is_risky_order,
+    may_instruct,
     waives_confirmation,
 )
 from memorist.safety.redacted_json import redact_json
@@ -422,8 +422,8 @@ def _unbacked_reasons(
         )
     elif not unchanged and _has_outside_instruction(topic, before, trust, case):
         reasons.append(
-            "it tells the reader what to do, and it came from a tool, a web page, another "
-            "agent or a team mate"
+            "it tells the reader what to do, or is in a language in which that is not known, and "
+            "it came from a tool, a web page, another agent or a team mate"
         )
     return (*reasons, *(() if unchanged else find_unbacked_grant(topic, trust)))
 
@@ -441,11 +441,11 @@ def _has_outside_instruction(
     )
     if trust is Trust.TEAM and (waives_confirmation(text) or is_risky_order(text)):
         return True
-    return (trust is Trust.OUTSIDE and _is_binding(text)) or any(map(_is_binding, taken))
+    return (trust is Trust.OUTSIDE and _may_bind(text)) or any(map(_may_bind, taken))
 
 
-def _is_binding(text: str) -> bool:
-    return is_instruction(text) or waives_confirmation(text)
+def _may_bind(text: str) -> bool:
+    return may_instruct(text) or waives_confirmation(text)
 
 
 def _has_same_content(one: Topic, other: Topic) -> bool:

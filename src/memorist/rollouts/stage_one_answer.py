@@ -48,6 +48,7 @@ from memorist.safety.prompt_injection import (
     find_injection_rules,
     grants_permission,
     is_instruction,
+    may_instruct,
     waives_confirmation,
 )
 from memorist.safety.sanitize import neutralize_markup
@@ -447,10 +448,8 @@ class _AnswerJudge:
         if find_injection_rules(text) or grants_permission(text) or waives_confirmation(text):
             return False
         return (
-            not any(
-                is_instruction(sentence) for sentence in find_borrowed_sentences(text, self._said)
-            )
-            if is_instruction(text)
+            not any(map(may_instruct, find_borrowed_sentences(text, self._said)))
+            if may_instruct(text)
             else True
         )
 

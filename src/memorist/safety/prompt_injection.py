@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from memorist.core.languages import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.finding import SafetyFinding, remove_overlaps
 from memorist.safety.unicode import (
@@ -400,6 +401,38 @@ def is_instruction(text: str) -> bool:
         or any(map(_is_imperative, _CLAUSE_BOUNDARY.split(text)))
         or _has_phrase(text)
     )
+
+
+def may_instruct(text: str) -> bool:
+    """Whether the text tells its reader what to do, or is in a language in which nobody can tell;
+    for texts from outside, which are not believed in doubt.
+    """
+    return is_instruction(text) or not _is_in_read_language(text)
+
+
+def _is_in_read_language(text: str) -> bool:
+    """Whether `is_instruction` can tell: the text is in English or Chinese, as far as its letters
+    and commonest words show. Where they show nothing it is taken to be in English.
+    """
+    words = _LETTERS.findall(text[:MAX_DETECTED_CHARS])
+    letters = sum(map(len, words))
+    foreign = sum(len(_FOREIGN_LETTER.findall(word)) for word in words if len(word) > 1)
+    if foreign > FOREIGN_SHARE * letters:
+        return False
+    if detect_language(text) != "english":
+        return False
+    lowered = {word.lower() for word in words}
+    accented = any(map(_ACCENTED_LETTER.search, lowered))
+    return not accented or not lowered.isdisjoint(COMMON_WORDS["english"])
+
+
+FOREIGN_SHARE = 0.1
+"""Share of letters that are neither Latin nor Han from which a text is in another language: a name
+may be.
+"""
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+_ACCENTED_LETTER = lazy_pattern("[\u00c0-\u024f\u1e00-\u1eff]")
+_FOREIGN_LETTER = lazy_pattern("[^\\W\\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\u3400-\u9fff]")
 
 
 def _has_phrase(text: str) -> bool:
