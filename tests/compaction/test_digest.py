@@ -362,3 +362,22 @@ def test_hostile_texts_do_no_harm(text: str) -> None:
     made = build_extractive_summary(session.says(text).listing(2).messages, 2_000)
 
     assert made.tokens_after <= 2_000
+
+
+def test_a_program_that_calls_tools_stands_as_it_was_written() -> None:
+    """Of a program that runs two commands at once the digest quotes the lines of the program."""
+    program = (
+        "const [state, found] = await Promise.all([\n"
+        '  tools.exec_command({cmd: "git status --short", workdir: "/work/app"}),\n'
+        '  tools.exec_command({cmd: "rg -n LexerState src", yield_time_ms: 12000}),\n'
+        "]);\n"
+        "text(state.output + found.output);"
+    )
+    session = Session().user("Make the lexer faster.").listing(4)
+    session._add("assistant", Origin.MODEL, ToolUse("p1", "exec", {}, program))
+    session._add("user", Origin.TOOL, ToolResult("p1", (TextBlock("M src/lexer.py"),)))
+
+    text = text_of(build_extractive_summary(session.listing(2).messages, 8_000).messages)
+
+    assert program.splitlines()[1] in text
+    assert program.splitlines()[2] in text

@@ -165,7 +165,9 @@ def _collect_call_blocks(
                     change.new,
                 )
         case CommandAction(command=command):
-            yield _build_source_block(base, "call", "ran", "", command)
+            # Of a program that calls the tools, `command` is what it runs put together.
+            text = command if use.input else use.arguments or command
+            yield _build_source_block(base, "call", "ran", "", text)
         case ReadAction(paths=paths):
             yield _build_source_block(
                 base,
