@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from memorist.auto_memory.index import INDEX_NAME, is_single_line
+from memorist.core.text import replace_surrogates
 from memorist.forks.permissions import is_same_name, path_problem
 from memorist.safety.secrets import redact
 
@@ -115,7 +116,7 @@ def render_commit_message(reason: ChangeReason, undoes: str = "", paths: Iterabl
 
 
 def _single_line(text: str) -> str:
-    return " ".join(text.encode("utf-8", "replace").decode().replace("\0", " ").split())
+    return " ".join(replace_surrogates(text).replace("\0", " ").split())
 
 
 def parse_commit_message(text: str) -> tuple[ChangeReason, str]:

@@ -37,6 +37,7 @@ from memorist.auto_memory.topic import (
     with_provenance,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text import replace_surrogates
 from memorist.forks.permissions import has_invisible_characters
 from memorist.safety.prompt_injection import find_injection_rules, grants_permission
 from memorist.safety.sanitize import neutralize_markup
@@ -121,7 +122,7 @@ def build_memory_header(topic: Topic, *, modified: float, size: int) -> MemoryHe
 
 def _printable_line(text: str) -> str:
     """Put text on one encodable line; invalid UTF-8 becomes question marks."""
-    return " ".join(text.encode("utf-8", "replace").decode().split())[:500]
+    return " ".join(replace_surrogates(text).split())[:500]
 
 
 def is_index_file(path: str) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from rich.console import Console
 from rich.markdown import Markdown
 
+from memorist.core.text import replace_surrogates
 from memorist.session_memory.template import STRUCTURAL_MARK
 
 
@@ -25,7 +26,7 @@ def print_json(value: Any) -> None:  # noqa: ANN401 - anything that JSON can say
 
 def make_readable(text: str) -> str:
     """Replace each byte that is not valid UTF-8 by a question mark."""
-    return text.encode("utf-8", "replace").decode()
+    return replace_surrogates(text)
 
 
 def make_one_line(text: str) -> str:

@@ -487,6 +487,13 @@ def _is_worth_keeping(text: str) -> bool:
 # Reduce a text to one line that a file's layout can hold. Pure.
 
 
+def replace_surrogates(text: str) -> str:
+    """Put a question mark for each lone surrogate, which stands for a byte that was not UTF-8 or
+    for half a character, and can be neither encoded nor shown.
+    """
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 MAX_LINE = 300
 """Characters of a name, a folder or a description."""
 

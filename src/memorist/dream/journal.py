@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.changes import MemoryChange
 from memorist.auto_memory.topic import format_utc_timestamp
+from memorist.core.text import replace_surrogates
 from memorist.dream.rules import DreamAct, DreamRemark
 from memorist.errors import InputError
 from memorist.events import UpdateMethod
@@ -142,9 +143,7 @@ class DailyLogs:
 
         Existing lines are never changed. Raises InputError for a text without any word, StoreError.
         """
-        said = strip_hidden_characters(
-            redact(" ".join(text.encode("utf-8", "replace").decode().split())).text
-        )
+        said = strip_hidden_characters(redact(" ".join(replace_surrogates(text).split())).text)
         if not said.strip():
             raise InputError("a line of the log needs some text")
         time = format_utc_timestamp(at)

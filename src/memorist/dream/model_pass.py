@@ -16,6 +16,7 @@ from memorist.auto_memory.statements.similarity import count_negations
 from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
+from memorist.core.text import replace_surrogates
 from memorist.dream.rules import DreamAct, InstructionSource
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
@@ -386,7 +387,7 @@ def _render_instructions(file: InstructionSource) -> str:
 
 def _escape_data(text: str) -> str:
     return neutralize_markup(
-        strip_hidden_characters(redact(text.encode("utf-8", "replace").decode()).text),
+        strip_hidden_characters(redact(replace_surrogates(text)).text),
         _MATERIAL_TAGS,
     )
 

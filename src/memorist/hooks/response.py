@@ -14,6 +14,7 @@ from msgspec import Struct
 from memorist.context.assembly import REMINDER_TAG
 from memorist.context.tags import find_row, unwrap_tag
 from memorist.core.markdown import load_prompt, render_template
+from memorist.core.text import replace_surrogates
 from memorist.hooks.event import Client, HookEvent
 from memorist.hooks.notices import NOTICE_EVENTS
 from memorist.safety.sanitize import neutralize_markup
@@ -97,24 +98,19 @@ def render_output(event: HookEvent, client: Client, text: str, notice: str = "")
         return _encode_plain_text(text) if given else b""
     said: dict[str, object] = {}
     if notice and name in NOTICE_EVENTS:
-        said["systemMessage"] = _replace_surrogates(notice)
+        said["systemMessage"] = replace_surrogates(notice)
     if text.strip() and name in CONTEXT_EVENTS:
         said["hookSpecificOutput"] = {
             "hookEventName": name,
-            "additionalContext": _replace_surrogates(text),
+            "additionalContext": replace_surrogates(text),
         }
     return msgspec.json.encode(said) if said else b""
 
 
 def _encode_plain_text(text: str) -> bytes:
     """Encode plain text that no client can mistake for JSON."""
-    sound = _replace_surrogates(text)
+    sound = replace_surrogates(text)
     return (f"Note: {sound}" if sound.lstrip()[:1] in ("{", "[") else sound).encode()
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace unpaired surrogates, which JSON readers reject."""
-    return text.encode("utf-8", "replace").decode()
 
 
 # Render the texts that hooks add to a session. Pure.

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from memorist.core.text import replace_surrogates
 from memorist.errors import InputError, UsageError
 
 MAX_QUERY_CHARS = 4_000
@@ -317,4 +318,4 @@ def parse_arguments(name: str, arguments: Mapping[str, Any]) -> ToolArguments:
 
 def make_encodable(text: str) -> str:
     """Return the text with a question mark for each lone surrogate, which no encoder accepts."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return replace_surrogates(text)

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from memorist.core.text import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -117,7 +118,7 @@ class MiniLmEmbedder:
             tokens = [
                 each.ids
                 for each in self._tokenizer.encode_batch(
-                    [text.encode("utf-8", "replace").decode() for text in texts]
+                    [replace_surrogates(text) for text in texts]
                 )
             ]
             # Texts of equal length are batched: less padding, and vectors that do not depend on the

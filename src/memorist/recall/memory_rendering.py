@@ -24,7 +24,7 @@ from memorist.auto_memory.index import (
 from memorist.auto_memory.topic import Topic, Trust, format_utc_timestamp
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.markdown import render_template
-from memorist.core.text import shorten
+from memorist.core.text import replace_surrogates, shorten
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.unicode import strip_hidden_characters
 from memorist.settings import RecallSettings
@@ -64,7 +64,6 @@ class RenderedMemory(Struct, frozen=True):
 
     path: str
     text: str
-    is_cut: bool
 
     @property
     def size(self) -> int:
@@ -93,7 +92,7 @@ def render_memory(
     body, cut = _cut_to_limits(
         _MEMORY_HEADING.sub(
             r"(data) \g<0>",
-            neutralize_markup(strip_hidden_characters(_replace_undecodable(topic.body))),
+            neutralize_markup(strip_hidden_characters(replace_surrogates(topic.body))),
         ),
         settings,
     )
@@ -114,7 +113,7 @@ def render_memory(
         else "",
     }
     return RenderedMemory(
-        topic.path, render_template(prompts.memory, values, strict=True).rstrip("\n"), cut
+        topic.path, render_template(prompts.memory, values, strict=True).rstrip("\n")
     )
 
 
@@ -140,10 +139,6 @@ def _trust_remark(trust: Trust) -> str:
         Trust.UNKNOWN: ", origin unknown",
     }
     return told.get(trust, "")
-
-
-def _replace_undecodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
@@ -211,7 +206,7 @@ def render_index(
         prompts.index,
         {
             "folder": folder,
-            "index": neutralize_markup(strip_hidden_characters(_replace_undecodable(told))).strip(),
+            "index": neutralize_markup(strip_hidden_characters(replace_surrogates(told))).strip(),
         },
         strict=True,
     ).strip()

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
-from memorist.core.text import shorten
+from memorist.core.text import replace_surrogates, shorten
 from memorist.core.words import extract_search_words
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript import TranscriptEntry
@@ -207,7 +207,7 @@ def format_day(at: float) -> str:
 
 def make_showable(text: str, limit: int) -> str:
     """One line of a passage that can be shown to a model: no secrets, no markup, no hidden text."""
-    plain = strip_hidden_characters(text.encode("utf-8", "replace").decode())
+    plain = strip_hidden_characters(replace_surrogates(text))
     return shorten(redact(neutralize_markup(plain)).text, limit)
 
 

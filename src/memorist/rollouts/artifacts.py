@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec.structs import replace
 
+from memorist.core.text import replace_surrogates
 from memorist.store.rollouts import RolloutExtract
 
 RAW_MEMORIES_FILE = "raw_memories.md"
@@ -267,7 +268,7 @@ def _header_fields(lines: Iterable[str]) -> dict[str, str]:
 
 def _format_value(text: str) -> str:
     """Format a value as one line that parses back equal: plain, or as a JSON string."""
-    plain = text.encode("utf-8", "replace").decode()
+    plain = replace_surrogates(text)
     if not plain or (_PLAIN.fullmatch(plain) and plain == plain.strip()):
         return plain
     return msgspec.json.encode(plain).decode()
@@ -284,7 +285,7 @@ def _parse_value(text: str) -> str:
 
 def _quote_id(text: str) -> str:
     """Quote an id so that it cannot end its backticks."""
-    plain = text.encode("utf-8", "replace").decode()
+    plain = replace_surrogates(text)
     if "`" not in plain and _format_value(plain) == plain:
         return plain
     return msgspec.json.encode(plain).decode().replace("`", "\\u0060")

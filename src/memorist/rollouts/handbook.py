@@ -25,6 +25,7 @@ from memorist.auto_memory.interop.codex import (
     parse_handbook_groups,
 )
 from memorist.auto_memory.interop.dialect import HeadedSection, parse_bullets, render_bullet
+from memorist.core.text import replace_surrogates
 from memorist.rollouts.artifacts import short_thread_id
 from memorist.rollouts.raw_memory import TASK_OUTCOMES, ClaimProof, TaskOutcome
 
@@ -261,7 +262,7 @@ def _support_tag(work: HandbookTask, support: Sequence[str]) -> str:
 
 
 def _quote_value(text: str) -> str:
-    plain = text.encode("utf-8", "replace").decode()
+    plain = replace_surrogates(text)
     return plain if not plain or _PLAIN.fullmatch(plain) else msgspec.json.encode(plain).decode()
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from memorist.core.markdown import find_placeholders, load_prompt, render_template
 from memorist.core.messages import Message, TextBlock
+from memorist.core.text import replace_surrogates
 from memorist.core.tokens import (
     BYTES_PER_TOKEN,
     estimate_text_tokens,
@@ -246,7 +247,7 @@ class SessionMemory(SessionExtension):
         return (
             None
             if text is None or is_empty_notes(text, self._prompts.template)
-            else _to_readable(text)
+            else replace_surrogates(text)
         )
 
     def _read_file(self) -> str | None:
@@ -434,7 +435,7 @@ class SessionMemory(SessionExtension):
             parent=parent if shares else None,
             history_summary=None if shares else self._conversation_brief(),
             instruction=render_update_prompt(
-                _to_readable(before), str(path), self._prompts, settings
+                replace_surrogates(before), str(path), self._prompts, settings
             ),
             permission=SingleFileEdit(path),
             limits=self._runtime.settings.forks,
@@ -570,11 +571,6 @@ def _redact_notes(text: str) -> str:
 @lru_cache(maxsize=64)
 def _redact_section(section: str) -> str:
     return redact(section).text
-
-
-def _to_readable(text: str) -> str:
-    """The text with a question mark for each byte that was not UTF-8."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _encode_notes(text: str) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from memorist.core.markdown import FrontMatter, load_prompt, parse_yaml, split_front_matter
+from memorist.core.text import replace_surrogates
 from memorist.safety.unicode import strip_hidden_characters
 
 # Parse `agents/openai.yaml` beside a SKILL.md: how a client shows the skill, its tools, who may
@@ -119,9 +120,7 @@ def _read_text_fields(value: object) -> dict[str, str]:
 
 
 def _cut_text(text: str, limit: int) -> str:
-    return " ".join(strip_hidden_characters(text.encode("utf-8", "replace").decode()).split())[
-        :limit
-    ]
+    return " ".join(strip_hidden_characters(replace_surrogates(text)).split())[:limit]
 
 
 class _LimitedCopy:
@@ -305,12 +304,7 @@ def _header_line(front: FrontMatter, key: str) -> str:
     text = front.text_value(key)
     if text.isascii() and text.isprintable():
         return text
-    return " ".join(strip_hidden_characters(_replace_unencodable(text)).split())
-
-
-def _replace_unencodable(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded."""
-    return text.encode("utf-8", "replace").decode()
+    return " ".join(strip_hidden_characters(replace_surrogates(text)).split())
 
 
 def _parse_tools(value: object) -> tuple[str, ...]:
@@ -319,7 +313,7 @@ def _parse_tools(value: object) -> tuple[str, ...]:
     else:
         found = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
     return tuple(
-        " ".join(strip_hidden_characters(_replace_unencodable(each)).split())[:_MAX_VALUE_CHARS]
+        " ".join(strip_hidden_characters(replace_surrogates(each)).split())[:_MAX_VALUE_CHARS]
         for each in found[:MAX_METADATA_ENTRIES]
     )
 
@@ -327,9 +321,9 @@ def _parse_tools(value: object) -> tuple[str, ...]:
 def _parse_metadata(given: dict[str, Any]) -> dict[str, str]:
     pairs = [(key, value) for key, value in given.items() if isinstance(value, str)]
     return {
-        strip_hidden_characters(_replace_unencodable(key))[
+        strip_hidden_characters(replace_surrogates(key))[
             :_MAX_VALUE_CHARS
-        ]: strip_hidden_characters(_replace_unencodable(value))[:_MAX_VALUE_CHARS]
+        ]: strip_hidden_characters(replace_surrogates(value))[:_MAX_VALUE_CHARS]
         for key, value in pairs[:MAX_METADATA_ENTRIES]
     }
 

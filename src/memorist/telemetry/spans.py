@@ -14,6 +14,7 @@ import re
 from msgspec import Struct
 
 from memorist.core.messages import Usage
+from memorist.core.text import replace_surrogates
 from memorist.errors import ModelNameError
 from memorist.events import (
     CompactionFailed,
@@ -286,4 +287,4 @@ def _clean_attributes(values: dict[str, AttributeValue | None]) -> dict[str, Att
 
 def _clean_text(text: str) -> str:
     """A text that every exporter can encode, with known kinds of secrets redacted."""
-    return redact(text.encode("utf-8", "replace").decode("utf-8")).text[:MAX_TEXT_CHARACTERS]
+    return redact(replace_surrogates(text)).text[:MAX_TEXT_CHARACTERS]

@@ -34,6 +34,7 @@ from memorist.auto_memory.interop.dialect import (
     track_used_paths,
 )
 from memorist.auto_memory.topic import Topic, encode_topic_text, make_file_name, parse_topic
+from memorist.core.text import replace_surrogates
 
 _DAILY_LOG = re.compile(r"logs/\d{4}/")
 _REMARK = "<!-- memorist:"
@@ -100,7 +101,7 @@ def _why_no_memory(path: str, data: bytes) -> str:
 
 def _find_usable_path(path: str, taken: dict[str, int]) -> str:
     """Return the path, or another one where a memory folder does not accept it."""
-    if find_path_problem(path) is None and path.encode("utf-8", "replace").decode() == path:
+    if find_path_problem(path) is None and replace_surrogates(path) == path:
         return path
     return claim_free_path(make_file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), taken)
 

@@ -20,6 +20,7 @@ from memorist.auto_memory.topic import (
     create_topic,
     make_file_name,
 )
+from memorist.core.text import replace_surrogates
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.
@@ -272,7 +273,7 @@ def create_list_topics(
 def _first_header_line(text: str) -> str:
     """Return the first line without Markdown marks, encodable."""
     line = text.strip().partition("\n")[0].strip("#*- ")
-    return " ".join(line.encode("utf-8", "replace").decode().split())
+    return " ".join(replace_surrogates(line).split())
 
 
 def track_used_paths(paths: Iterable[str]) -> dict[str, int]:
