@@ -39,7 +39,11 @@ from memorist.auto_memory.topic import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text import replace_surrogates
 from memorist.forks.permissions import has_invisible_characters
-from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.prompt_injection import (
+    find_injection_rules,
+    grants_permission,
+    is_planted_order,
+)
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.unicode import strip_hidden_characters
 
@@ -667,7 +671,7 @@ def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> 
     )
     if any(
         map(
-            _is_suspicious,
+            is_planted_order,
             ("\n".join(lines), "\n".join(line for line in lines if not parse_pointer_target(line))),
         )
     ) or any(map(grants_permission, lines)):
@@ -679,25 +683,21 @@ def filter_visible_index(index: MemoryIndex, visible_paths: Collection[str]) -> 
     )
 
 
-def _is_suspicious(text: str) -> bool:
-    return bool(find_injection_rules(text)) or grants_permission(text)
-
-
 def _drop_suspicious_lines(lines: list[str]) -> list[str]:
     """Drop lines that form an order alone or with the three lines before them.
 
     Where the user's own lines form one only together, all of them are dropped.
     """
     own = "\n".join(
-        line for line in lines if not parse_pointer_target(line) and not _is_suspicious(line)
+        line for line in lines if not parse_pointer_target(line) and not is_planted_order(line)
     )
-    without_own = _is_suspicious(own)
+    without_own = is_planted_order(own)
     kept: list[str] = []
     for line in lines:
         if (
-            _is_suspicious(line)
+            is_planted_order(line)
             or (without_own and not parse_pointer_target(line))
-            or _is_suspicious("\n".join([*kept[-3:], line]))
+            or is_planted_order("\n".join([*kept[-3:], line]))
         ):
             continue
         kept.append(line)

@@ -18,7 +18,7 @@ from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript import TranscriptEntry
 from memorist.recall.chance import measure_evidence
 from memorist.recall.ranking import parse_query
-from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.prompt_injection import is_planted_order
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.safety.unicode import strip_hidden_characters
@@ -196,8 +196,7 @@ def select_passages(
 
 
 def _is_planted(passage: Passage) -> bool:
-    text = f"{passage.said}\n{passage.answered}"
-    return bool(find_injection_rules(text)) or grants_permission(text)
+    return is_planted_order(f"{passage.said}\n{passage.answered}")
 
 
 def format_day(at: float) -> str:

@@ -44,7 +44,7 @@ from memorist.rollouts.memory_files import (
 from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
 from memorist.rollouts.memory_files import render_memory_summary as render_summary
 from memorist.rollouts.procedures import SKILLS_FOLDER, review_model_skill
-from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.prompt_injection import is_planted_order
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 from memorist.safety.unicode import strip_hidden_characters
@@ -168,13 +168,11 @@ def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | Rejected
     made = parse_summary(text)
     known = {topic.text for topic in draft.topics}
     if made.profile != draft.profile and (
-        _is_planted_order(made.profile) or len(made.profile.split()) > MAX_PROFILE_WORDS
+        is_planted_order(made.profile) or len(made.profile.split()) > MAX_PROFILE_WORDS
     ):
         return RejectedDraft("its profile of the user is too long or reads like an order")
     new = [topic for topic in made.topics if topic.text not in known]
-    if any(
-        _is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS for topic in new
-    ):
+    if any(is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS for topic in new):
         return RejectedDraft(
             "a topic in the summary reads like an order planted for an agent, or is too long"
         )
@@ -184,10 +182,6 @@ def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | Rejected
         else made.profile.removesuffix(USER_PROFILE_MARK).strip()
     )
     return replace(draft, profile=profile, topics=made.topics)
-
-
-def _is_planted_order(text: str) -> bool:
-    return bool(find_injection_rules(text)) or grants_permission(text)
 
 
 class _HandbookReview:
@@ -258,7 +252,7 @@ class _HandbookReview:
             if work.number not in joined
         )
         kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
-        scope = made.scope if made.scope and not _is_planted_order(made.scope) else draft.scope
+        scope = made.scope if made.scope and not is_planted_order(made.scope) else draft.scope
         return replace(
             draft,
             scope=" ".join(scope.split())[:_MAX_LINE_CHARACTERS],
@@ -271,12 +265,12 @@ class _HandbookReview:
         """Return a task in the model's words, with its true sessions and outcome."""
         if made is None or not made.title.strip() or len(made.title) > 300:
             return draft
-        if made.title != draft.title and _is_planted_order(made.title):
+        if made.title != draft.title and is_planted_order(made.title):
             self.rejection = "the name of a task reads like an order planted for an agent"
         words = tuple(
             word
             for word in made.keywords
-            if word in draft.keywords or (len(word) <= 80 and not _is_planted_order(word))
+            if word in draft.keywords or (len(word) <= 80 and not is_planted_order(word))
         )
         return replace(draft, title=made.title, keywords=words[:40] or draft.keywords)
 
@@ -324,7 +318,7 @@ class _HandbookReview:
         if not support or len(entry.text) > _MAX_LINE_CHARACTERS:
             self.unsupported += 1
             return None
-        if _is_planted_order(entry.text):
+        if is_planted_order(entry.text):
             self.rejection = "a claim reads like an order planted for an agent"
         near = [each for each in everything if set(each.support) & set(support)]
         alike = find_nearest(entry.text, [each.text for each in near], min_share=SIMILAR_SHARE)

@@ -22,7 +22,7 @@ from memorist.rollouts.memory_files import (
     parse_memory_summary,
     render_memory_summary,
 )
-from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.prompt_injection import is_planted_order
 from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 
@@ -185,7 +185,7 @@ def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
     def parts(given: Sequence[SummaryPart]) -> tuple[SummaryPart, ...]:
         kept = (
             SummaryPart(
-                part.place, tuple(entry for entry in part.entries if not _is_planted_order(entry))
+                part.place, tuple(entry for entry in part.entries if not is_planted_order(entry))
             )
             for part in given
         )
@@ -193,15 +193,11 @@ def _drop_planted_orders(summary: MemorySummary) -> MemorySummary:
 
     return replace(
         summary,
-        profile="" if _is_planted_order(summary.profile) else summary.profile,
+        profile="" if is_planted_order(summary.profile) else summary.profile,
         preferences=parts(summary.preferences),
         tips=parts(summary.tips),
-        topics=tuple(topic for topic in summary.topics if not _is_planted_order(topic.text)),
+        topics=tuple(topic for topic in summary.topics if not is_planted_order(topic.text)),
     )
-
-
-def _is_planted_order(text: str) -> bool:
-    return bool(find_injection_rules(text)) or grants_permission(text)
 
 
 def _drop_long_entries(summary: MemorySummary, limit: int) -> MemorySummary:

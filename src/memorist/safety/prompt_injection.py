@@ -523,6 +523,13 @@ def grants_permission(text: str) -> bool:
     return _matches_unless_denied(_NAMED_GRANT, text)
 
 
+def is_planted_order(text: str) -> bool:
+    """Whether the text orders an agent about as injections do, or grants a permission: neither may
+    come from text that the user has not seen.
+    """
+    return bool(find_injection_rules(text)) or grants_permission(text)
+
+
 def waives_confirmation(text: str) -> bool:
     """Whether the text says that no confirmation or approval is needed, by anyone. Weaker than
     `grants_permission`: ordinary work rules say so too.
