@@ -18,7 +18,13 @@ from msgspec import Struct, field
 from memorist.errors import UsageError
 from memorist.events import Event
 from memorist.flags.flag_lookup import Flags
-from memorist.forks.spec import Governor, Receipt, UnlimitedGovernor
+from memorist.forks.spec import (
+    ForkOutcome,
+    Governor,
+    Receipt,
+    UnlimitedGovernor,
+    skipped_receipt,
+)
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
 from memorist.store.files import DiskFiles
@@ -74,6 +80,16 @@ class Runtime(Struct, frozen=True, kw_only=True):
     def layout(self) -> Layout:
         """Paths below the home folder."""
         return Layout(Path(self.settings.home).expanduser().absolute())
+
+    def record_skipped_fork(self, label: str, why: str, outcome: ForkOutcome) -> None:
+        """Record a receipt for a fork that never ran, too, where it would have used a model
+        (FK-8).
+        """
+        if self.model is not None:
+            now = self.clock.now()
+            self.record_receipt(
+                skipped_receipt(label, why, model=self.model.name, now=now, outcome=outcome)
+            )
 
 
 class SessionContext(Struct, frozen=True, kw_only=True):

@@ -58,7 +58,6 @@ from memorist.forks.spec import (
     ParentCall,
     Receipt,
     discarded_receipt,
-    skipped_receipt,
 )
 from memorist.ports import Model
 from memorist.runtime import SessionContext
@@ -444,17 +443,7 @@ class MemoryExtraction:
         )
 
     def _on_dropped(self, outcome: ForkOutcome) -> None:
-        model = self._runtime.model
-        if model is not None:
-            self._runtime.record_receipt(
-                skipped_receipt(
-                    LABEL,
-                    "a turn ended",
-                    model=model.name,
-                    now=self._runtime.clock.now(),
-                    outcome=outcome,
-                )
-            )
+        self._runtime.record_skipped_fork(LABEL, "a turn ended", outcome)
 
     def _on_background_error(self, error: BaseException) -> None:
         """Report an error of a background extraction; the host goes on."""

@@ -34,7 +34,6 @@ from memorist.forks.spec import (
     ParentCall,
     SingleFileEdit,
     discarded_receipt,
-    skipped_receipt,
 )
 from memorist.magic_docs.document_files import (
     DocumentRegistry,
@@ -164,18 +163,7 @@ class MagicDocs(SessionExtension):
         )
 
     def _on_dropped(self, outcome: ForkOutcome) -> None:
-        """Record a receipt for an update that never ran, too (FK-8)."""
-        model = self._runtime.model
-        if model is not None:
-            self._runtime.record_receipt(
-                skipped_receipt(
-                    MAGIC_DOCS_LABEL,
-                    "a turn ended",
-                    model=model.name,
-                    now=self._runtime.clock.now(),
-                    outcome=outcome,
-                )
-            )
+        self._runtime.record_skipped_fork(MAGIC_DOCS_LABEL, "a turn ended", outcome)
 
     def _on_background_error(self, error: BaseException) -> None:
         """Report an error of a background update as an event; the host goes on."""

@@ -36,7 +36,6 @@ from memorist.forks.spec import (
     Receipt,
     SingleFileEdit,
     discarded_receipt,
-    skipped_receipt,
 )
 from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
@@ -309,24 +308,10 @@ class SessionMemory(SessionExtension):
         self._tracker.on_notes_updated(due.tokens)
         self._queue.submit(
             lambda: self._update(due, parent, asked=False),
-            on_dropped=lambda outcome: self._on_dropped(due, outcome),
+            on_dropped=lambda outcome: self._runtime.record_skipped_fork(
+                NOTES_LABEL, due.why, outcome
+            ),
         )
-
-    def _on_dropped(self, due: NotesDue, outcome: ForkOutcome) -> None:
-        """An update that never ran leaves a receipt too, where it would have used a model
-        (FK-8).
-        """
-        model = self._runtime.model
-        if model is not None:
-            self._runtime.record_receipt(
-                skipped_receipt(
-                    NOTES_LABEL,
-                    due.why,
-                    model=model.name,
-                    now=self._runtime.clock.now(),
-                    outcome=outcome,
-                )
-            )
 
     def _on_failed(self, error: BaseException) -> None:
         """A background update raised an error, for example because the disk refused. The host goes
