@@ -163,7 +163,7 @@ def docs_update_command(
     """
     settings = load_project_settings(model)
     name, layout = find_session(session)
-    heard = _read_conversation(layout.transcript)
+    conversation = _read_conversation(layout.transcript)
     asked = open_model(model or settings.model, settings.models)
     if asked is None:
         raise NothingToDo(
@@ -176,8 +176,8 @@ def docs_update_command(
         if place is None or place.why:
             unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
             raise InputError(f"{path} is not kept: {unknown if place is None else place.why}")
-        heard.on_file_read(str(place.path))
-    done = asyncio.run(_update_docs(name, heard, ground, settings, asked))
+        conversation.on_file_read(str(place.path))
+    done = asyncio.run(_update_docs(name, conversation, ground, settings, asked))
     if as_json:
         output.print_json(done)
     else:
@@ -237,16 +237,20 @@ def _read_conversation(transcript: Path) -> ConversationReader:
         raise NothingToDo(
             f"{transcript.parent} holds no transcript, so there is nothing to learn from"
         )
-    heard = ConversationReader()
+    conversation = ConversationReader()
     for entry in transcript_format.read_session(LineFile(transcript)):
         if isinstance(entry, Message):
-            heard.on_message(entry)
-    heard.take_read_files()
-    return heard
+            conversation.on_message(entry)
+    conversation.take_read_files()
+    return conversation
 
 
 async def _update_docs(
-    session: str, heard: ConversationReader, ground: DocumentScope, settings: Settings, model: Model
+    session: str,
+    conversation: ConversationReader,
+    ground: DocumentScope,
+    settings: Settings,
+    model: Model,
 ) -> MagicDocsResult:
     clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
     layout = Layout(ground.home)
@@ -272,7 +276,7 @@ async def _update_docs(
     context = SessionContext(runtime=runtime, id=session, project=str(ground.project))
     registry = DocumentRegistry(ground.files, None)  # nothing is saved
     try:
-        await MagicDocs(context, heard=heard, registry=registry).update_all()
+        await MagicDocs(context, conversation=conversation, registry=registry).update_all()
     finally:
         governor.release_reservations()
         await model.close()

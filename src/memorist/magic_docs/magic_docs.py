@@ -97,16 +97,16 @@ class MagicDocs(SessionExtension):
         context: SessionContext,
         *,
         tracker: ConversationTracker | None = None,
-        heard: ConversationReader | None = None,
+        conversation: ConversationReader | None = None,
         registry: DocumentRegistry | None = None,
     ) -> None:
-        heard = heard or ConversationReader()
+        conversation = conversation or ConversationReader()
         registry = registry or DocumentRegistry(
             context.runtime.files, context.layout.magic_docs if context.project else None
         )
         self._tracker = tracker
         """State of the live conversation."""
-        self._conversation = heard
+        self._conversation = conversation
         self._session = context.id
         self._runtime = runtime = context.runtime
         self._settings = runtime.settings.magic_docs
@@ -123,7 +123,7 @@ class MagicDocs(SessionExtension):
         self._queue = BackgroundQueue(runtime.clock, on_error=self._on_background_error)
         self._asked = dict.fromkeys(registry.load())
         for path in self._asked:
-            heard.on_file_read(path)
+            conversation.on_file_read(path)
 
     @property
     def registered(self) -> tuple[Path, ...]:
