@@ -1,13 +1,15 @@
-"""How long a prompt waits for a large past: 1,000 sessions of one project, made of turns of
-recorded ones, by words as at a prompt and with meaning as in a search, and what the index takes
-on disk.
+"""How long a prompt waits for a large past: 10,000 memories of one project through
+`Session.prepare`, with a new session every 20 prompts, and the search in 1,000 of its sessions, by
+words and with meaning. All are made of turns of recorded sessions, with the words of each shuffled.
 
-Vectors of the turns are random, since only their number counts here; a query is embedded by the
-real model. Times are of the processor.
+Vectors of memories and turns are random, since only their number counts here; a query is embedded
+by the real model. A prompt is timed by the clock, as the user waits for it, a query of the sessions
+by the processor.
 """
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 import time
 from array import array
@@ -19,10 +21,29 @@ from random import Random
 from benchmarks.datasets import all_sessions
 from benchmarks.public import write_chat
 from benchmarks.report import BenchResult, BenchRow
+from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.statements.parser import find_statements, find_waiting_statements
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Provenance,
+    Trust,
+    create_topic,
+    encode_topic_text,
+)
+from memorist.core.messages import JsonObject, Message, Origin, TextBlock
+from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.recall.index import Ranker
+from memorist.recall.passages import Passage
+from memorist.recall.ranking import SearchEntry
+from memorist.recall.search import FolderSearch
 from memorist.recall.session_index import SessionIndex, read_passages
 from memorist.rollouts.sources import SourceFolder, find_rollouts
+from memorist.settings import RecallSettings, Settings
+from memorist.store.layout import Layout
 
+MEMORIES = 10_000
 SESSIONS = 1_000
 TURNS = 20
 QUERIES = 200
@@ -74,7 +95,7 @@ def measure(data: Path) -> BenchResult:
             write_chat(recorded, f"s{number}", chat, place)
         sessions = find_rollouts([SourceFolder(recorded, is_named=True)]).threads
         queries = [turn.said[:400] for turn in chance.choices(turns, k=QUERIES)]
-        rows: list[BenchRow] = []
+        rows = asyncio.run(_measure_prompts(Path(place), turns, queries, chance))
         with closing(SessionIndex(Path(place, "index"))) as index:
             began = time.process_time()
             index.sync(sessions)
@@ -95,6 +116,109 @@ def measure(data: Path) -> BenchResult:
         size = sum(path.stat().st_size for path in files if path.is_file())
         rows.append(BenchRow("index on disk", size / 1e6, "MB"))
     return BenchResult("scale", tuple(rows))
+
+
+async def _measure_prompts(
+    place: Path, turns: Sequence[Passage], queries: Sequence[str], chance: Random
+) -> list[BenchRow]:
+    """Fill a memory, and go through prompts by words, then with meaning where it is installed."""
+    home, project = place / "home", place / "project"
+    (project / ".git").mkdir(parents=True)
+    by_words = Settings(recall=RecallSettings(embeddings=False))
+    async with Memorist(model="structural", home=home, settings=by_words) as engine:
+        entries = _fill_memory(engine.memory(str(project)), turns, chance)
+    rows = await _time_prompts("by words", by_words, home, project, queries)
+    if is_embedder_installed():
+        with Ranker(
+            Layout(home).memory(str(project)).recall_index, embedder=_RandomVectors()
+        ) as ranker:
+            ranker.embed(entries)
+        rows += await _time_prompts("with meaning", Settings(), home, project, queries)
+    return rows
+
+
+def _fill_memory(
+    memory: AutoMemory, turns: Sequence[Passage], chance: Random
+) -> Sequence[SearchEntry]:
+    """Write memories of about sixty words as the user's, a thousand at a time."""
+    for start in range(0, MEMORIES, 1_000):
+        changes = []
+        for number in range(start, start + 1_000):
+            turn = chance.choice(turns)
+            words = f"{turn.said} {turn.answered}".split()[:120]
+            chance.shuffle(words)
+            topic = create_topic(
+                f"note-{number:05}.md",
+                kind=MemoryKind.PROJECT,
+                name=f"note {number}",
+                description=" ".join(words[:12]),
+                body=" ".join(words[:60]),
+                provenance=Provenance(trust=Trust.STATED),
+            )
+            changes.append(
+                MemoryChange(path=topic.path, before=None, after=encode_topic_text(topic.text()))
+            )
+        memory.write(changes, ChangeReason(actor="undo", what="benchmark"))
+    search = FolderSearch(memory.folder, RecallSettings(embeddings=False))
+    with closing(search):
+        search.sync_index()
+    return [
+        SearchEntry(id=path, title=path, fingerprint=mark)
+        for path, mark in memory.folder.file_marks().items()
+    ]
+
+
+async def _time_prompts(
+    way: str, settings: Settings, home: Path, project: Path, queries: Sequence[str]
+) -> list[BenchRow]:
+    """Time each prompt of sessions of `TURNS`, by what it has to do."""
+    times: dict[str, list[float]] = {
+        "first of a session": [],
+        "that states a rule": [],
+        "other": [],
+    }
+    async with Memorist(model="structural", home=home, settings=settings) as engine:
+        for start in range(0, len(queries), TURNS):
+            messages: list[JsonObject] = []
+            session = await engine.open(f"{way} {start}", project=str(project))
+            for query in queries[start : start + TURNS]:
+                messages.append({"role": "user", "content": query})
+                began = time.perf_counter()
+                await session.prepare(
+                    {"model": "claude-opus-4-6", "max_tokens": 100, "messages": messages}
+                )
+                took = 1_000 * (time.perf_counter() - began)
+                first, stated = len(messages) == 1, _states_rule(query)
+                times[[*times][0 if first else 1 if stated else 2]].append(took)
+                messages.append({"role": "assistant", "content": "Done."})
+            await session.close()
+    goal = WORDS_MS if settings.recall.embeddings is False else MEANING_MS
+    rows = []
+    for kind, found in (
+        *times.items(),
+        ("any", [each for part in times.values() for each in part]),
+    ):
+        if found:
+            found.sort()
+            worst = found[int(0.95 * len(found))]
+            rows += [
+                BenchRow(
+                    f"a prompt {way}, {kind} ({len(found)}), median", found[len(found) // 2], "ms"
+                ),
+                BenchRow(
+                    f"a prompt {way}, {kind}, 95th percentile",
+                    worst,
+                    "ms",
+                    f"<= {goal:g}",
+                    worst <= goal,
+                ),
+            ]
+    return rows
+
+
+def _states_rule(text: str) -> bool:
+    typed = Message(id="prompt", role="user", blocks=(TextBlock(text),), origin=Origin.USER)
+    return bool(find_statements(typed) or find_waiting_statements(typed))
 
 
 def _time_queries(

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.contradiction import (
     Agreement,
+    SayingSearch,
     compare_statement,
-    find_same,
     remove_opposed,
 )
+from memorist.auto_memory.index import build_memory_header
 from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.statements.similarity import is_same_rule
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -61,6 +61,7 @@ def test_the_opposite_is_seen(known: str, said: str) -> None:
     languages.
     """
     assert compare_statement(said, known) is Agreement.OPPOSITE
+    assert find_near(said, known)
 
 
 @pytest.mark.parametrize(
@@ -146,17 +147,26 @@ SPELLINGS = st.sampled_from(
 )
 
 
-@given(st.lists(SPELLINGS, max_size=4), st.lists(SPELLINGS, max_size=4))
-def test_the_same_rule_is_always_found(left: list[str], right: list[str]) -> None:
-    """Looking only at memories that share a word misses none of the same rule."""
-    mine, theirs = " ".join(left), " ".join(right)
-    change = MemoryChange(
-        path="new.md", before=None, after=encode_topic_text(topic("new.md", mine).text())
-    )
+CLAUSES = st.lists(
+    st.one_of(SPELLINGS, st.sampled_from(["npm", "pnpm", "never", "use", "port", "40", "50", ","])),
+    max_size=6,
+).map(" ".join)
 
-    found = find_same(change, [topic("known.md", theirs)])
 
-    assert found or not mine or not theirs or not is_same_rule(mine, theirs)
+@given(CLAUSES, CLAUSES)
+def test_what_has_to_do_with_a_statement_is_found_among_many(said: str, known: str) -> None:
+    """Looking only at memories that share most words of a clause misses none that says the same or
+    the opposite.
+    """
+    agreement = compare_statement(said, known.strip())
+
+    assert find_near(said, known) == (agreement is not Agreement.UNRELATED) or not known.strip()
+
+
+def find_near(said: str, known: str) -> bool:
+    """Whether the search among many memories finds the one that says `known`."""
+    head = build_memory_header(topic("known.md", known), modified=0.0, size=len(known))
+    return SayingSearch([head]).find_related(said) == ["known.md"]
 
 
 def topic(path: str, body: str) -> Topic:
@@ -239,6 +249,24 @@ async def test_what_is_said_twice_is_one_memory_with_the_newer_date(talk: Talk) 
     assert only.provenance.session == "s2"
     assert only.provenance.created == first.created
     assert only.provenance.verified >= first.verified
+    await talk.engine.close()
+
+
+@pytest.mark.covers("AM-12")
+async def test_what_several_new_memories_say_again_gets_one_newer_date(talk: Talk) -> None:
+    """One write of many memories, two of which say what one says already, is no conflict."""
+    await talk.says("Never use npm, use pnpm here.")
+    again = [topic(name, "never use npm, use pnpm here") for name in ("one.md", "two.md")]
+    written = talk.memory.write(
+        [
+            MemoryChange(path=each.path, before=None, after=encode_topic_text(each.text()))
+            for each in again
+        ],
+        ChangeReason(actor="user", what="add"),
+    )
+
+    (only,) = talk.memory.read_topics()
+    assert written.paths == (only.path,)
     await talk.engine.close()
 
 

@@ -10,15 +10,17 @@ texts have nothing to do with each other, and both stay.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.changes import MemoryChange
-from memorist.auto_memory.index import USER_TRUST, is_shared
+from memorist.auto_memory.index import USER_TRUST, MemoryHeader, is_shared
 from memorist.auto_memory.statements.patterns import VERB
 from memorist.auto_memory.statements.similarity import is_same_rule
 from memorist.auto_memory.topic import (
@@ -318,6 +320,7 @@ def _is_opposite(
     )
 
 
+@lru_cache(maxsize=20_000)
 def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
     """The word of a choice among alternatives, and what else the clause says; no word without
     one.
@@ -333,17 +336,20 @@ def _split_choice(stance: Stance) -> tuple[str, frozenset[str]]:
 
 
 def _is_same_choice(one: Stance, other: Stance) -> bool:
-    word, rest = _split_choice(one)
-    return bool(word) and (word, rest) == _split_choice(other)
+    chosen = _split_choice(one)
+    return bool(chosen[0]) and chosen == _split_choice(other)
 
 
 def _is_other_choice(
     one: Stance, other: Stance, mine: Sequence[Stance], theirs: Sequence[Stance]
 ) -> bool:
     """Whether both choose one of the same alternatives for the same thing, and not the same."""
-    (word, rest), (known, known_rest) = _split_choice(one), _split_choice(other)
+    word, rest = _split_choice(one)
     group = _find_group(word) if word else None
-    if group is None or known not in group or word == known or rest != known_rest:
+    if group is None:
+        return False
+    known, known_rest = _split_choice(other)
+    if known not in group or word == known or rest != known_rest:
         return False
     return all(_count_choices(stances, group) == 1 for stances in (mine, theirs))
 
@@ -372,7 +378,7 @@ def _is_other_value(one: Stance, other: Stance) -> bool:
 
 def _abandons(new: str, mine: Sequence[Stance], theirs: Sequence[Stance]) -> bool:
     """Whether the new text gives up something that an order of the known one works with."""
-    if not _ABANDONING.search(new) and not any(each.search(new) for each in _SWITCHES):
+    if not _speaks_of_giving_up(new):
         return False
     given_up = [each.words for each in mine if not each.positive and len(each.words) <= 2]
     return any(
@@ -381,6 +387,11 @@ def _abandons(new: str, mine: Sequence[Stance], theirs: Sequence[Stance]) -> boo
         for each in theirs
         if each.positive
     )
+
+
+@lru_cache(maxsize=64)
+def _speaks_of_giving_up(text: str) -> bool:
+    return any(each.search(text) for each in (_ABANDONING, *_SWITCHES))
 
 
 def _find_order_verb(stance: Stance) -> str:
@@ -414,10 +425,10 @@ def reconcile(change: MemoryChange, topics: Iterable[Topic], now: str) -> Reconc
     other word changes nothing: it is dropped where it is known, and named where it contradicts.
     """
     made = parse_topic(change.path, change.after or b"")
-    said = say_in_one_line(made)
+    said = made.saying
     found = [
         (agreement, topic)
-        for topic in _select_near(said, topics)
+        for topic in topics
         if not is_shared(topic.path)
         and topic.path != change.path
         and topic.provenance.status == "active"
@@ -450,24 +461,8 @@ def find_same(change: MemoryChange, topics: Iterable[Topic]) -> str:
     """Path of the memory that says what a change would newly say; empty where none does."""
     if change.before is not None or change.after is None:
         return ""
-    said = say_in_one_line(parse_topic(change.path, change.after))
-    words = {word for stance in read_stances(said) for word in stance.words}
-    return next(
-        (
-            topic.path
-            for topic in topics
-            if _shares_half(words, topic) and _compare_topic(said, topic) in _KNOWN
-        ),
-        "",
-    )
-
-
-def _shares_half(words: Collection[str], topic: Topic) -> bool:
-    """Whether a memory holds half of these words: far cheaper than a comparison, and what says the
-    same holds nearly all of them.
-    """
-    text = f"{say_in_one_line(topic)}\n{topic.description}".casefold()
-    return 2 * sum(word in text for word in words) >= len(words)
+    said = parse_topic(change.path, change.after).saying
+    return next((topic.path for topic in topics if _compare_topic(said, topic) in _KNOWN), "")
 
 
 _KNOWN = (Agreement.SAME, Agreement.RESTATED)
@@ -497,7 +492,7 @@ def find_opposed_topics(topics: Sequence[Topic]) -> list[tuple[Topic, Topic]]:
     differs proves nothing here: `not pushed yet` in a report says nothing against `push often`.
     """
     known: dict[_StanceKey, list[int]] = {}
-    sayings = [say_in_one_line(topic) for topic in topics]
+    sayings = [topic.saying for topic in topics]
     found: list[tuple[Topic, Topic]] = []
     for at, said in enumerate(sayings):
         keys = {key for stance in read_stances(said) for key in _list_keys(stance)}
@@ -525,30 +520,97 @@ def _list_keys(stance: Stance) -> Iterator[_StanceKey]:
         yield len(stance.order), stance.order[: max(1, len(stance.order) - length)]
 
 
-def _select_near(said: str, topics: Iterable[Topic]) -> list[Topic]:
-    """The topics that hold a word of the statement or an alternative to one: a hundred times
-    cheaper than to compare them all.
+MAX_COMPARED_MEMORIES = 500
+"""Memories that are compared with a statement, the shortest first: a long text rarely says no more
+than a clause, and each takes a third of a millisecond.
+"""
+
+
+class SayingSearch:
+    """What many memories say, folded and in one text: to search that takes a hundredth of the time
+    that it takes to compare each.
     """
-    words = list_near_words(said)
-    if not words:
-        return list(topics)
-    probe = re.compile("|".join(map(re.escape, sorted(words))))
-    return [
-        topic
-        for topic in topics
-        if probe.search(say_in_one_line(topic).casefold())
-        or probe.search(topic.description.casefold())
-    ]
+
+    def __init__(self, memories: Iterable[MemoryHeader]) -> None:
+        self._memories = list(memories)
+        lines = [f"{each.saying}\t{each.description}".casefold() for each in self._memories]
+        self._text = "\n".join(lines)
+        self._starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+
+    def find_related(self, said: str) -> list[str]:
+        """Paths of the memories that say the same as a statement or speak against it, as far as
+        their first 500 characters tell.
+        """
+        stances = read_stances(said)
+        near = set[int]().union(*map(self._find_near, stances)) if stances else self._all
+        nearest = sorted(near, key=lambda at: (len(self._line(at)), at))[:MAX_COMPARED_MEMORIES]
+        equal = self._find_lines(" ".join(said.split()).casefold())
+        return [
+            each.path
+            for each in (self._memories[at] for at in sorted({*nearest, *equal}))
+            if any(
+                compare_statement(said, text) is not Agreement.UNRELATED
+                for text in (each.saying, each.description)
+                if text
+            )
+        ]
+
+    @property
+    def _all(self) -> set[int]:
+        return set(range(len(self._memories)))
+
+    def _find_near(self, stance: Stance) -> set[int]:
+        """Numbers of the memories that hold every word of a clause, or for its choice an
+        alternative to it; where the clause gives a value, without that. Whatever agrees with a
+        clause or is against it does.
+        """
+        chosen, rest = _split_choice(stance)
+        words = {_cut_ending(word) for word in rest}
+        if stance.value_length:
+            words = {word for word in words if not re.search(r"\d", word)}
+        marks: list[Collection[str]] = [(word,) for word in words]
+        if chosen:
+            marks.append(_find_group(chosen) or (chosen,))
+        marks.sort(key=lambda each: sum(map(self._text.count, each)))
+        if not marks:
+            return self._all
+        lines = {at for word in marks[0] for at in self._find_lines(word)}
+        return {
+            at
+            for at in lines
+            if all(any(word in self._line(at) for word in each) for each in marks[1:])
+        }
+
+    def _line(self, number: int) -> str:
+        return self._text[self._starts[number] : self._starts[number + 1]]
+
+    def _find_lines(self, word: str) -> Iterator[int]:
+        """Numbers of the memories that hold a word with this beginning, some more than once."""
+        text, starts = self._text, self._starts
+        if not word:
+            return
+        begins_word = word[0].isascii() and word[0].isalnum()
+        at = text.find(word)
+        while at >= 0:
+            if begins_word and at and text[at - 1].isalnum():
+                at = text.find(word, at + 1)
+                continue
+            line = bisect_right(starts, at) - 1
+            yield line
+            at = text.find(word, starts[line + 1])
 
 
-def say_in_one_line(topic: Topic) -> str:
-    """What a memory says in one line: its text, or where that is longer its description."""
-    body = topic.body.strip()
-    return topic.description if "\n" in body else body
+def _cut_ending(word: str) -> str:
+    """What the forms of a word have in common at least: `polic` for policy and policies."""
+    return word[:-1] if word.isascii() and word.isalpha() and len(word) > _SHORT_WORD else word
+
+
+_SHORT_WORD = 4
+"""Letters of a word that is not cut: its forms differ in what is added."""
 
 
 def _compare_topic(said: str, topic: Topic) -> Agreement:
-    found = compare_statement(said, say_in_one_line(topic))
+    found = compare_statement(said, topic.saying)
     if found is Agreement.UNRELATED and is_same_rule(said, topic.description):
         return Agreement.SAME
     longer = "\n" in topic.body.strip() and topic.provenance.trust in USER_TRUST

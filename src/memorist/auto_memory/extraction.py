@@ -24,7 +24,8 @@ from memorist.auto_memory.extraction_policy import (
     RemoveMemories,
     count_dialogue_messages,
     has_written_memory,
-    plan_change,
+    plan_addition,
+    plan_removal,
     render_extraction_prompt,
 )
 from memorist.auto_memory.index import is_index_file
@@ -260,16 +261,14 @@ class MemoryExtraction:
         user's in every project.
         """
         at = message.timestamp or self._runtime.clock.now()
+        if wish.act != "forget":
+            taken = self._memory.headers_by_path()
+            return self._memory, plan_addition(wish, taken, session=self._context.id, timestamp=at)
         plans = [
-            (
-                memory,
-                plan_change(wish, memory.read_topics(), session=self._context.id, timestamp=at),
-            )
+            (memory, plan_removal(wish, memory.read_topics()))
             for memory in (self._memory, self._memory.everywhere)
             if memory is not None
         ]
-        if wish.act != "forget":
-            return plans[0]
         return max(plans, key=lambda each: _rate_removal(each[1]))
 
     def _note_latest(self, message_id: str, written: WriteResult) -> None:

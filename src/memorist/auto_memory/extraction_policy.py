@@ -5,7 +5,7 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -183,21 +183,19 @@ class RemoveMemories(Struct, frozen=True):
 PlannedChange = AddMemory | RemoveMemories
 
 
-def plan_change(
-    statement: Statement, topics: Sequence[Topic], *, session: str, timestamp: float | None
-) -> PlannedChange:
-    """Plan what to do about one statement, given the existing memories.
+def plan_addition(
+    statement: Statement, taken: Iterable[str], *, session: str, timestamp: float | None
+) -> AddMemory:
+    """Plan a new memory for a statement, beside those whose paths are `taken`.
 
     `timestamp` is the time of the message in seconds since the epoch.
     """
-    if statement.act == "forget":
-        return plan_removal(statement, topics)
     text = (
         make_dates_absolute(statement.text, timestamp) if timestamp is not None else statement.text
     )
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
     slug, description = derive_title(replace(statement, text=redact(statement.text).text))
-    path = _find_free_name(make_file_name(slug), {topic.path.casefold() for topic in topics})
+    path = _find_free_name(make_file_name(slug), {each.casefold() for each in taken})
     provenance = Provenance(
         session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
     )

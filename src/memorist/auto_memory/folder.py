@@ -67,7 +67,7 @@ from memorist.store.layout import MemoryLayout
 # changed.
 
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Version of the rules by which files are judged; a scan made under another version is discarded.
 """
 
@@ -311,10 +311,11 @@ class ScannedFolder:
     def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
         """Scan the folder only once within this context, however often it is queried.
 
-        Where somebody waits `at_prompt`, a folder of many files is only glanced at, and looked at
-        in a thread afterwards: what was changed in place meanwhile is known at the next prompt, or
-        when `rescan_if_changed` is asked about it.
+        Where somebody waits `at_prompt`, or the last look was a moment ago, a folder of many files
+        is only glanced at, and looked at in a thread afterwards: what was changed in place
+        meanwhile is known at the next prompt, or when `rescan_if_changed` is asked about it.
         """
+        at_prompt = at_prompt or self._glance.is_recent
         self._scanned_once, self._may_glance = False, at_prompt
         try:
             yield
@@ -397,6 +398,18 @@ class ScannedFolder:
     def is_foreign(self, path: str) -> bool:
         """Whether its claim of origin is not believed; see `ScannedFile.foreign`."""
         return self._loaded_scan().files.get(path, ABSENT_FILE).foreign
+
+    def is_known_clean(self, topic: Topic) -> bool:
+        """Whether the last scan found nothing wrong with these very words, so that they need not be
+        judged again.
+        """
+        seen = self._loaded_scan().files.get(topic.path, ABSENT_FILE)
+        return (
+            seen.head is not None
+            and not seen.head.doubts
+            and not seen.redacted_blob
+            and seen.blob == compute_blob_id(encode_topic_text(topic.text()))
+        )
 
     def list_entries(self) -> list[tuple[str, FileInfo]]:
         """Return path and facts of everything in the folder except hidden files."""
@@ -706,7 +719,8 @@ class MemoryFolder(ScannedFolder):
             self._check_owner()
             self._check_owner = None
         with self._locked():
-            found = self.find_unscanned()
+            glances = self._may_glance and self._glance.is_unchanged()
+            found = ScanDifference((), ()) if glances else self.find_unscanned()
             if found:
                 self._apply_difference(self._loaded_scan(), found)
             real = [change for change in changes if change.before != change.after]
@@ -734,6 +748,8 @@ class MemoryFolder(ScannedFolder):
             id = self.history.record(written, reason, self._clock.now(), undoes=undoes)
             remove_if_exists(self._files, self.layout.pending_change)
             self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+            if glances:
+                self._glance.accept_own_change()
             return id
 
     def _check_changes(self, changes: Sequence[MemoryChange]) -> None:

@@ -63,17 +63,27 @@ class FolderGlance:
         """Whether nothing changed as far as can be told without a look at each file."""
         return self._marks is not None and self._marks == self._read_marks()
 
+    @property
+    def is_recent(self) -> bool:
+        """Whether each file was looked at within the last `SECOND_LOOK_SECONDS`."""
+        return self._clock.monotonic() - self._looked_at < SECOND_LOOK_SECONDS
+
     def forget(self) -> None:
         """Have the next question answered by a look at each file."""
         self._marks = None
 
+    def accept_own_change(self) -> None:
+        """Remember the times of the folders after a write of our own to a folder that was unchanged
+        before. What another program wrote in the same moment is met by the look in the thread.
+        """
+        self._marks = self._read_marks()
+
     def check_later(self, differs: Callable[[], bool]) -> None:
         """Look at each file in a thread, after a glance; what differs is read at the next look."""
-        now = self._clock.monotonic()
-        if self._marks is None or now - self._looked_at < SECOND_LOOK_SECONDS:
+        if self._marks is None or self.is_recent:
             return
         self.wait()
-        self._looked_at = now
+        self._looked_at = self._clock.monotonic()
 
         def check() -> None:
             with contextlib.suppress(StoreError, FileNotFoundError):

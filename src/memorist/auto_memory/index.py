@@ -73,6 +73,8 @@ class MemoryHeader(Struct, frozen=True, kw_only=True):
     """Relative to the memory folder, with slashes."""
     name: str
     description: str
+    saying: str = ""
+    """What it says in one line, where that is another than its description."""
     kind: MemoryKind | None
     modified: float
     """Seconds since the epoch, UTC."""
@@ -110,10 +112,13 @@ def read_memory_header(
 def build_memory_header(topic: Topic, *, modified: float, size: int) -> MemoryHeader:
     """Build the header of a parsed memory."""
     provenance = topic.provenance
+    description = _printable_line(topic.description)
+    saying = _printable_line(topic.saying)
     return MemoryHeader(
         path=topic.path,
         name=_printable_line(topic.name),
-        description=_printable_line(topic.description),
+        description=description,
+        saying="" if saying == description else saying,
         kind=topic.kind,
         modified=modified,
         size=size,
@@ -517,11 +522,10 @@ def select_headers(headers: Iterable[MemoryHeader], prefix: str) -> list[MemoryH
 
     `prefix` is `team/` for the team's index, else empty.
     """
-    return [
-        replace(head, path=head.path.removeprefix(prefix))
-        for head in headers
-        if is_shared(head.path) == bool(prefix)
-    ]
+    chosen = [head for head in headers if is_shared(head.path) == bool(prefix)]
+    if not prefix:
+        return chosen
+    return [replace(head, path=head.path.removeprefix(prefix)) for head in chosen]
 
 
 def merge_indexes(private: MemoryIndex, team: MemoryIndex) -> MemoryIndex:

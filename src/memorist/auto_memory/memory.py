@@ -23,7 +23,7 @@ from memorist.auto_memory.client_rules import (
     ClientRule,
     match_client_rules,
 )
-from memorist.auto_memory.contradiction import find_same, reconcile, say_in_one_line
+from memorist.auto_memory.contradiction import SayingSearch, find_same, reconcile
 from memorist.auto_memory.folder import MemoryFolder, UsageSource
 from memorist.auto_memory.inbox import (
     Inbox,
@@ -154,6 +154,8 @@ class AutoMemory:
         self._clock = clock
         self._topic_cache: dict[str, tuple[str, Topic]] = {}
         """Topics by path, each with the mark by which an unchanged file is recognised."""
+        self._sayings: tuple[Mapping[str, MemoryHeader], SayingSearch] | None = None
+        """What the memories with these headers say, once it was asked for."""
 
     def headers(self) -> list[MemoryHeader]:
         """Return the header of each memory, sorted by path. Raises StoreError."""
@@ -372,15 +374,29 @@ class AutoMemory:
 
     def read_topics(self) -> list[Topic]:
         """Return every memory; each is read once, and again when it changed. Raises StoreError."""
-        known, self._topic_cache = self._topic_cache, {}
-        for path, mark in self.folder.file_marks().items():
-            with contextlib.suppress(InputError):
-                self._topic_cache[path] = (
-                    known[path]
-                    if known.get(path, ("",))[0] == mark
-                    else (mark, self.folder.read_topic(path))
-                )
-        return [topic for _, topic in self._topic_cache.values()]
+        return self._read_cached(self.folder.file_marks())
+
+    def _search_sayings(self) -> SayingSearch:
+        """What all memories say, without a look into their files. Raises StoreError."""
+        heads = self.headers_by_path()
+        if self._sayings is None or self._sayings[0] is not heads:
+            self._sayings = (heads, SayingSearch(heads.values()))
+        return self._sayings[1]
+
+    def _read_cached(self, paths: Iterable[str]) -> list[Topic]:
+        """Read these memories, each only where its file changed since the last time."""
+        marks = self.folder.file_marks()
+        found: list[Topic] = []
+        for path in paths:
+            mark = marks.get(path, "")
+            known = self._topic_cache.get(path)
+            if known is None or known[0] != mark:
+                try:
+                    known = self._topic_cache[path] = (mark, self.folder.read_topic(path))
+                except InputError:
+                    continue
+            found.append(known[1])
+        return found
 
     def compare_with_client(self, rules: Sequence[ClientRule]) -> dict[str, ClientCounterpart]:
         """Return what an agent's own rules say to each memory, by path; the team's are left out.
@@ -391,9 +407,7 @@ class AutoMemory:
         if not rules or not self.folder.exists:
             return {}
         own = {topic.path: topic for topic in self.read_topics() if not is_shared(topic.path)}
-        found = match_client_rules(
-            {path: say_in_one_line(topic) for path, topic in own.items()}, rules
-        )
+        found = match_client_rules({path: topic.saying for path, topic in own.items()}, rules)
         return {
             path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
             for path, each in found.items()
@@ -415,9 +429,14 @@ class AutoMemory:
                 or change.after is None
                 or is_shared(change.path)
             ):
-                result.changes.append(change)
+                result.add(change)
                 continue
-            topics = [topic for topic in self.read_topics() if topic.path not in gone]
+            said = parse_topic(change.path, change.after).saying
+            topics = [
+                topic
+                for topic in self._read_cached(self._search_sayings().find_related(said))
+                if topic.path not in gone
+            ]
             found = reconcile(change, topics, format_utc_timestamp(self._clock.now()))
             gone.update(found.replaced)
             result.take(each, found)
@@ -489,10 +508,7 @@ class AutoMemory:
         """Put changes into the inbox for the user's decision, whatever the policy; a new memory
         that is known already does not wait.
         """
-        topics = self.read_topics() if any(each.before is None for each in changes) else []
-        if topics and self.everywhere is not None:
-            topics = [*topics, *self.everywhere.read_topics()]
-        changes = [each for each in changes if not find_same(each, topics)]
+        changes = [each for each in changes if not self.is_known(each)]
         waits = [
             NeedsReview(
                 redact_change(change),
@@ -504,6 +520,17 @@ class AutoMemory:
         written = WriteResult(proposals=self._add_proposals(waits, change_reason))
         self._report_result(written, change_reason, tell)
         return written
+
+    def is_known(self, change: MemoryChange) -> bool:
+        """Whether a new memory says what one says already, here or in every project. Raises
+        StoreError.
+        """
+        if change.before is not None or change.after is None:
+            return False
+        near = self._search_sayings().find_related(parse_topic(change.path, change.after).saying)
+        if find_same(change, self._read_cached(near)):
+            return True
+        return self.everywhere is not None and self.everywhere.is_known(change)
 
     def _add_proposals(
         self, verdicts: Sequence[NeedsReview], why: ChangeReason
@@ -540,6 +567,8 @@ class AutoMemory:
         Raises InputError, StoreError.
         """
         topic = self.folder.read_topic(path)
+        if self.folder.is_known_clean(topic):
+            return topic, ()
         return topic, find_unsafe_reasons(
             topic, self.reviewed_seals(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
         )

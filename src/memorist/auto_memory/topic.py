@@ -146,6 +146,12 @@ class Topic(Struct, frozen=True, kw_only=True):
         return self.document.body.strip("\n")
 
     @property
+    def saying(self) -> str:
+        """What it says in one line: its text, or where that is longer its description."""
+        body = self.body.strip()
+        return self.description if "\n" in body else body
+
+    @property
     def pinned(self) -> bool:
         """Whether the header pins it to the index, whatever its age."""
         return self._text("pinned").lower() in ("true", "yes", "1")

@@ -44,10 +44,19 @@ class ReconciledChanges:
     """What is written and what waits, after new memories were compared with known ones."""
 
     def __init__(self) -> None:
-        self.changes: list[MemoryChange] = []
+        self._changes: dict[str, MemoryChange] = {}
         self.waits: list[NeedsReview] = []
         self.remarks: list[str] = []
         self.replaced: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> list[MemoryChange]:
+        """What is written, one change for each path."""
+        return [*self._changes.values()]
+
+    def add(self, change: MemoryChange) -> None:
+        """Add a change that needs no comparison."""
+        self._changes[change.path] = change
 
     def take(self, accepted: AcceptedChange, found: Reconciliation) -> None:
         """Add what becomes of one new memory."""
@@ -57,7 +66,10 @@ class ReconciledChanges:
                 NeedsReview(accepted.change, accepted.trust, (reason, *accepted.remarks))
             )
             return
-        self.changes += found.changes
+        for change in found.changes:
+            # What several new memories repeat gets one newer date; what one replaces goes.
+            if change.after is None or change.path not in self._changes:
+                self._changes[change.path] = change
         self.replaced += found.replaced
         if found.known:
             told = "its date is new" if found.changes else "nothing was written"

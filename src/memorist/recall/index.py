@@ -267,11 +267,7 @@ class Ranker:
         embedder: Embedder | None = None,
         weights: RankingWeights = DEFAULT_WEIGHTS,
     ) -> None:
-        if embedder is not None and find_spec("numpy") is None:
-            raise UsageError(
-                "Ranking by meaning needs numpy; run pip install 'memorist[embed]', or give no "
-                "embedder."
-            )
+        _require_numpy(embedder)
         self._lock = threading.RLock()
         self._index = WordIndex(path)
         self._embedder = embedder
@@ -380,6 +376,16 @@ class Ranker:
             with self._lock:
                 self._index.save_vectors(self._embedder.name, kept)
         return len(missing) - len(now)
+
+    def rank_by_meaning(self, embedder: Embedder) -> None:
+        """Rank by words and meaning from now on, and load what that takes. Raises UsageError
+        without numpy.
+        """
+        _require_numpy(embedder)
+        with self._lock:
+            self._embedder = embedder
+            self._refresh()
+            self._load_vectors(embedder)
 
     def read_embedded(self) -> frozenset[str]:
         """Return the fingerprints of all entries that have a vector."""
@@ -531,23 +537,30 @@ class Ranker:
         self.embedding_problem = ""
         if self._embedder is None:
             return EntrySimilarity({}, {})
-        if self._vectors is None:
-            try:
-                cohort = embed_cohort(self._embedder)
-            except ModelError as error:
-                self.embedding_problem = str(error)
-                return EntrySimilarity({}, {})
-            self._vectors = EntryVectors(
-                self._columns, self._index.vectors(self._embedder.name), cohort
-            )
-        if not len(self._vectors):
-            return EntrySimilarity({}, {})
         try:
+            vectors = self._load_vectors(self._embedder)
+            if not len(vectors):
+                return EntrySimilarity({}, {})
             (vector,) = self._embedder.embed([query[:MAX_EMBEDDED_QUERY_CHARS]])
         except ModelError as error:
             self.embedding_problem = str(error)
             return EntrySimilarity({}, {})
-        return self._vectors.measure_similarity(vector, lexical)
+        return vectors.measure_similarity(vector, lexical)
+
+    def _load_vectors(self, embedder: Embedder) -> EntryVectors:
+        if self._vectors is None:
+            self._vectors = EntryVectors(
+                self._columns, self._index.vectors(embedder.name), embed_cohort(embedder)
+            )
+        return self._vectors
+
+
+def _require_numpy(embedder: Embedder | None) -> None:
+    if embedder is not None and find_spec("numpy") is None:
+        raise UsageError(
+            "Ranking by meaning needs numpy; run pip install 'memorist[embed]', or give no "
+            "embedder."
+        )
 
 
 class _QueryState(Struct, frozen=True):

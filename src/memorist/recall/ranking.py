@@ -282,6 +282,12 @@ def render_embedding_text(entry: SearchEntry) -> str:
 
 def _clean_entry(entry: SearchEntry) -> SearchEntry:
     """Return the entry with text that SQLite can store."""
+    if (
+        entry.position is None
+        and _storable_text(entry.id) is entry.id
+        and not (entry.title or entry.description or entry.body or entry.author)
+    ):
+        return entry  # one that the index has already, by its fingerprint
     place = entry.position and EntryPosition(
         _storable_text(entry.position.group),
         entry.position.number,

@@ -391,7 +391,7 @@ class MemoryRecall:
         settings, now = self._settings, self._runtime.clock.now()
         uses: list[MemoryUse] = []
         shown: list[RenderedMemory] = []
-        bodies: list[str] = []
+        bodies: list[tuple[str, bool]] = []
         taken = self._chosen_sizes
         room = min(settings.turn_bytes, settings.session_bytes - sum(taken.values()))
         for pick in [pick for pick in picks if pick.path not in taken]:
@@ -413,7 +413,13 @@ class MemoryRecall:
                     doubts = ("nothing that it names is there any more", *doubts)
                 if pick.path in self._listed_paths and is_covered_by_index(topic, heads[pick.path]):
                     continue
-                if not doubts and any(is_order_when_joined(other, topic.body) for other in bodies):
+                # Two texts of the user form no order that somebody planted.
+                is_users = heads[pick.path].trust in USER_TRUST
+                if not doubts and any(
+                    is_order_when_joined(body, topic.body)
+                    for body, by_user in bodies
+                    if not (by_user and is_users)
+                ):
                     doubts = (
                         "together with another memory it reads like an order planted for an agent",
                     )
@@ -432,7 +438,7 @@ class MemoryRecall:
                     )
                 if fits and not doubts:
                     shown.append(made)
-                    bodies.append(topic.body)
+                    bodies.append((topic.body, is_users))
                     room -= made.size
         self._record_uses([use for use in uses if use.what != "shown"])
         if shown:

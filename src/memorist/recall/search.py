@@ -35,7 +35,6 @@ class FolderSearch:
         self._folder = folder
         self._wait = wait_for_embeddings
         self._ranker: Ranker | None = None
-        self._embedding_ranker: Ranker | None = None
         self._synced_marks: Mapping[str, str] | None = None
         self._uses_embeddings = settings.embeddings and is_embedder_installed()
         self._thread: threading.Thread | None = None
@@ -47,7 +46,7 @@ class FolderSearch:
             return ()
         ranker = self.sync_index()
         try:
-            found = (self._embedding_ranker or ranker).search(query, limit)
+            found = ranker.search(query, limit)
         except DamagedIndex:
             self._rebuild_index(ranker)
             found = ranker.search(query, limit)
@@ -66,9 +65,6 @@ class FolderSearch:
     def _rebuild_index(self, ranker: Ranker) -> None:
         """Rebuild the index from the files, after damage a search meets and a sync does not."""
         self._stop_embedding()
-        if self._embedding_ranker is not None:
-            self._embedding_ranker.close()
-            self._embedding_ranker = None
         ranker.reset_index()
         self._synced_marks = None
         self.sync_index()
@@ -83,16 +79,20 @@ class FolderSearch:
         if marks is self._synced_marks or marks == self._synced_marks:
             return ranker
         known = ranker.read_fingerprints()
-        ranker.sync(
-            [
-                self._build_entry(path, mark, whole=known.get(path) != mark)
-                for path, mark in marks.items()
-            ]
-        )
+        if known != marks:
+            ranker.sync(
+                [
+                    self._build_entry(path, mark, whole=known.get(path) != mark)
+                    for path, mark in marks.items()
+                ]
+            )
         self._synced_marks = marks
         if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
             self._thread = threading.Thread(
-                target=self._embed_entries, args=(dict(marks),), name="memorist-embed", daemon=True
+                target=self._embed_entries,
+                args=(ranker, dict(marks)),
+                name="memorist-embed",
+                daemon=True,
             )
             self._thread.start()
         if self._wait and self._thread is not None:
@@ -115,18 +115,26 @@ class FolderSearch:
             fingerprint=mark,
         )
 
-    def _embed_entries(self, marks: Mapping[str, str]) -> None:
-        """Embed entries without a vector, in the thread. On failure the search stays lexical."""
+    def _embed_entries(self, ranker: Ranker, marks: Mapping[str, str]) -> None:
+        """Embed entries without a vector, in the thread, by a connection of its own, and have the
+        search rank by meaning from then on. On failure it stays lexical.
+        """
+        embedder = shared_embedder()
         try:
-            ranker = self._embedding_ranker or Ranker(
-                self._folder.layout.recall_index, embedder=shared_embedder()
-            )
-            entries = [self._build_entry(path, mark, whole=True) for path, mark in marks.items()]
-            while not self._stopping.is_set() and ranker.embed(entries, at_most=EMBEDDING_BATCH):
-                pass  # the next process embeds the rest
+            with Ranker(self._folder.layout.recall_index, embedder=embedder) as beside:
+                embedded = beside.read_embedded()
+                missing = [
+                    self._build_entry(path, mark, whole=True)
+                    for path, mark in marks.items()
+                    if mark not in embedded
+                ]
+                while not self._stopping.is_set() and beside.embed(
+                    missing, at_most=EMBEDDING_BATCH
+                ):
+                    pass  # the next process embeds the rest
+            ranker.rank_by_meaning(embedder)
         except MemoristError:
             return
-        self._embedding_ranker = ranker
 
     def _stop_embedding(self) -> None:
         self._stopping.set()
@@ -137,9 +145,8 @@ class FolderSearch:
     def close(self) -> None:
         """Close the index; a running embedding step is waited for. May be called twice."""
         self._stop_embedding()
-        for ranker in (self._ranker, self._embedding_ranker):
-            if ranker is not None:
-                ranker.close()
+        if self._ranker is not None:
+            self._ranker.close()
 
 
 # The initial scan of a memory folder with many new files, in a thread: they are judged and
@@ -181,12 +188,13 @@ class InitialScan:
 
         A failing disk is met again, and reported, by the next query.
         """
-        beside = self._folder.clone_for_thread()
-        if self._thread is not None or not _is_large(beside):
-            beside.close()
+        if self._thread is not None or not _is_large(self._folder):
             return
         self._thread = threading.Thread(
-            target=self._scan, args=(beside,), name="memorist-first-look", daemon=True
+            target=self._scan,
+            args=(self._folder.clone_for_thread(),),
+            name="memorist-first-look",
+            daemon=True,
         )
         self._thread.start()
 

@@ -13,6 +13,7 @@ import binascii
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -122,6 +123,7 @@ def read_hidden_text(text: str) -> tuple[tuple[SafetyFinding, str], ...]:
     return tuple((SafetyFinding(*span, "spelled"), said) for span, said in read)
 
 
+@lru_cache(maxsize=4096)
 def _hidden_kind(character: str) -> str:
     """The kind of a character that may be hidden; empty for a visible one."""
     point = ord(character)
@@ -240,6 +242,7 @@ def fold_text(text: str) -> FoldedText:
     return FoldedText("".join(kept), tuple(places))
 
 
+@lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
     plain = _QUOTES.get(character) or unicodedata.normalize("NFKC", character).lower()
     return plain.translate(_LOOKALIKES)

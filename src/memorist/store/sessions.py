@@ -317,7 +317,7 @@ def total_uses(database: sqlite3.Connection, folder: str) -> dict[str, MemoryUse
         database,
         "select path, sum(what in ('read', 'cited')) as used, sum(what = 'shown') as shown,"
         " max(case when what in ('read', 'cited') then at else 0 end) as last from memory_uses "
-        "where folder = ? group by path",
+        "where folder = ? and what in ('read', 'cited', 'shown') group by path",
         (folder,),
     )
     return {row["path"]: MemoryUseTotal(row["used"], row["shown"], row["last"]) for row in rows}
