@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
+import shutil
 import sqlite3
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +17,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from memorist.auto_memory.topic import MemoryKind
 from memorist.budget.governor import BudgetGovernor
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
+from memorist.engine.session import Session
 from memorist.forks.spec import ForkRefusal, ForkSpec, NoTools
 from memorist.settings import SpendSettings
 from memorist.store import database as database_module
-from memorist.store.database import UnsavedConnection, open_database
+from memorist.store.database import HOST_BUSY_SECONDS, UnsavedConnection, open_database
+from memorist.store.sessions import list_sessions
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
 
@@ -27,10 +34,13 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 class Disk:
-    """Refuses every write below a folder, as a file system does that is mounted for reading."""
+    """Refuses every write below a folder, as a file system does that is mounted for reading, or one
+    that is full.
+    """
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._folder, self._patch = str(folder), monkeypatch
+        self._number = errno.EROFS
 
     def _is_inside(self, path: object) -> bool:
         return isinstance(path, str | Path) and str(path).startswith(self._folder)
@@ -38,24 +48,42 @@ class Disk:
     def _refuse(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def refusing(path: object, *rest: Any, **named: Any) -> Any:
             if self._is_inside(path) or (rest and self._is_inside(rest[0])):
-                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+                raise self._error(path)
             return call(path, *rest, **named)
 
         return refusing
 
-    def lock(self) -> None:
-        """From here on nothing can be written."""
+    def _error(self, path: object) -> OSError:
+        return OSError(self._number, os.strerror(self._number), str(path))
+
+    def fill(self) -> None:
+        """From here on there is no room, for what is open too."""
+        files = os.path.realpath(self._folder)
+        written: Callable[..., int] = os.write
+
+        def write(descriptor: int, data: bytes) -> int:
+            if os.path.realpath(f"/proc/self/fd/{descriptor}").startswith(files):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return written(descriptor, data)
+
+        self.lock(errno.ENOSPC)
+        self._patch.setattr(os, "write", write)
+
+    def lock(self, number: int = errno.EROFS) -> None:
+        """From here on nothing can be written, by the error of this number."""
+        self._number = number
         opened: Callable[..., int] = os.open
         connected: Callable[..., sqlite3.Connection] = sqlite3.connect
 
         def open_file(path: object, flags: int, *rest: Any, **named: Any) -> int:
             if self._is_inside(path) and flags & WRITES:
-                raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+                raise self._error(path)
             return opened(path, flags, *rest, **named)
 
         def connect(path: object, *rest: Any, **named: Any) -> sqlite3.Connection:
             if self._is_inside(path) and not named.get("uri"):
-                raise sqlite3.OperationalError("attempt to write a readonly database")
+                words = ("disk I/O error", "attempt to write a readonly database")
+                raise sqlite3.OperationalError(words[self._number == errno.EROFS])
             return connected(path, *rest, **named)
 
         self._patch.setattr(os, "open", open_file)
@@ -155,17 +183,22 @@ async def test_what_cannot_be_brought_home_is_said_to_be_lost(
     assert any("session s is lost" in record.getMessage() for record in caplog.records)
 
 
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC])
 def test_commands_that_read_go_on(
-    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Every command that only reads ends well and shows what is there."""
+    """Every command that only reads ends well and shows what is there, with memories that nobody
+    has looked at since they were changed, as in a home that was copied.
+    """
     monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "shop")
     run = CliRunner().invoke
     assert run(memorist_group, ["memory", "add", "Use pnpm, never npm"]).exit_code == 0
     assert run(memorist_group, ["search", "pnpm"]).exit_code == 0
-    disk.lock()
+    for path in tmp_path.glob("home/projects/*/memory/*.md"):
+        os.utime(path, (1, 1))
+    disk.lock(number)
     try:
         for words in (
             "status",
@@ -216,3 +249,147 @@ async def test_the_database_is_written_again_when_the_disk_is_back(home: Path, d
         assert isinstance(engine.database(), UnsavedConnection)
         clock.advance(61)
         assert not isinstance(engine.database(), UnsavedConnection)
+
+
+def said_once(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log was told, no line twice."""
+    lines = [record.getMessage() for record in caplog.records if record.name == "memorist"]
+    assert len(lines) == len(set(lines))
+    return lines
+
+
+async def take_turns(session: Session, messages: list[dict[str, Any]], names: str) -> str:
+    """A turn for each digit, in which the person asks to remember something; what was sent last."""
+    sent: Any = {}
+    for name in names:
+        text = f"Remember that the staging database {name} runs on port 543{name}."
+        messages.append({"role": "user", "content": text})
+        sent = await session.prepare({**request(), "messages": list(messages)})
+        reply = {"role": "assistant", "content": [{"type": "text", "text": f"Kept {name}."}]}
+        await session.observe({**reply, "type": "message", "stop_reason": "end_turn"})
+        messages.append(reply)
+        await session.end_turn()
+    return str(sent)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a descriptor is open for: /proc says so")
+async def test_a_disk_that_fills_up_is_caught_up_with(
+    home: Path, tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It fills up between two turns and has room again later: no call fails, one line is said, and
+    in the end transcript and memory hold what was said meanwhile.
+    """
+    messages: list[dict[str, Any]] = []
+    async with Memorist(home=home, model="structural") as engine:
+        session = await engine.open("s", project=str(tmp_path))
+        await take_turns(session, messages, "1")
+        with caplog.at_level(logging.WARNING, "memorist"):
+            disk.fill()
+            try:
+                await take_turns(session, messages, "23")
+            finally:
+                disk.unlock()
+        await take_turns(session, messages, "4")
+        transcript = session.layout.transcript
+    async with Memorist(home=home, model="structural") as engine:
+        kept = str([head.description for head in engine.memory(str(tmp_path)).headers()])
+
+    (line,) = said_once(caplog)
+    assert "the session s is not saved for now" in line
+    assert "the disk is full" in line
+    for name in "1234":
+        assert f"Kept {name}." in transcript.read_text("utf-8")
+        assert f"database {name} runs" in kept
+
+
+async def test_a_disk_that_stays_full_costs_the_rest_of_the_session(
+    home: Path, tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No call fails, and the loss is said."""
+    with caplog.at_level(logging.WARNING, "memorist"):
+        async with Memorist(home=home, model="structural") as engine:
+            session = await engine.open("s", project=str(tmp_path))
+            disk.fill()
+            try:
+                await take_turns(session, [], "1")
+                await session.close()
+            finally:
+                disk.unlock()
+
+    assert sum("the session s is lost from here on" in line for line in said_once(caplog)) == (
+        sys.platform == "linux"
+    )
+
+
+async def test_databases_that_stay_locked_cost_a_second_once(
+    home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Those of the home and of recall, from before the session opens: it opens, is shown what is
+    known and keeps what is said; it waits a second for each, not at each turn; and it is in the list
+    of sessions when the lock is gone.
+    """
+    async with Memorist(home=home, model="structural") as engine:
+        engine.memory(str(tmp_path)).add(
+            "The mill takes linseed oil.", kind=MemoryKind.PROJECT, name="mill", description="oil"
+        )
+        (recall,) = home.glob("projects/*/memory-state")
+        places = [home / "state.sqlite", recall / "recall.sqlite"]
+    with contextlib.ExitStack() as stack, caplog.at_level(logging.WARNING, "memorist"):
+        for place in places:
+            other = sqlite3.connect(place, isolation_level=None)
+            other.execute("pragma journal_mode = wal")
+            other.execute("begin exclusive")
+            stack.callback(other.close)
+        async with Memorist(home=home, model="structural") as engine:
+            begun = time.monotonic()
+            session = await engine.open("locked", project=str(tmp_path))
+            first = await session.prepare(request("Which oil does the mill take?"))
+            await take_turns(session, [], "123456")
+            waited = time.monotonic() - begun
+            stack.close()
+            await session.end_turn()
+            kept = str([head.description for head in engine.memory(str(tmp_path)).headers()])
+            sessions = [row[0] for row in list_sessions(engine.database())]
+
+    assert "linseed" in str(first)
+    assert waited < 2 * HOST_BUSY_SECONDS + 2.0, "and what a busy machine adds"
+    assert "database 1 runs" in kept
+    assert "locked" in sessions
+    assert len(said_once(caplog)) == len(places)
+
+
+async def test_a_home_that_is_a_file_stops_no_session(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A session opens and goes on; what it says is said to be lost."""
+    (tmp_path / "home").write_text("no folder")
+    with caplog.at_level(logging.WARNING, "memorist"):
+        async with Memorist(home=tmp_path / "home", model="structural") as engine:
+            session = await engine.open("s", project=str(tmp_path))
+            sent = await take_turns(session, [], "12")
+
+    assert "database 2 runs" in sent
+    assert any("a part of the path is a file" in line for line in said_once(caplog))
+    assert any("the session s is lost" in line for line in said_once(caplog))
+
+
+async def test_a_home_that_is_deleted_stops_no_session(
+    home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The rest of the session is said to be lost, and what it asks to remember is kept in a new
+    home.
+    """
+    messages: list[dict[str, Any]] = []
+    with caplog.at_level(logging.WARNING, "memorist"):
+        async with Memorist(home=home, model="structural") as engine:
+            session = await engine.open("s", project=str(tmp_path))
+            await take_turns(session, messages, "12")
+            for part in home.iterdir():
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+            await take_turns(session, messages, "34")
+            kept = str([head.description for head in engine.memory(str(tmp_path)).headers()])
+
+    assert ["database 3" in kept, "database 4" in kept, "database 1" in kept] == [True, True, False]
+    assert said_once(caplog) == [
+        "the session s was deleted while it runs; what is said now is lost"
+    ]

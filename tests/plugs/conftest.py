@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from plugs.no_disk import no_disk
+
 pytest.register_assert_rewrite("plugs.story")
+
+
+@pytest.fixture
+def unusable_home(tmp_path: Path) -> Iterator[Path]:
+    """A home on a machine on which nothing can be written."""
+    with no_disk(tmp_path) as home:
+        yield home
 
 
 @pytest.fixture(autouse=True)

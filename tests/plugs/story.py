@@ -33,6 +33,7 @@ from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.provider_server import ReceivedRequest, ScriptedServer
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step
+from plugs.no_disk import no_disk
 
 MODEL = "made-up-model"
 WINDOW = 30_000
@@ -361,14 +362,17 @@ def tell_users_apart(plug: Plug, folder: Path) -> None:
 
 
 def broken(plug: Plug, folder: Path) -> None:
-    """A memorist that cannot work, as its home is a file: every request is what the host sends
+    """A memorist that cannot work, as nothing can be written: every request is what the host sends
     without it.
     """
-    (folder / "file").write_text("no folder")
     sent = []
     for name in ("without", "with"):
         told = Told()
-        with ScriptedServer(Reader(3)) as server, attached(folder / "file", plug, told) as engine:
+        with (
+            no_disk(folder) as home,
+            ScriptedServer(Reader(3)) as server,
+            attached(home, plug, told) as engine,
+        ):
             world = World(
                 server=server, project=folder, attached=None if name == "without" else engine
             )

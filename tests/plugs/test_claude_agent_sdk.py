@@ -179,13 +179,14 @@ async def test_a_session_is_resumed_from_the_store_alone(tmp_path: Path, project
 
 
 @pytest.mark.covers("IN-1")
-async def test_a_memorist_that_cannot_work_stops_nothing(tmp_path: Path, project: Path) -> None:
+async def test_a_memorist_that_cannot_work_stops_nothing(
+    tmp_path: Path, unusable_home: Path, project: Path
+) -> None:
     """Its home is a file: the agent answers, and the failure is told."""
-    (tmp_path / "file").write_text("no folder")
     told: list[Event] = []
     with (
         ScriptedServer(model, strict=False) as server,
-        EngineThread(home=tmp_path / "file", listener=told.append) as engine,
+        EngineThread(home=unusable_home, listener=told.append) as engine,
     ):
         async with (
             MemoristHooks(attached=engine) as memorist,

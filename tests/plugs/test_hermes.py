@@ -342,9 +342,10 @@ def test_what_was_cut_can_be_fetched_back_where_that_was_asked_for(tmp_path: Pat
         assert begun(attached).get_tool_schemas() == []
 
 
-def test_an_engine_that_cannot_work_leaves_the_history_as_it_is(tmp_path: Path) -> None:
+def test_an_engine_that_cannot_work_leaves_the_history_as_it_is(
+    tmp_path: Path, unusable_home: Path
+) -> None:
     """A home that is a file, and messages of no known kind."""
-    (tmp_path / "file").write_text("no folder")
     messages = history(3)
     odd: list[Any] = [
         {"role": "user", "content": TASK},
@@ -352,7 +353,7 @@ def test_an_engine_that_cannot_work_leaves_the_history_as_it_is(tmp_path: Path) 
         7,
     ]
     with (
-        EngineThread(home=tmp_path / "file") as broken,
+        EngineThread(home=unusable_home) as broken,
         EngineThread(home=tmp_path / "home") as whole,
     ):
         assert begun(broken).compress(messages) is messages

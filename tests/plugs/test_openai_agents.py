@@ -413,7 +413,9 @@ async def test_pictures_go_through(tmp_path: Path, project: Path, wire: str) -> 
     assert LESSON in words(server.received[0].body)
 
 
-async def test_the_fetch_tool_answers_whatever_it_is_asked(tmp_path: Path) -> None:
+async def test_the_fetch_tool_answers_whatever_it_is_asked(
+    tmp_path: Path, unusable_home: Path
+) -> None:
     """A known call's result, an unknown id, arguments that are no JSON; and a memorist that cannot
     work stops no agent.
     """
@@ -424,10 +426,9 @@ async def test_the_fetch_tool_answers_whatever_it_is_asked(tmp_path: Path) -> No
         CallTool(name=FETCH_TOOL_NAME, arguments="{"),
         Say(text="Thank you."),
     ]
-    (tmp_path / "file").write_text("no folder")
     for home, first in (
         (tmp_path / "home", read_page(1)),
-        (tmp_path / "file", "Nothing has this id."),
+        (unusable_home, "Nothing has this id."),
     ):
         with ScriptedServer(list(steps)) as server, EngineThread(home=home) as engine:
             kept = MemoristSession("s", attached=engine)

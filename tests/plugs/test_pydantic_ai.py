@@ -421,7 +421,9 @@ async def test_an_agent_within_an_agent_has_a_session_of_its_own(tmp_path: Path)
     assert len(list(tmp_path.glob("projects/*/*/transcript.jsonl"))) == 2
 
 
-async def test_the_fetch_tool_answers_whatever_it_is_asked(tmp_path: Path) -> None:
+async def test_the_fetch_tool_answers_whatever_it_is_asked(
+    tmp_path: Path, unusable_home: Path
+) -> None:
     """A known call's result and an unknown id; and a memorist that cannot work stops no agent."""
     steps: list[Step] = [
         CallTool(name="read_page", input={"number": 1}, id="call-1"),
@@ -429,10 +431,9 @@ async def test_the_fetch_tool_answers_whatever_it_is_asked(tmp_path: Path) -> No
         CallTool(name=FETCH_TOOL_NAME, input={"id": "unknown"}),
         Say(text="Thank you."),
     ]
-    (tmp_path / "file").write_text("no folder")
     for home, first in (
         (tmp_path / "home", read_page(1)),
-        (tmp_path / "file", "Nothing has this id."),
+        (unusable_home, "Nothing has this id."),
     ):
         with ScriptedServer(list(steps)) as server, EngineThread(home=home) as engine:
             wired = Wired(server, "chat")

@@ -17,12 +17,13 @@ from memorist.compaction.full import CompactionOutcome
 from memorist.compaction.history import CompactionStrategy
 from memorist.context.environment import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.disk_breaker import DiskBreaker, is_disk_failure
+from memorist.engine.disk_breaker import DiskBreaker
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
 from memorist.events import AdapterFailed, EventListener
 from memorist.ports import HostInfo
+from memorist.store.database import is_disk_failure
 
 Result = TypeVar("Result")
 

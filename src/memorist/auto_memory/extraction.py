@@ -64,6 +64,7 @@ from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes import render_conversation_brief
+from memorist.store.database import is_disk_failure
 from memorist.store.overlay import OverlayFiles
 from memorist.transcript.answer_lines import CoveredLines
 from memorist.transcript.typed_replies import TypedReplyReader
@@ -71,6 +72,8 @@ from memorist.transcript.typed_replies import TypedReplyReader
 LABEL = "extraction"
 UNCERTAIN = "you may have meant this for later sessions as well"
 """Why a statement waits that does not say so by its own words."""
+MAX_WAITING = 100
+"""Statements that wait for a disk that refuses; the older ones are given up."""
 MAX_HELD_MESSAGES = 5_000
 """New messages held for a fork. A longer session without an end of turn is extracted from its
 newest part.
@@ -104,7 +107,9 @@ class MemoryExtraction:
         self._new_messages: list[Message] = []
         self._statements: list[Statement] = []
         self._deferred_statements: list[tuple[Statement, Message]] = []
-        """Statements to be applied once the folder has been scanned."""
+        """Statements to be applied once the folder has been scanned, and the disk takes them."""
+        self._is_disk_refusing = False
+        """Whether the disk refused the last statement."""
         self._typed_ids: deque[str] = deque(maxlen=2)
         """Ids of the user's newest message and of the one before it."""
         self._latest: tuple[str, tuple[WriteResult, ...]] = ("", ())
@@ -193,10 +198,10 @@ class MemoryExtraction:
     def apply_statements(self) -> None:
         """Apply the statements not applied yet, without a model.
 
-        A failing disk is reported and stops nothing.
+        A failing disk is reported once and stops nothing: the statements wait for the next call.
         """
         wishes, self._deferred_statements = self._deferred_statements, []
-        for wish, message in wishes:
+        for place, (wish, message) in enumerate(wishes):
             try:
                 if wish.act == "forget" and not wish.text:
                     self._retract_latest(message)
@@ -204,9 +209,15 @@ class MemoryExtraction:
                 written = self._apply_at_prompt(wish, message)
                 self._tell_written(written)
                 self._note_latest(message.id, written)
+                self._is_disk_refusing = False
             except (StoreError, InputError) as error:
-                with contextlib.suppress(StoreError):
+                refuses = is_disk_failure(error)
+                if not (refuses and self._is_disk_refusing):
                     self._runtime.emit(MemoryRefused("", (str(error),)))
+                self._is_disk_refusing = refuses
+                if refuses:
+                    self._deferred_statements = wishes[place:][-MAX_WAITING:]
+                    return
 
     def _apply_at_prompt(self, wish: Statement, message: Message) -> WriteResult:
         """Apply a statement for whose answer somebody waits: many files are not looked at again for

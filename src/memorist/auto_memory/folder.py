@@ -54,6 +54,7 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
 from memorist.settings import AutoMemorySettings
+from memorist.store.database import PAUSE_SECONDS, is_disk_failure
 from memorist.store.files import (
     hold_lock,
     is_write_forbidden,
@@ -236,6 +237,10 @@ class ScannedFolder:
         self._usage_source = usage_source
         self.history = FolderHistory(layout.history)
         self._scan: FolderScan | None = None
+        self._recorded_from = 0.0
+        """When changes are recorded again after the disk refused, by the monotonic clock; 0 where
+        it did not.
+        """
         self._judged_files: dict[str, ScannedFile] = {}
         """Files that were read and judged before the lock was taken."""
         self._scanned_once: bool | None = None
@@ -294,18 +299,35 @@ class ScannedFolder:
         return self._listed[1:]
 
     def refresh(self) -> ScanDifference:
-        """Scan for changes: stats every file and reads those that changed."""
+        """Scan for changes: stats every file and reads those that changed.
+
+        Where the disk takes no writes, what changed is known to this object alone, and recorded in
+        a minute or with the next change.
+        """
         if self._scanned_once or (self._may_glance and self._glance.is_unchanged()):
             return ScanDifference((), ())
         found = self.find_unscanned()
-        if found:
+        is_paused = self._clock.monotonic() < self._recorded_from
+        if is_paused and found:
+            self._judge(self._loaded_scan(), found)
+        elif not is_paused and (found or self._recorded_from):
+            self._record_unscanned()
+        if self._scanned_once is not None:
+            self._scanned_once = True
+        return found
+
+    def _record_unscanned(self) -> None:
+        try:
             with self._locked():
                 found = self.find_unscanned()
                 if found or self._read_pending() is not None:
                     self._apply_difference(self._loaded_scan(), found)
-        if self._scanned_once is not None:
-            self._scanned_once = True
-        return found
+            self._recorded_from = 0.0
+        except StoreError as error:
+            if not is_disk_failure(error):
+                raise
+            self._recorded_from = self._clock.monotonic() + PAUSE_SECONDS
+            self._judge(self._loaded_scan(), self.find_unscanned())
 
     @contextmanager
     def scan_once(self, *, at_prompt: bool = False) -> Iterator[None]:
@@ -441,6 +463,16 @@ class ScannedFolder:
 
         `rest` are files left to a later batch; the index is updated with the last batch only.
         """
+        data = self._judge(known, found, rest)
+        # The history first, then the scan file: after a kill in between, the next scan sees the
+        # same difference again and finds nothing new to record.
+        self._record_changes(data, rest)
+        self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+
+    def _judge(
+        self, known: FolderScan, found: ScanDifference, rest: Collection[str] = ()
+    ) -> dict[str, bytes]:
+        """Take what changed into the scan, in memory; returns the bytes that were read."""
         files = dict(known.files)
         for path in found.gone:
             files.pop(path, None)
@@ -459,12 +491,8 @@ class ScannedFolder:
             files.pop(path, None)
             if read is not None:
                 files[path], data[path] = read
-        # The history first, then the scan file: after a kill in between, the next scan sees the
-        # same
-        # difference again and finds nothing new to record.
         self._scan = FolderScan(known.lines, files=files, whole=not rest)
-        self._record_changes(data, rest)
-        self._files.write(self.layout.scan_state, msgspec.json.encode(self._loaded_scan()))
+        return data
 
     def _find_trusted_paths(self, known: FolderScan, *passing: str) -> frozenset[str]:
         """Return the paths whose claim of origin is believed; after a partial scan, the history is

@@ -157,9 +157,12 @@ class FolderHistory:
         """Repair before a write, with the lock held.
 
         Finishes an interrupted rewrite, and moves a damaged history aside (`history.damaged`);
-        returns True when it did the latter.
+        returns True when the next one begins anew: after that, and where somebody deleted it.
         """
         finish_replacement(self.path)
+        if self._repository is not None and not self.path.is_dir():
+            self.close()
+            return True
         try:
             self.list_files()
         except StoreError:

@@ -5,25 +5,9 @@ What is missed meanwhile is caught up by the next request, whose history holds i
 
 from __future__ import annotations
 
-import errno
-import sqlite3
-
 from memorist.errors import StoreError
 from memorist.ports import Clock
-
-PAUSE_SECONDS = 60.0
-"""Length of a pause. With `HOST_BUSY_SECONDS` of waiting at its end, at most a second a minute."""
-
-HOST_BUSY_SECONDS = 1.0
-"""Longest wait of a host for a database that another process has locked. Our choice: a person
-waits for it; writers hold the lock for milliseconds.
-"""
-
-
-DISK_ERRORS = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
-)
-"""Errors of a disk that is full, read-only, forbidden or broken. Network errors are no such."""
+from memorist.store.database import PAUSE_SECONDS, is_disk_failure
 
 
 class DiskBreaker:
@@ -49,16 +33,3 @@ class DiskBreaker:
         now = self._clock.monotonic()
         still = {name: until for name, until in self._paused_until.items() if until > now}
         self._paused_until = {**still, place: now + PAUSE_SECONDS}
-
-
-def is_disk_failure(error: BaseException | None) -> bool:
-    """Whether an error comes from a disk or a database that refuses everybody, rather than from
-    one session that another process has open.
-    """
-    while error is not None:
-        if isinstance(error, sqlite3.Error):
-            return True
-        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-            return True
-        error = error.__cause__
-    return False

@@ -36,7 +36,6 @@ from memorist.dream.dream import Dream
 from memorist.dream.project import open_dream
 from memorist.engine.blocking import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
-from memorist.engine.disk_breaker import HOST_BUSY_SECONDS, PAUSE_SECONDS, is_disk_failure
 from memorist.engine.effect_meter import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
@@ -66,7 +65,7 @@ from memorist.safety.secrets import conceal_id
 from memorist.session_memory.notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, Settings
 from memorist.skills.discovery import SkillDiscovery, find_skill_locations
-from memorist.store.database import UnsavedConnection, open_database
+from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
 from memorist.store.files import DiskFiles
 from memorist.store.layout import Layout, SessionLayout
 from memorist.store.sessions import list_drawn_sessions, record_draw
@@ -227,13 +226,13 @@ class Memorist:
 
         try:
             log = await self._open_log_in_turn(lambda: open_at(folder))
+            memory = self._begin_session(log)
         except StoreError as error:
             if folder is not None or not is_disk_failure(error):
                 raise
             home = self.layout.session(project, conceal_id(session)).folder
             log = open_at(self._unsaved.begin(home, error))
-        with log.release_on_error():
-            memory = self._begin_live(log, self._open_session_recall(log.context))
+            memory = self._begin_session(log)
         opened = Session(
             log,
             lambda context: ContextExtension(context, log, memory, self.skills),
@@ -266,9 +265,7 @@ class Memorist:
         """
         known = self._apply_off_switch(HostInfo())
         log = self._open_log(session, project, format, known, None, listener)
-        recall = self._open_session_recall(log.context)
-        with log.release_on_error():
-            memory = self._begin_live(log, recall)
+        memory = self._begin_session(log)
         if loads is not None and project:
             own = ClientFiles(self._files, self.settings.context, self.environment)
             memory.mirror_client(partial(own.read_rules, loads, Path(project)))
@@ -283,6 +280,11 @@ class Memorist:
 
     def _apply_off_switch(self, host: HostInfo) -> HostInfo:
         return replace(host, memory=False) if is_switched_off(self.environment) else host
+
+    def _begin_session(self, log: SessionLog) -> MemoryExtension:
+        """Begin a live session; its files are released where that fails."""
+        with log.release_on_error():
+            return self._begin_live(log, self._open_session_recall(log.context))
 
     def _begin_live(self, log: SessionLog, *more: SessionExtension | None) -> MemoryExtension:
         """Begin a live session with its extensions, and start their due work.
@@ -484,7 +486,7 @@ class Memorist:
         unsaved = isinstance(self._database, UnsavedConnection)
         if self._database is None or (unsaved and now >= self._database_due):
             # Sessions that are open keep the copy that they have.
-            self._database = open_database(self.layout.database, HOST_BUSY_SECONDS)
+            self._database = open_database(self.layout.database, waits_once=True)
             self._database_due = now + PAUSE_SECONDS
         return self._database
 

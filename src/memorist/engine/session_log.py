@@ -6,7 +6,8 @@ Shared by live, observed and replayed sessions.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -15,6 +16,7 @@ from memorist.compaction.compactor import Compactor
 from memorist.compaction.history import load_compaction_prompts
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
+from memorist.errors import StoreError
 from memorist.events import (
     Event,
     ForkFinished,
@@ -43,6 +45,8 @@ from memorist.store.sessions import record_session
 from memorist.store.transcript import EventLog, TranscriptWriter, read_transcript
 from memorist.telemetry.tracing import SessionTracer
 
+_log = logging.getLogger("memorist")
+
 LogEntry = (
     SessionHead | Message | CompactionBoundary | TurnRollback | WorldStateRecord | UsageReport
 )
@@ -62,6 +66,10 @@ class SessionLog:
         runtime, layout = context.runtime, context.layout
         self._listener = runtime.emit
         self._closed = False
+        self._is_recorded = False
+        """Whether the database knows of the session."""
+        self._warned: set[str] = set()
+        """What the log was told of this session."""
         self._auto_compact = context.host.auto_compact
         self._traces = SessionTracer(runtime.settings.telemetry, context.id, runtime.clock)
         self._governor = BudgetGovernor(
@@ -103,18 +111,11 @@ class SessionLog:
         self.extensions = ExtensionList(
             (self.session_memory, self.compactor, self.invoked_skills, *extensions), self.emit
         )
-        context, runtime = self.context, self.runtime
+        context = self.context
         self.known_ids = self._replay_transcript()
         if not self.known_ids:
             self.add_entry(SessionHead(session=context.id, format="memorist", cwd=context.project))
-        record_session(
-            runtime.open_database(),
-            context.id,
-            project=context.project,
-            folder=str(context.layout.folder),
-            format=context.format,
-            now=runtime.clock.now(),
-        )
+        self._record()
         self.emit(
             SessionOpened(
                 context.id,
@@ -141,8 +142,9 @@ class SessionLog:
         try:
             yield
         except BaseException:
-            self._transcript.close()
-            self._events.close()
+            for close in (self._transcript.close, self._events.close):
+                with contextlib.suppress(StoreError):
+                    close()
             raise
 
     def _session_memory_settings(self) -> SessionMemorySettings:
@@ -265,12 +267,47 @@ class SessionLog:
         self.tracker.on_history_replaced(messages, measured_before=measured_before)
 
     def flush(self) -> None:
-        """Flush the transcript to the operating system."""
-        self._transcript.flush()
+        """Hand the transcript to the operating system, and record the session where that was not
+        possible before. What the disk does not take is kept for the next time.
+        """
+        self._write(self._transcript.flush)
+        if not self._is_recorded:
+            self._record()
+        if self._transcript.is_deleted:
+            self._warn_once("was deleted while it runs; what is said now is lost", "")
+
+    def _record(self) -> None:
+        """Record in the database that the session was opened."""
+        context, runtime = self.context, self.runtime
+
+        def record() -> None:
+            record_session(
+                runtime.open_database(),
+                context.id,
+                project=context.project,
+                folder=str(context.layout.folder),
+                format=context.format,
+                now=runtime.clock.now(),
+            )
+            self._is_recorded = True
+
+        self._write(record, "is not in the list of sessions for now")
+
+    def _write(self, write: Callable[[], object], problem: str = "is not saved for now") -> None:
+        """Write as far as the disk lets it: the host goes on in any case, and the log says so."""
+        try:
+            write()
+        except StoreError as error:
+            self._warn_once(problem, f": {error}")
+
+    def _warn_once(self, problem: str, cause: str) -> None:
+        if problem not in self._warned:
+            self._warned.add(problem)
+            _log.warning("the session %s %s%s", self.context.id, problem, cause)
 
     def emit(self, event: Event) -> None:
         """Write an event and pass it to the listener."""
-        self._events.append(event)
+        self._write(lambda: self._events.append(event))
         self._traces.on_event(event)
         self._listener(event)
 
@@ -300,6 +337,8 @@ class SessionLog:
         self._closed = True
         await self.extensions.aclose()
         self._governor.release_reservations()
-        self._transcript.close()
         self.emit(SessionClosed(self.tracker.messages, self.tracker.tokens))
-        self._events.close()
+        if not self._is_recorded:
+            self._record()
+        self._write(self._transcript.close, "is lost from here on")
+        self._write(self._events.close, "has no record of its last events")

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.disk_breaker import DiskBreaker, is_disk_failure
+from memorist.engine.disk_breaker import DiskBreaker
 from memorist.engine.engine import Memorist
 from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
@@ -44,6 +44,7 @@ from memorist.proxy.identity import find_working_folder, identify_client
 from memorist.proxy.known_conversations import ConversationStore
 from memorist.proxy.routing import Route, hash_caller
 from memorist.settings import ProxySettings
+from memorist.store.database import is_disk_failure
 from memorist.store.files import DiskFiles
 from memorist.store.layout import BESIDE_HOOKS, Layout, SessionLayout, folder_name, home_name
 from memorist.store.transcript import read_transcript

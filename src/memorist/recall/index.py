@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from memorist.errors import DamagedIndex, ModelError, UsageError
+from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
 from memorist.ports import Embedder
 from memorist.recall.chance import WORD_RATES, measure_evidence
 from memorist.recall.cohort import COHORT_MEMORIES, COHORT_MESSAGES
@@ -300,13 +300,20 @@ class Ranker:
         """Make the index contain exactly these entries, writing only what changed.
 
         Of two entries with the same id the last one counts. What a killed sync had written stands,
-        and the next one completes it. A damaged index is rebuilt.
+        and the next one completes it. A damaged index is rebuilt; for a locked one a copy in memory
+        stands in.
         """
         with self._lock:
+            self._index.try_file()
             try:
                 return self._sync(entries)
             except DamagedIndex:
                 self.reset_index()
+                return self._sync(entries)
+            except StoreError as error:
+                if not self._index.leave_file(error):
+                    raise
+                self._version = None
                 return self._sync(entries)
 
     def reset_index(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sqlite3
+import time
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,16 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import DamagedIndex, StoreError
-from memorist.store.database import is_damage, move_aside, open_index, transaction
+from memorist.store.database import (
+    PAUSE_SECONDS,
+    UnsavedConnection,
+    is_damage,
+    is_locked,
+    move_aside,
+    open_index,
+    open_unsaved_index,
+    transaction,
+)
 
 SHELF_BITS = 12
 """Bits of an entry's number within its shelf."""
@@ -64,7 +74,30 @@ class WordIndex:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._database, self.rebuilt = open_index(path)
+        self._open()
+
+    def _open(self) -> None:
+        self._database, self.rebuilt = open_index(self._path)
+        self._file_due = time.monotonic() + PAUSE_SECONDS
+        """When a file that a copy stands in for is tried again, by the monotonic clock."""
+
+    def leave_file(self, error: StoreError) -> bool:
+        """Go on with a copy in memory where another process has the file locked; False for any
+        other error.
+        """
+        cause = error.__cause__
+        if not isinstance(cause, Exception) or not is_locked(cause):
+            return False
+        self._database.close()
+        self._database = open_unsaved_index(self._path, cause)
+        self._file_due = time.monotonic() + PAUSE_SECONDS
+        return True
+
+    def try_file(self) -> None:
+        """Take the file up again, once in a minute while a copy stands in for it."""
+        if isinstance(self._database, UnsavedConnection) and time.monotonic() >= self._file_due:
+            self._database.close()
+            self._open()
 
     def reset(self) -> None:
         """Rename the file and start with an empty one."""

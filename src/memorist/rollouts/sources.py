@@ -239,7 +239,7 @@ def _walk_files(places: Sequence[SourceFolder]) -> Iterator[tuple[str, os.stat_r
 def _list_folder(folder: str) -> tuple[list[os.DirEntry[str]], str]:
     """List a folder by name, or say why it cannot be listed.
 
-    A missing one is empty; a file given as a folder lists itself.
+    A missing one is empty, one below a file too; a file given as a folder lists itself.
     """
     try:
         with os.scandir(folder) as entries:
@@ -247,6 +247,8 @@ def _list_folder(folder: str) -> tuple[list[os.DirEntry[str]], str]:
     except FileNotFoundError:
         return [], ""
     except NotADirectoryError:
+        if not os.path.lexists(folder):
+            return [], ""
         with os.scandir(Path(folder).parent) as entries:
             return [entry for entry in entries if entry.path == folder], ""
     except OSError as error:

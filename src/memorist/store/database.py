@@ -9,15 +9,30 @@ import errno
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memorist.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlite3 import _Parameters
 
 _log = logging.getLogger("memorist")
 
 BUSY_SECONDS = 5.0
 """How long a writer waits for another process (codex.md section 1.5)."""
+
+HOST_BUSY_SECONDS = 1.0
+"""Longest wait of a host for a database that another process has locked. Our choice: a person
+waits for it; writers hold the lock for milliseconds.
+"""
+
+PAUSE_SECONDS = 60.0
+"""How long what refused is left alone. With `HOST_BUSY_SECONDS` of waiting at its end, at most a
+second a minute.
+"""
 
 _DAMAGE_WORDS = ("malformed", "not a database")
 """Phrases in SQLite's errors about a file that is not a sound database."""
@@ -34,13 +49,39 @@ Connection = sqlite3.Connection
 """An open database."""
 
 
-def open_database(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
+class HostConnection(sqlite3.Connection):
+    """A connection for a host, which a locked database must not hold up: after one wait of
+    `HOST_BUSY_SECONDS` it fails at once, for `PAUSE_SECONDS`.
+    """
+
+    _waits_from: float | None = None
+    """When it waits again, by the monotonic clock; None while it waits."""
+
+    def execute(self, sql: str, parameters: _Parameters = (), /) -> sqlite3.Cursor:
+        """As of any connection."""
+        if self._waits_from is not None and time.monotonic() >= self._waits_from:
+            self._waits_from = None
+            super().execute(f"pragma busy_timeout = {HOST_BUSY_SECONDS * 1000:.0f}")
+        try:
+            return super().execute(sql, parameters)
+        except sqlite3.OperationalError as error:
+            if is_locked(error) and self._waits_from is None:
+                self._waits_from = time.monotonic() + PAUSE_SECONDS
+                super().execute("pragma busy_timeout = 0")
+            raise
+
+
+def is_locked(error: BaseException | None) -> bool:
+    """Whether another process has the database locked."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection:
     """Open the database, make it if there is none, and bring it up to date.
 
     A damaged file is moved aside (`<name>.damaged`, `.damaged-2` …) and a new one begun: nothing in
-    it is the only copy of a user's words. `busy_seconds` is how long a statement waits for another
-    process. Raises StoreError when the disk refuses. A database with
-    newer migrations than known is used as it is.
+    it is the only copy of a user's words. With `waits_once`, it is a `HostConnection`. Raises
+    StoreError when the disk refuses. A database with newer migrations than known is used as it is.
 
     Where nothing may be written, a copy in memory is given (`UnsavedConnection`), so that all that
     reads goes on.
@@ -48,12 +89,12 @@ def open_database(path: Path, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Con
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            return _connect_database(path, busy_seconds)
+            return _connect_database(path, waits_once=waits_once)
         except sqlite3.DatabaseError as error:
             if not is_damage(error):
                 raise
             move_aside(path)
-            return _connect_database(path, busy_seconds)
+            return _connect_database(path, waits_once=waits_once)
     except (sqlite3.Error, OSError) as error:
         if is_unwritable(error, path):
             return open_unsaved(path, error, _prepare_database)
@@ -67,23 +108,44 @@ class UnsavedConnection(sqlite3.Connection):
     """A copy of a database in memory: what is written to it is lost when it is closed."""
 
 
-_UNWRITABLE_ERRORS = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT})
-_UNWRITABLE_WORDS = ("readonly database", "disk is full")
+DISK_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOTDIR}
+)
+"""Errors of a disk that is full, read-only, forbidden or broken. Network errors are no such."""
+
+_UNWRITABLE_WORDS = ("readonly database", "disk is full", "disk I/O error")
+"""Phrases in SQLite's errors about a file that cannot be written. On a full disk it has no room for
+the memory that the processes share, which it calls an I/O error.
+"""
 _warned: set[Path] = set()
 """Folders that this process said cannot be written."""
 
 
 def is_unwritable(error: sqlite3.Error | OSError, path: Path) -> bool:
-    """Whether the error means that a file may not be written, or that there is no room for it.
+    """Whether the error means that a file may not be written, or that there is no room for it, or
+    no folder where one belongs.
 
     SQLite says no more than "unable to open" of a folder that it may not write to, and says that
     for want of file descriptors too.
     """
     if isinstance(error, OSError):
-        return error.errno in _UNWRITABLE_ERRORS
+        return error.errno in DISK_ERRORS or isinstance(error, FileExistsError)
     return any(word in str(error) for word in _UNWRITABLE_WORDS) or (
         "unable to open" in str(error) and not os.access(path.parent, os.W_OK)
     )
+
+
+def is_disk_failure(error: BaseException | None) -> bool:
+    """Whether an error comes from a disk or a database that refuses everybody, rather than from
+    one session that another process has open.
+    """
+    while error is not None:
+        if isinstance(error, sqlite3.Error):
+            return True
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            return True
+        error = error.__cause__
+    return False
 
 
 def open_unsaved(
@@ -92,7 +154,7 @@ def open_unsaved(
     """A copy of the database in memory, prepared as the file would be; an empty one where the file
     cannot be read either. One warning for each folder goes to the log `memorist`.
     """
-    if path.parent not in _warned:
+    if _warned.isdisjoint((path.parent, *path.parents)):
         _warned.add(path.parent)
         _log.warning(
             "%s cannot be written (%s): memorist reads what is there, and keeps nothing new",
@@ -129,10 +191,14 @@ def _prepare_database(connection: sqlite3.Connection) -> None:
     _apply_migrations(connection)
 
 
-def _connect_database(path: Path, busy_seconds: float) -> sqlite3.Connection:
+def _connect_database(path: Path, *, waits_once: bool) -> sqlite3.Connection:
     create_private_file(path)
     connection = sqlite3.connect(
-        path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        path,
+        timeout=HOST_BUSY_SECONDS if waits_once else BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=HostConnection if waits_once else sqlite3.Connection,
     )
     try:
         connection.execute("pragma journal_mode = wal")
@@ -230,7 +296,8 @@ _VECTORS_TABLE = (
 
 def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
     """The open file, and whether an existing one could not be used. A foreign or damaged file is
-    renamed, never deleted.
+    renamed, never deleted. Where it cannot be written, or another process has it locked, a copy in
+    memory.
 
     Raises StoreError when the disk refuses.
     """
@@ -244,18 +311,23 @@ def open_index(path: Path) -> tuple[sqlite3.Connection, bool]:
             move_aside(path)
             return _connect_index(path)[0], True
     except (sqlite3.Error, OSError) as error:
-        if is_unwritable(error, path):
-            return open_unsaved(path, error, _prepare_index), False
+        if is_unwritable(error, path) or is_locked(error):
+            return open_unsaved_index(path, error), False
         raise StoreError(
             f"the index {path.name} cannot be opened ({error}); check the folder's space and "
             f"permissions"
         ) from error
 
 
+def open_unsaved_index(path: Path, error: Exception) -> UnsavedConnection:
+    """A copy of an index in memory; `error` is why. Raises StoreError."""
+    return open_unsaved(path, error, _prepare_index)
+
+
 def _connect_index(path: Path) -> tuple[sqlite3.Connection, bool]:
     create_private_file(path)
     connection = sqlite3.connect(
-        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        path, timeout=HOST_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
         connection.row_factory = sqlite3.Row

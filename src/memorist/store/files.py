@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from memorist.errors import StoreError, WriteConflict
 from memorist.platforms import locks
@@ -75,9 +76,10 @@ def make_folders(folder: Path) -> None:
     for path in reversed(missing):
         try:
             path.mkdir(mode=0o700)
-        except FileExistsError as error:
+        except FileExistsError:
             if not path.is_dir():
-                raise store_error("make", path, NotADirectoryError(errno.ENOTDIR, "")) from error
+                cause = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+                raise store_error("make", path, cause) from cause
         except OSError as error:
             raise store_error("make", path, error) from error
 
@@ -101,7 +103,7 @@ class DiskFiles:
 
     def read(self, path: Path, *, limit: int | None = None) -> bytes:
         """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
-        with _translate_os_errors("read", path), open_regular(path) as file:
+        with _translate_os_errors("read", path), _open_if_reachable(path) as file:
             if limit is None:
                 return file.read()
             size = os.fstat(file.fileno()).st_size
@@ -237,6 +239,14 @@ class DiskFiles:
         """Delete a file. Raises FileNotFoundError and StoreError."""
         with _translate_os_errors("delete", path):
             path.unlink()
+
+
+def _open_if_reachable(path: Path) -> BinaryIO:
+    """Open a file for reading. Below something that is no folder there is none, as `facts` says."""
+    try:
+        return open_regular(path)
+    except NotADirectoryError as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
 
 
 def read_if_exists(files: FileSystem, path: Path, *, limit: int | None = None) -> bytes | None:

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 import msgspec
 import zstandard
 
-from memorist.errors import SessionInUse, UnreadableSession
+from memorist.errors import SessionInUse, StoreError, UnreadableSession
 from memorist.events import Event, TimestampedEvent
 from memorist.formats.transcript import RecordedLine, TranscriptEntry, encode_entry, read_session
 from memorist.platforms import locks
@@ -168,7 +168,52 @@ def _explain_open_error(path: Path, error: Exception) -> str:
 
 
 _WRITE_BUFFER = 256 * 1024
+"""Bytes that wait for a flush at most, where the disk takes them."""
 _TAIL_BLOCK = 64 * 1024
+
+
+class AppendedFile:
+    """A file that is appended to. What the disk does not take is kept, and tried again with what
+    follows.
+    """
+
+    def __init__(self, descriptor: int, path: Path) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self._unwritten = bytearray()
+        self.closed = False
+
+    def append(self, data: bytes) -> None:
+        """Append. What is not handed to the system yet is kept in memory; `flush` says where the
+        disk refuses it.
+        """
+        self._unwritten += data
+        if len(self._unwritten) > _WRITE_BUFFER:
+            with suppress(StoreError):
+                self.flush()
+
+    def flush(self) -> None:
+        """Hand everything to the system. Raises StoreError; what is left is tried again later."""
+        try:
+            while self._unwritten:
+                del self._unwritten[: os.write(self._descriptor, self._unwritten)]
+        except OSError as error:
+            raise store_error("write", self._path, error) from error
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the file has no name any more, so that nobody finds what is written to it."""
+        return not self.closed and os.fstat(self._descriptor).st_nlink == 0
+
+    def close(self) -> None:
+        """Write the rest and close the file. May be called twice. Raises StoreError."""
+        if self.closed:
+            return
+        self.closed = True
+        try:
+            self.flush()
+        finally:
+            os.close(self._descriptor)
 
 
 class TranscriptWriter:
@@ -199,7 +244,7 @@ class TranscriptWriter:
         except OSError as error:
             os.close(self._lock)
             raise store_error("open", path, error) from error
-        self._file = io.BufferedWriter(io.FileIO(descriptor, "a"), _WRITE_BUFFER)
+        self._file = AppendedFile(descriptor, path)
 
     def offer(self) -> None:
         """Say that this holder lets go of the file when another process asks for it."""
@@ -216,22 +261,19 @@ class TranscriptWriter:
         return False
 
     def append(self, entry: TranscriptEntry) -> None:
-        """Append one entry; it reaches the system with `flush`, at the latest with `close`. Raises
-        StoreError.
-        """
-        try:
-            self._file.write(encode_entry(entry, redacts=self._redacts))
-        except OSError as error:
-            raise store_error("write", self.path, error) from error
+        """Append one entry; it reaches the system with `flush`, at the latest with `close`."""
+        self._file.append(encode_entry(entry, redacts=self._redacts))
 
     def flush(self) -> None:
         """Hand appended entries to the system. Raises StoreError; unwritten data is retried by the
         next flush.
         """
-        try:
-            self._file.flush()
-        except OSError as error:
-            raise store_error("write", self.path, error) from error
+        self._file.flush()
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether somebody deleted the transcript since it was opened."""
+        return self._file.is_deleted
 
     def close(self) -> None:
         """Write the remaining data and release the lock. May be called twice. Raises StoreError."""
@@ -239,8 +281,6 @@ class TranscriptWriter:
             return
         try:
             self._file.close()
-        except OSError as error:
-            raise store_error("write", self.path, error) from error
         finally:
             os.close(self._lock)
 
@@ -282,7 +322,11 @@ def _acquire_writer_lock(path: Path) -> int:
         raise SessionInUse(
             f"{path} is being written by {who}; close that session first.", hands_over=hands_over
         )
-    replace_bytes(descriptor, f"{os.getpid()}\n".encode())
+    try:
+        replace_bytes(descriptor, f"{os.getpid()}\n".encode())
+    except OSError as error:
+        os.close(descriptor)
+        raise store_error("write", lock, error) from error
     return descriptor
 
 
@@ -346,30 +390,23 @@ class EventLog:
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._clock = clock
-        self._path = path
         make_folders(path.parent)
         try:
-            self._file = os.fdopen(
-                os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600),
-                "ab",
-                buffering=0,
-            )
-            if (
-                os.fstat(self._file.fileno()).st_size
-                and read_at(self._file.fileno(), 1, os.fstat(self._file.fileno()).st_size - 1)
-                != b"\n"
-            ):
-                self._file.write(b"\n")
+            descriptor = os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR | PRIVATE, 0o600)
         except OSError as error:
             raise store_error("write", path, error) from error
+        self._file = AppendedFile(descriptor, path)
+        size = os.fstat(descriptor).st_size
+        if size and read_at(descriptor, 1, size - 1) != b"\n":
+            self._file.append(b"\n")
 
     def append(self, event: Event) -> None:
-        """Write one event. Raises StoreError when the disk refuses."""
-        try:
-            self._file.write(encode_redacted(TimestampedEvent(self._clock.now(), event)) + b"\n")
-        except OSError as error:
-            raise store_error("write", self._path, error) from error
+        """Write one event. Raises StoreError when the disk refuses; it is then written with the
+        next.
+        """
+        self._file.append(encode_redacted(TimestampedEvent(self._clock.now(), event)) + b"\n")
+        self._file.flush()
 
     def close(self) -> None:
-        """Close the file. May be called twice."""
+        """Close the file. May be called twice. Raises StoreError where events are lost by it."""
         self._file.close()
