@@ -393,3 +393,39 @@ async def test_a_home_that_is_deleted_stops_no_session(
     assert said_once(caplog) == [
         "the session s was deleted while it runs; what is said now is lost"
     ]
+
+
+def test_a_search_goes_on_where_the_database_is_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was indexed before is found, and it is said that nothing newer was searched."""
+    monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.1)
+    monkeypatch.setenv("MEMORIST_HOME", str(tmp_path / "home"))
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    run = CliRunner().invoke
+    assert run(memorist_group, ["memory", "add", "Use pnpm, never npm"]).exit_code == 0
+    assert run(memorist_group, ["search", "pnpm"]).exit_code == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "home" / "state.sqlite")) as other:
+        other.execute("begin exclusive")
+        found = run(memorist_group, ["search", "pnpm"])
+
+    assert found.exit_code == 0
+    assert "pnpm" in found.stdout
+    assert "not searched: what is new" in found.stderr
+
+
+def test_a_database_that_is_locked_before_it_is_brought_up_to_date_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after an update of memorist: a copy of it is brought up to date in memory."""
+    monkeypatch.setattr(database_module, "HOST_BUSY_SECONDS", 0.1)
+    place = tmp_path / "state.sqlite"
+    with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("pragma journal_mode = wal")
+        other.execute("begin exclusive")
+        copy = open_database(place, waits_once=True)
+
+    assert isinstance(copy, UnsavedConnection)
+    assert list_sessions(copy) == []
+    copy.close()

@@ -222,6 +222,9 @@ def test_a_home_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
     for home in (a_file, open_to_all, a_link):
         assert nothing(Hooks(home).raw("Stop", EVENT))
     assert "chmod 700" in Hooks(open_to_all).failures()
+    for home in (a_file, open_to_all):  # where there is no file of failures, the user sees why
+        notice = Hooks(home).notice("SessionStart", source="startup")
+        assert ("no memory in this session: FileExistsError" in notice) == (home == a_file)
     assert not (open_to_all / "hooks" / protocol.SOCKET).exists()
 
 

@@ -14,13 +14,14 @@ from memorist.cli.rollouts.group import load_rollout_settings
 from memorist.core.text import shorten
 from memorist.engine.history_search import HistorySearch, SearchResults, kind_of_memory
 from memorist.engine.rollout_pipeline import RolloutPipeline
-from memorist.errors import InputError
+from memorist.errors import InputError, StoreError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.passages import PassageMatch, excerpt_around, format_day
 from memorist.recall.ranking import parse_query
 from memorist.recall.search import FolderSearch
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.sources import find_repository_root
+from memorist.store.database import is_disk_failure
 from memorist.store.rollouts import list_rollouts
 
 EXCERPT_CHARS = 200
@@ -31,14 +32,21 @@ EMBEDDING_SECONDS = 8.0
 
 
 def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
-    """Find the sessions of this machine, bring the index up to date, and return it open."""
+    """Find the sessions of this machine, bring the index up to date, and return it open. Where the
+    disk or the database refuses, it is left as it is, which is said.
+    """
     settings = load_rollout_settings("structural")
     past = RolloutPipeline(settings)
-    past.find_sessions()
     embeds = settings.recall.embeddings and is_embedder_installed()
     index = SessionIndex(past.layout.session_index, embedder=shared_embedder() if embeds else None)
     root = "" if everywhere else find_repository_root(str(Path.cwd()))
-    index.sync(list_rollouts(past.state), first=root)
+    try:
+        past.find_sessions()
+        index.sync(list_rollouts(past.state), first=root)
+    except StoreError as error:
+        if not is_disk_failure(error):
+            raise
+        click.echo(f"not searched: what is new since the last search ({error})", err=True)
     past.state.close()
     if root:
         index.embed(root, seconds=EMBEDDING_SECONDS)

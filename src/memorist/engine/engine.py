@@ -361,7 +361,7 @@ class Memorist:
         if not learns or not settings.recall.enabled or self._draw_holdout(context):
             return None
         recall = SessionRecall(
-            context, lambda: open_state(self.settings.state, self.layout.database)
+            context, lambda: open_state(self.settings.state, self.layout.database, waits_once=True)
         )
         recall.begin_sync()
         return recall
@@ -396,7 +396,7 @@ class Memorist:
 
     def _open_rollout_state(self) -> StateDatabase:
         if self._state is None:
-            self._state = open_state(self.settings.state, self.layout.database)
+            self._state = open_state(self.settings.state, self.layout.database, waits_once=True)
         return self._state
 
     def skills(self, folder: str) -> SkillDiscovery:

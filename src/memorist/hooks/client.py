@@ -95,6 +95,13 @@ def run_hook(arguments: list[str]) -> None:
         _exit(asked, sys.exception())
 
 
+def _render_notice(why: str) -> bytes:
+    """What the user is told at the start of a session whose failures cannot be kept."""
+    text = " ".join(why.replace("\\", "/").replace('"', "'").split())[:500]
+    notice = f'{{"systemMessage":"memorist: no memory in this session: {text}"}}'
+    return notice.encode("utf-8", "replace")
+
+
 def _enforce_deadline(asked: HookCall) -> None:
     """Exit the program when it is late, whatever it waits for. Runs in a thread."""
     time.sleep(asked.seconds + GRACE_SECONDS)
@@ -110,7 +117,9 @@ def _exit(asked: HookCall | None, error: BaseException | None) -> None:
                 if isinstance(error, HookUnanswered)
                 else f"{type(error).__name__}: {error}"
             )
-            record_hook_failure(asked.folder, asked.event, asked.client, why)
+            is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
+            if not is_recorded and asked.event == "SessionStart":
+                _write_output(_render_notice(why))
     finally:
         os._exit(0)
 
@@ -272,8 +281,8 @@ def spawn_daemon(home: str) -> int:
     return spawning.spawn_detached(words, dict(os.environ), errors=protocol.OUTPUT)
 
 
-def record_hook_failure(folder: str, event: str, client: str, why: str) -> None:
-    """Append a line to the failures log. If the disk refuses, the line is lost."""
+def record_hook_failure(folder: str, event: str, client: str, why: str) -> bool:
+    """Append a line to the failures log. False where the disk refuses, and the line is lost."""
     words = (f"{time.time():.3f}", event, client, why)
     line = "\t".join(" ".join(word.split())[:500] for word in words) + "\n"
     path = f"{folder}/{protocol.FAILURES}"
@@ -286,4 +295,5 @@ def record_hook_failure(folder: str, event: str, client: str, why: str) -> None:
         finally:
             os.close(file)
     except OSError:
-        return
+        return False
+    return True

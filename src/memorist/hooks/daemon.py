@@ -213,7 +213,8 @@ def _acquire_lock(lock: int) -> bool:
     until = time.monotonic() + LOCK_WAIT_SECONDS
     while True:
         if locks.try_lock(lock):
-            replace_bytes(lock, f"{os.getpid()}\n".encode())
+            with contextlib.suppress(OSError):  # a full disk: the number is for who ends it
+                replace_bytes(lock, f"{os.getpid()}\n".encode())
             return True
         if is_daemon_listening():
             return False

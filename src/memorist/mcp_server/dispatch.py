@@ -168,7 +168,7 @@ class OpenProject:
     def database(self) -> sqlite3.Connection:
         """The state database. Raises StoreError."""
         if self._database is None:
-            self._database = open_database(self.layout.database)
+            self._database = open_database(self.layout.database, waits_once=True)
         return self._database
 
     def memory_tools(self, client: str) -> MemoryTools:

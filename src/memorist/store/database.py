@@ -83,8 +83,8 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
     it is the only copy of a user's words. With `waits_once`, it is a `HostConnection`. Raises
     StoreError when the disk refuses. A database with newer migrations than known is used as it is.
 
-    Where nothing may be written, a copy in memory is given (`UnsavedConnection`), so that all that
-    reads goes on.
+    Where nothing may be written, or another process keeps it locked while it has to be brought up
+    to date, a copy in memory is given (`UnsavedConnection`), so that all that reads goes on.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def open_database(path: Path, *, waits_once: bool = False) -> sqlite3.Connection
             move_aside(path)
             return _connect_database(path, waits_once=waits_once)
     except (sqlite3.Error, OSError) as error:
-        if is_unwritable(error, path):
+        if is_unwritable(error, path) or is_locked(error):
             return open_unsaved(path, error, _prepare_database)
         raise StoreError(
             f"the database {path.name} cannot be opened ({error}); check the folder's space "

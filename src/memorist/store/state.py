@@ -124,18 +124,20 @@ def _state_error(verb: str, error: sqlite3.Error) -> StoreError:
     return StoreError(f"cannot {verb} the state of past sessions ({error}); {cure}")
 
 
-def open_sqlite_state(path: Path, now: Callable[[], float] = time.time) -> SqliteState:
+def open_sqlite_state(
+    path: Path, now: Callable[[], float] = time.time, *, waits_once: bool = False
+) -> SqliteState:
     """Open the database of a home folder, and look whether it is sound.
 
     One that is damaged is moved aside and begun anew, which leaves a remark (`remarks`): what stage
-    one made is then to be taken from its files (`rollouts.rebuild`). Raises StoreError when the
-    disk refuses.
+    one made is then to be taken from its files (`rollouts.rebuild`). `waits_once` as of
+    `open_database`. Raises StoreError when the disk refuses.
     """
-    database = open_database(path)
+    database = open_database(path, waits_once=waits_once)
     if not _is_sound(database):
         database.close()
         move_aside(path)
-        database = open_database(path)
+        database = open_database(path, waits_once=waits_once)
     state = SqliteState(database, now)
     told = list_damage_remarks(state)
     for name in sorted(each.name for each in path.parent.glob(f"{path.name}.damaged*")):
@@ -173,12 +175,12 @@ _POSTGRES_ADDRESS = re.compile(r"postgres(ql)?://")
 _PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=password=)[^&\s]+")
 
 
-def open_state(setting: str, database: Path) -> StateDatabase:
-    """Open the state: the file `database` for `sqlite`, a server for `postgresql://…`. Raises
-    SettingsError and StoreError.
+def open_state(setting: str, database: Path, *, waits_once: bool = False) -> StateDatabase:
+    """Open the state: the file `database` for `sqlite`, a server for `postgresql://…`. A file that
+    `waits_once` is a `HostConnection`. Raises SettingsError and StoreError.
     """
     if not is_shared(setting):
-        return open_sqlite_state(database)
+        return open_sqlite_state(database, waits_once=waits_once)
     try:
         module = import_module("memorist.store.postgres")
     except ImportError as error:

@@ -322,11 +322,8 @@ def _acquire_writer_lock(path: Path) -> int:
         raise SessionInUse(
             f"{path} is being written by {who}; close that session first.", hands_over=hands_over
         )
-    try:
+    with suppress(OSError):  # a full disk: the number is for those who find it held
         replace_bytes(descriptor, f"{os.getpid()}\n".encode())
-    except OSError as error:
-        os.close(descriptor)
-        raise store_error("write", lock, error) from error
     return descriptor
 
 
