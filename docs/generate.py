@@ -227,6 +227,8 @@ STORIES = {
     "run_story": "a long task past its window, a correction, a second session; memorist broken",
     "read_large_pages": "results of 25,000 characters, three at once",
     "tell_users_apart": "two users of one server",
+    "leave_streams": "streams that the host leaves early",
+    "go_on_while_locked": "a locked database",
 }
 """The stories that plugs share (`tests/plugs/story.py`), with what each is about."""
 

@@ -15,12 +15,16 @@ What a plug does not declare in `reaches` is asserted as not done.
 
 from __future__ import annotations
 
+import gc
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
+import pytest
 from msgspec import Struct, field
 
 from memorist.adapters.bridge import EngineThread
@@ -117,6 +121,17 @@ class Plug(Protocol):
     def begin(self, world: World, session: str) -> Talk:
         """Begin a conversation of this id in a new agent. `world.server` speaks the three wire
         formats under `url` and `openai_url`.
+        """
+        ...
+
+
+@runtime_checkable
+class StreamingTalk(Talk, Protocol):
+    """A conversation whose replies are streamed."""
+
+    def leave(self, text: str) -> None:
+        """Say something, let the agent call its tool, and leave the last reply when its first words
+        are there.
         """
         ...
 
@@ -358,6 +373,97 @@ def tell_users_apart(plug: Plug, folder: Path) -> None:
             requests = server.received[begun:]
             shown[session] = any(LESSON in words(request.body) for request in requests)
     assert shown == {"a1": True, "b1": False, "a2": True}, shown
+    assert not told.failures(), told.failures()
+
+
+class PageAtATime:
+    """A model that answers everything by reading the next page and then saying something."""
+
+    words = "That is what it says, and the next page may say more. " * 3
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, request: Request) -> Step:
+        del request
+        self.asked += 1
+        page, is_read = divmod(self.asked + 1, 2)
+        return Say(text=self.words) if is_read else CallTool(name=TOOL, input={"number": page})
+
+
+IGNORES_GENERATORS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""For hosts that leave the generators of their HTTP library to the garbage collector, with memorist
+and without.
+"""
+
+
+def leave_streams(plug: Plug, folder: Path) -> None:
+    """A host that leaves the end of each turn unread, as with a button that stops it: the notes are
+    made, the conversation fits its window all the same, calls and results stay paired, and a
+    correction is kept.
+    """
+    model, told, project = PageAtATime(), Told(), folder / "harbour"
+    (project / ".git").mkdir(parents=True)
+    with (
+        ScriptedServer(model, window=WINDOW) as server,
+        attached(folder / "home", plug, told) as engine,
+    ):
+        talk = plug.begin(World(server=server, project=project, attached=engine), "left")
+        assert isinstance(talk, StreamingTalk)
+        for text in (TASK, CORRECTION, *(f"Now page {each}." for each in range(3, PAGES))):
+            talk.leave(text)
+        last = talk.say("And the last one.")
+        talk.close()
+        lessons = engine.engine.memory(str(project)).headers()
+    gc.collect()  # what a host complains of in generators that nobody ran to their end
+    assert last.strip() == model.words.strip()
+    assert not server.refusals, server.refusals
+    assert not told.failures(), told.failures()
+    assert told.compactions()
+    assert len(lessons) == 1
+    for request in server.received:
+        assert TASK in words(request.body), f"request {request.number} has lost the task"
+        check_pairs(request)
+
+
+LONGEST_WAIT = 10.0
+"""Seconds that a task with a locked database may take: one wait of a second, and a busy machine.
+With a wait at each call it takes over twenty.
+"""
+
+
+def go_on_while_locked(plug: Plug, folder: Path) -> None:
+    """Another process keeps the database locked, from before the conversation opens: the host does
+    its task as fast as ever, and afterwards what was said and learnt is kept.
+    """
+    home, project, told = folder / "home", folder / "harbour", Told()
+    (project / ".git").mkdir(parents=True)
+    with ScriptedServer(Reader(0)) as server, attached(home, plug, told) as engine:
+        talk = plug.begin(World(server=server, project=project, attached=engine), "before")
+        talk.say(LATER)
+        talk.close()
+    with (
+        ExitStack() as locks,
+        ScriptedServer(Reader(3)) as server,
+        attached(home, plug, told) as engine,
+    ):
+        for path in home.rglob("state.sqlite"):
+            other = sqlite3.connect(path, isolation_level=None)
+            locks.callback(other.close)
+            other.execute("begin exclusive")
+        begun = time.monotonic()
+        talk = plug.begin(World(server=server, project=project, attached=engine), "locked")
+        assert f"Marigold-{PAGES}" in talk.say(TASK)
+        talk.say(CORRECTION)
+        waited = time.monotonic() - begun
+        locks.close()
+        talk.say(LATER)
+        talk.close()
+    kept = "".join(path.read_text("utf-8") for path in home.rglob("transcript.jsonl"))
+    learnt = "".join(path.read_text("utf-8") for path in home.rglob("memory/*.md"))
+    assert waited < LONGEST_WAIT
+    assert all(text in kept for text in (TASK, CORRECTION, LATER))
+    assert (LESSON in learnt) == ("extraction" in plug.reaches)
     assert not told.failures(), told.failures()
 
 

@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 
 from plugs.story import (
     EVERYTHING,
+    IGNORES_GENERATORS,
     MAX_OUTPUT,
     MODEL,
     TASK,
     Reader,
     Talk,
     World,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     read_page,
     run_story,
@@ -126,6 +129,16 @@ class Conversation:
         run = self.agent.run(text, session=self.session, stream=True)
         return str((await run.get_final_response()).text)
 
+    def leave(self, text: str) -> None:
+        self.loop.run(self._leave(text))
+
+    async def _leave(self, text: str) -> None:
+        run = self.agent.run(text, session=self.session, stream=True)
+        async for update in run:
+            if update.text:
+                break
+        await run.close()
+
     def close(self) -> None:
         self.loop.run(self.client.client.close())
         self.loop.close()
@@ -140,6 +153,19 @@ def test_the_story(tmp_path: Path, wire: str, *, stream: bool) -> None:
     memorist changes nothing.
     """
     run_story(Framework(wire, stream=stream), tmp_path)
+
+
+@IGNORES_GENERATORS
+@pytest.mark.covers("IN-1", "CP-10")
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(Framework("chat", stream=True), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(Framework("chat", stream=False), tmp_path)
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ from plugs.story import (
     TOOL,
     Talk,
     World,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     run_story,
     tell_users_apart,
@@ -121,6 +123,20 @@ class Conversation:
             ]
             self.messages.append({"role": "user", "content": results})
 
+    def leave(self, text: str) -> None:
+        self.messages.append({"role": "user", "content": text})
+        said = self.client.messages.create(messages=self.messages, **self.given)
+        (call,) = said.content
+        result = self.tool(call.input["number"])
+        block = {"type": "tool_result", "tool_use_id": call.id, "content": result}
+        self.messages += [
+            {"role": "assistant", "content": said.content},
+            {"role": "user", "content": [block]},
+        ]
+        with self.client.messages.stream(messages=self.messages, **self.given) as stream:
+            first = next(iter(stream.text_stream))
+        self.messages.append({"role": "assistant", "content": first})
+
     def _now(self) -> Any:
         if self.how == "stream":
             with self.client.messages.stream(messages=self.messages, **self.given) as stream:
@@ -177,6 +193,18 @@ def test_the_story(tmp_path: Path, how: str) -> None:
     memorist changes nothing.
     """
     run_story(AnthropicSDK(how), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(AnthropicSDK("stream"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(AnthropicSDK("stream"), tmp_path)
 
 
 @pytest.mark.slow

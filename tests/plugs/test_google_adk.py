@@ -24,6 +24,8 @@ from plugs.story import (
     Reader,
     Talk,
     World,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     read_page,
     run_story,
@@ -147,6 +149,21 @@ class Conversation:
                 last = "".join(part.text or "" for part in event.content.parts)
         return last
 
+    def leave(self, text: str) -> None:
+        self.loop.run(self._leave(types.Content(role="user", parts=[types.Part(text=text)])))
+
+    async def _leave(self, content: types.Content) -> None:
+        run = self.runner.run_async(
+            user_id=self.user,
+            session_id=self.session,
+            new_message=content,
+            run_config=RunConfig.model_validate({"streaming_mode": self.mode}),
+        )
+        async for event in run:
+            if event.content and any(part.text for part in event.content.parts or ()):
+                break
+        await run.aclose()
+
     def close(self) -> None:
         self.loop.run(self._end())
         self.stack.close()
@@ -169,6 +186,18 @@ def test_the_story(tmp_path: Path, mode: str | None) -> None:
     memorist changes nothing.
     """
     run_story(Adk(mode), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(Adk("sse"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(Adk(None), tmp_path)
 
 
 @pytest.mark.slow

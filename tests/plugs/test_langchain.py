@@ -24,6 +24,8 @@ from plugs.story import (
     Told,
     World,
     attached,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     read_page,
     run_story,
@@ -140,6 +142,12 @@ class Conversation:
                 *_, state = self.agent.stream(given, self.config, stream_mode="values")
         return str(state["messages"][-1].text)
 
+    def leave(self, text: str) -> None:
+        given = {"messages": [HumanMessage(text)]}
+        stream = self.agent.stream(given, self.config, stream_mode="messages")
+        next(part for part, _ in stream if isinstance(part, AIMessage) and part.text)
+        stream.close()
+
     def close(self) -> None:
         self.runner.close()
 
@@ -154,6 +162,19 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(LangChain(wire, how), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path, wire: str) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(LangChain(wire, "stream"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(LangChain("chat", "async"), tmp_path)
 
 
 @pytest.mark.slow

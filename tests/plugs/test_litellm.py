@@ -17,6 +17,8 @@ from plugs.story import (
     TOOL,
     Talk,
     World,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     run_story,
     tell_users_apart,
@@ -108,6 +110,16 @@ class Conversation:
                 result = self.tool(json.loads(call.function.arguments)["number"])
                 self.history.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
+    def leave(self, text: str) -> None:
+        self.history.append({"role": "user", "content": text})
+        said = self._now()
+        (call,) = said.tool_calls
+        result = self.tool(json.loads(call.function.arguments)["number"])
+        self.history += [said, {"role": "tool", "tool_call_id": call.id, "content": result}]
+        stream = self.plug.completion(messages=self.history, stream=True, **self.given)
+        first = next(text for chunk in stream if (text := chunk.choices[0].delta.content))
+        self.history.append({"role": "assistant", "content": first})
+
     def _now(self) -> Any:
         if "stream" not in self.how:
             return self.plug.completion(messages=self.history, **self.given).choices[0].message
@@ -163,6 +175,18 @@ def test_the_story(tmp_path: Path, how: str) -> None:
     memorist changes nothing.
     """
     run_story(LiteLLM(how), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(LiteLLM("call stream"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(LiteLLM("call"), tmp_path)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import pytest
 from plugs.story import (
     CORRECTION,
     EVERYTHING,
+    IGNORES_GENERATORS,
     LESSON,
     MAX_OUTPUT,
     MODEL,
@@ -22,6 +23,8 @@ from plugs.story import (
     Told,
     World,
     attached,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     read_page,
     run_story,
@@ -135,6 +138,22 @@ class Conversation:
             return str(stream.final_output)
         return str((await Runner.run(self.clerk, text, **given)).final_output)
 
+    def leave(self, text: str) -> None:
+        self.runner.run(self._leave(text))
+
+    async def _leave(self, text: str) -> None:
+        stream = Runner.run_streamed(
+            self.clerk,
+            text,
+            session=self.session,
+            run_config=self.config,
+            hooks=self.hooks,
+            max_turns=TURNS,
+        )
+        async for event in stream.stream_events():
+            if getattr(getattr(event, "data", None), "type", "") == "response.output_text.delta":
+                stream.cancel()
+
     def close(self) -> None:
         self.runner.run(client_of(self.clerk).close())
         self.runner.close()
@@ -150,6 +169,20 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(OpenAIAgents(wire, how), tmp_path)
+
+
+@IGNORES_GENERATORS
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path, wire: str) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(OpenAIAgents(wire, "stream"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(OpenAIAgents("responses", "async"), tmp_path)
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ from plugs.story import (
     TOOL,
     Talk,
     World,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     run_story,
     tell_users_apart,
@@ -116,6 +118,16 @@ class Chat(Conversation):
             "messages": self.history,
         }
 
+    def leave(self, text: str) -> None:
+        self.history.append({"role": "user", "content": text})
+        said = self.client.chat.completions.create(**self.given).choices[0].message
+        (call,) = said.tool_calls
+        result = self.tool(json.loads(call.function.arguments)["number"])
+        self.history += [said, {"role": "tool", "tool_call_id": call.id, "content": result}]
+        with self.client.chat.completions.create(**self.given, stream=True) as stream:
+            first = next(chunk for chunk in stream if chunk.choices[0].delta.content)
+        self.history.append({"role": "assistant", "content": first.choices[0].delta.content})
+
     def _now(self) -> Any:
         if self.how == "stream":
             with self.client.chat.completions.stream(**self.given) as stream:
@@ -158,6 +170,19 @@ class Responses(Conversation):
             "input": self.history,
         }
 
+    def leave(self, text: str) -> None:
+        self.history.append({"role": "user", "content": text})
+        said = self.client.responses.create(**self.given)
+        (call,) = said.output
+        result = self.tool(json.loads(call.arguments)["number"])
+        self.history += [
+            call,
+            {"type": "function_call_output", "call_id": call.call_id, "output": result},
+        ]
+        with self.client.responses.create(**self.given, stream=True) as stream:
+            first = next(each for each in stream if each.type == "response.output_text.delta")
+        self.history.append({"role": "assistant", "content": first.delta})
+
     def _now(self) -> Any:
         if self.how == "stream":
             with self.client.responses.stream(**self.given) as stream:
@@ -177,6 +202,19 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(OpenAISDK(wire, how), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path, wire: str) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(OpenAISDK(wire, "create"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(OpenAISDK("responses", "create"), tmp_path)
 
 
 @pytest.mark.slow

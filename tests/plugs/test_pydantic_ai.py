@@ -13,6 +13,7 @@ import pytest
 from plugs.story import (
     CORRECTION,
     EVERYTHING,
+    IGNORES_GENERATORS,
     LESSON,
     MAX_OUTPUT,
     MODEL,
@@ -21,6 +22,8 @@ from plugs.story import (
     Told,
     World,
     attached,
+    go_on_while_locked,
+    leave_streams,
     read_large_pages,
     read_page,
     run_story,
@@ -149,6 +152,18 @@ class Conversation:
         self.history = result.all_messages()
         return result.output
 
+    def leave(self, text: str) -> None:
+        self.runner.run(self._leave(text))
+
+    async def _leave(self, text: str) -> None:
+        given: dict[str, Any] = {
+            "message_history": self.history, "conversation_id": self.session, "metadata": self.metadata
+        }  # fmt: skip
+        async with self.agent.run_stream(text, **given) as stream:
+            async for _ in stream.stream_text(debounce_by=None):
+                break
+        self.history = stream.all_messages()
+
     def close(self) -> None:
         self.runner.run(self.wired.client.close())
         self.runner.close()
@@ -164,6 +179,20 @@ def test_the_story(tmp_path: Path, wire: str, how: str) -> None:
     memorist changes nothing.
     """
     run_story(PydanticAI(wire, how), tmp_path)
+
+
+@IGNORES_GENERATORS
+@pytest.mark.covers("IN-1", "CP-10")
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+def test_a_host_that_leaves_its_streams_keeps_its_window(tmp_path: Path, wire: str) -> None:
+    """The last reply of each turn is never read to its end."""
+    leave_streams(PydanticAI(wire, "stream"), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(PydanticAI("chat", "async"), tmp_path)
 
 
 @pytest.mark.slow
