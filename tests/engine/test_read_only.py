@@ -16,6 +16,7 @@ import pytest
 from auto_memory.conftest import memory
 from engine.test_memory import project
 from memorist.auto_memory.changes import ChangeReason
+from memorist.auto_memory.topic import MemoryKind
 from memorist.engine.engine import Memorist
 
 __all__ = ["project"]
@@ -52,27 +53,13 @@ PROGRAM = textwrap.dedent("""
 """)
 
 
-def run_read_only(folder: Path, home: Path, project: Path) -> dict[str, Any]:
-    """What the program told, with the folder mounted read-only for it alone."""
+def run_read_only(folder: Path, *words: str) -> str:
+    """What a Python program printed, with the folder mounted read-only for it alone."""
     mount = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"'
-    command = [
-        "unshare",
-        "-rm",
-        "sh",
-        "-c",
-        mount,
-        "sh",
-        str(folder),
-        sys.executable,
-        "-c",
-        PROGRAM,
-        str(home),
-        str(project),
-    ]
+    command = ["unshare", "-rm", "sh", "-c", mount, "sh", str(folder), sys.executable, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    assert not done.stderr, done.stderr
+    return done.stdout
 
 
 def mounts_here(tmp_path: Path) -> bool:
@@ -109,7 +96,9 @@ async def test_a_read_only_folder_is_read_and_recalled_and_says_why_nothing_is_w
             engine.memory(str(project)).headers()
     before = {path.name: path.read_bytes() for path in where.folder.iterdir()}
 
-    told = run_read_only(where.folder, tmp_path / "home", project)
+    printed = run_read_only(where.folder, "-c", PROGRAM, str(tmp_path / "home"), str(project))
+
+    told: dict[str, Any] = json.loads(printed)
 
     assert told["heads"] == ["frobnicator.md", "other.md"]
     assert "What earlier sessions" in told["sent"]
@@ -125,3 +114,32 @@ async def test_a_read_only_folder_is_read_and_recalled_and_says_why_nothing_is_w
         assert (
             where.folder / "MEMORY.md"
         ).read_text() == "- [frobnicator](frobnicator.md) — about frobnicator\n"
+
+
+@pytest.mark.covers("SF-5")
+async def test_doctor_says_once_that_a_home_is_read_only(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Databases and locks that nobody can write are no damage, and nobody holds them."""
+    if not mounts_here(tmp_path):
+        pytest.skip(
+            "this machine allows no mounts in a user namespace (unshare -rm), and root heeds "
+            "no permissions"
+        )
+    home = tmp_path / "home"
+    async with Memorist(model="structural", home=home) as engine:
+        memory = engine.memory(str(project))
+        memory.add("Use pnpm", kind=MemoryKind.FEEDBACK, name="pnpm", description="pnpm")
+        session = await engine.open("one", project=str(project))
+        messages = [{"role": "user", "content": "What do we use to install packages?"}]
+        await session.prepare({"model": "m", "max_tokens": 1000, "messages": messages})
+    monkeypatch.setenv("MEMORIST_HOME", str(home))
+    monkeypatch.chdir(project)
+
+    wrong = [
+        line
+        for line in run_read_only(home, "-m", "memorist", "doctor").splitlines()
+        if line.startswith("WRONG")
+    ]
+
+    assert wrong == [f"WRONG  {home} cannot be written"]

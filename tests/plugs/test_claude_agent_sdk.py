@@ -7,7 +7,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import sqlite3
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plugs.story import CORRECTION, LATER, LESSON, TASK, words
+from plugs.story import CORRECTION, LATER, LESSON, LONGEST_WAIT, TASK, words
 
 pytest.importorskip(
     "claude_agent_sdk",
@@ -176,6 +179,32 @@ async def test_a_session_is_resumed_from_the_store_alone(tmp_path: Path, project
 
     assert shown_in(server, PAGE)[-1]
     assert TASK in words(server.received[-1].body)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+async def test_a_locked_database_holds_up_nobody(tmp_path: Path, project: Path) -> None:
+    """Another process keeps it locked: the agent answers as fast as ever, and what was said is kept."""
+    home, told = tmp_path / "home", list[Event]()
+    with EngineThread(home=home) as engine:
+        engine.engine.database()
+    with (
+        closing(sqlite3.connect(home / "state.sqlite", isolation_level=None)) as other,
+        ScriptedServer(model, strict=False) as server,
+        EngineThread(home=home, listener=told.append) as engine,
+    ):
+        other.execute("begin exclusive")
+        async with (
+            MemoristHooks(attached=engine) as memorist,
+            ClaudeSDKClient(memorist.options(options(server, project))) as client,
+        ):
+            begun = time.monotonic()
+            for text in (TASK, LATER, LATER):
+                assert (await say(client, text)).result == "I will."
+            waited = time.monotonic() - begun
+
+    assert waited < LONGEST_WAIT
+    assert not [event for event in told if isinstance(event, AdapterFailed)]
+    assert TASK in "".join(path.read_text("utf-8") for path in home.rglob("transcript.jsonl"))
 
 
 @pytest.mark.covers("IN-1")

@@ -27,6 +27,7 @@ from plugs.story import (
     Reader,
     Talk,
     World,
+    go_on_while_locked,
     read_page,
     run_story,
     settings,
@@ -169,6 +170,12 @@ def test_the_story(tmp_path: Path, home: Path) -> None:
     memorist changes nothing.
     """
     run_story(Hermes(home), tmp_path)
+
+
+@pytest.mark.covers("IN-1", "SF-5")
+def test_a_locked_database_holds_up_nobody(tmp_path: Path, home: Path) -> None:
+    """What was said meanwhile is kept afterwards."""
+    go_on_while_locked(Hermes(home), tmp_path)
 
 
 def test_hermes_finds_the_provider_in_its_folder(home: Path, tmp_path: Path) -> None:

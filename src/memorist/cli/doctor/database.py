@@ -29,6 +29,7 @@ from memorist.rollouts.memory_files import restore_extracts_from_summaries
 from memorist.rollouts.memory_folder import read_memory_folder
 from memorist.store.database import (
     is_damage,
+    is_unwritable,
     load_migrations,
     move_aside,
     open_database,
@@ -48,8 +49,18 @@ REBUILD_NOTE = (
 
 @contextlib.contextmanager
 def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database read-only."""
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    """Open the database read-only; where not even SQLite's own files can be made beside it, as the
+    file stands.
+    """
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, uri=True)
+    try:
+        connection.execute("select count(*) from sqlite_master")
+    except sqlite3.Error as error:
+        connection.close()
+        if not is_unwritable(error, path):
+            raise
+        connection = sqlite3.connect(f"{address}&immutable=1", uri=True)
     connection.row_factory = sqlite3.Row
     try:
         yield connection

@@ -22,6 +22,7 @@ from memorist.errors import StoreError
 from memorist.platforms import locks
 from memorist.platforms.descriptors import NO_LINKS, PRIVATE, read_at
 from memorist.platforms.regular_files import read_regular
+from memorist.store.database import is_disk_failure
 from memorist.store.files import hold_lock
 
 PATIENCE_SECONDS = 2.0
@@ -69,7 +70,8 @@ def _check_stuck(path: Path) -> Iterator[CheckResult]:
         with hold_lock(path, wait_seconds=PATIENCE_SECONDS):
             return
     except StoreError as error:
-        yield CheckResult("wrong", str(error), f"What holds it is shown by: fuser -v {path}")
+        if not is_disk_failure(error):  # what is wrong with the home is said already
+            yield CheckResult("wrong", str(error), f"What holds it is shown by: fuser -v {path}")
 
 
 def _check_dream(path: Path, now: float) -> Iterator[CheckResult]:
