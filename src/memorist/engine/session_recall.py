@@ -20,6 +20,7 @@ from memorist.errors import MemoristError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.ports import Embedder
+from memorist.recall.index import build_alone
 from memorist.recall.passages import (
     PassageMatch,
     render_mended,
@@ -76,11 +77,16 @@ class SessionRecall(SessionExtension):
             path = self._context.runtime.layout.session_index
             if not sessions and not path.exists():
                 return
-            with closing(SessionIndex(path)) as index:
-                index.sync(sessions, self._stopping.is_set, first=self._project)
+            should_stop = self._stopping.is_set
+            with build_alone(str(path), should_stop) as is_free:
+                if is_free:
+                    with closing(SessionIndex(path)) as index:
+                        index.sync(sessions, should_stop, first=self._project)
             if embedder := self._load_embedder():
-                with closing(SessionIndex(path, embedder=embedder)) as index:
-                    index.embed(self._project, self._stopping.is_set)
+                with build_alone(f"{path} by meaning", should_stop) as is_free:
+                    if is_free:
+                        with closing(SessionIndex(path, embedder=embedder)) as index:
+                            index.embed(self._project, should_stop)
 
     def _load_embedder(self) -> Embedder | None:
         """The embedder, where the extra is installed and wanted; takes a quarter of a second."""

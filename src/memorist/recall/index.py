@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from heapq import nsmallest
 from importlib import import_module
 from importlib.util import find_spec
@@ -242,6 +243,30 @@ MAX_EMBEDDED_QUERY_CHARS = 2_000
 
 MAX_CACHED_POSTINGS = 400_000
 """Postings of earlier queries' words that are cached, 1.6 MB."""
+
+
+_BUILDS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+_BUILDS_LOCK = threading.Lock()
+BUILD_WAIT_SECONDS = 0.2
+"""How often a thread that waits for another one's build looks whether it is to stop."""
+
+
+@contextmanager
+def build_alone(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
+    """Wait until no other thread of this process builds the index of that name, so that fifty
+    sessions of one project do not embed the same texts fifty times. Gives False where
+    `should_stop` says so meanwhile.
+    """
+    with _BUILDS_LOCK:
+        lock = _BUILDS[index]
+    while not lock.acquire(timeout=BUILD_WAIT_SECONDS):
+        if should_stop():
+            yield False
+            return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 class EntryRank(Struct, frozen=True):

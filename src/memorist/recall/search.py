@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.folder import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
-from memorist.recall.index import EMBEDDING_BATCH, Ranker
+from memorist.recall.index import EMBEDDING_BATCH, Ranker, build_alone
 from memorist.recall.ranking import SearchEntry
 from memorist.recall.relevance import MemoryMatch
 from memorist.safety.secrets import redact
@@ -120,8 +120,14 @@ class FolderSearch:
         search rank by meaning from then on. On failure it stays lexical.
         """
         embedder = shared_embedder()
+        path = self._folder.layout.recall_index
         try:
-            with Ranker(self._folder.layout.recall_index, embedder=embedder) as beside:
+            with (
+                build_alone(str(path), self._stopping.is_set) as is_free,
+                Ranker(path, embedder=embedder) as beside,
+            ):
+                if not is_free:
+                    return
                 embedded = beside.read_embedded()
                 missing = [
                     self._build_entry(path, mark, whole=True)
