@@ -22,8 +22,10 @@ from memorist.budget.governor import BudgetGovernor
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
+from memorist.events import ConversationCompacted, Event
 from memorist.forks.spec import ForkRefusal, ForkSpec, NoTools
-from memorist.settings import SpendSettings
+from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.settings import CompactionSettings, Settings, SpendSettings
 from memorist.store import database as database_module
 from memorist.store.database import HOST_BUSY_SECONDS, UnsavedConnection, open_database
 from memorist.store.sessions import list_sessions
@@ -429,3 +431,46 @@ def test_a_database_that_is_locked_before_it_is_brought_up_to_date_is_read(
     assert isinstance(copy, UnsavedConnection)
     assert list_sessions(copy) == []
     copy.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a descriptor is open for: /proc says so")
+async def test_a_conversation_fits_its_window_while_the_disk_is_full(
+    home: Path, tmp_path: Path, disk: Disk
+) -> None:
+    """It is compacted as ever, and its calls fail no more than on a disk with room."""
+    prices = {"claude-made-up": ModelPrice(window=20_000, max_output=100, input=3.0, output=15.0)}
+    chosen = Settings(
+        models=ModelSettings(prices=prices), compaction=CompactionSettings(schedule="threshold")
+    )
+    events: list[Event] = []
+    async with Memorist(home=home, model="structural", settings=chosen) as engine:
+        session = await engine.open("s", project=str(tmp_path), listener=events.append)
+        disk.fill()
+        try:
+            page = "The ship Marigold came in with timber and tar. " * 200
+            messages = [{"role": "user", "content": "Read every page of the report."}]
+            for number in range(12):
+                messages += [
+                    {"role": "assistant", "content": f"Page {number}. {page}"},
+                    {"role": "user", "content": f"And page {number + 1}?"},
+                ]
+                sent = await session.prepare({**request(), "messages": list(messages)})
+        finally:
+            disk.unlock()
+        transcript = session.layout.transcript
+
+    assert any(isinstance(event, ConversationCompacted) for event in events)
+    assert "Read every page" in str(sent)
+    assert "Page 11." in str(sent)
+    assert "Page 3." in transcript.read_text("utf-8")
+
+
+def test_a_program_without_a_loop_goes_on_in_a_home_that_is_a_file(tmp_path: Path) -> None:
+    """By the blocking calls."""
+    (tmp_path / "home").write_text("no folder")
+    with Memorist(home=tmp_path / "home", model="structural") as engine:
+        session = engine.open("s", project=str(tmp_path))
+        sent = session.prepare(request("Install left-pad with npm please"))
+        session.close()
+
+    assert "left-pad" in str(sent)

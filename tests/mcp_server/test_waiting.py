@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import threading
+import time
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from mcp_server.conftest import Connect
 from memorist.mcp_server import dispatch
+from memorist.store.database import HOST_BUSY_SECONDS
 from memorist.store.files import hold_lock
 
 
@@ -38,6 +42,31 @@ async def test_a_locked_folder_holds_up_only_what_needs_it(connect: Connect) -> 
             assert len(tools.tools) == 10
             assert not write.done()
         assert await write == "remembered: the-roof.md"
+
+
+async def test_a_locked_database_holds_up_no_search(connect: Connect) -> None:
+    """Neither that of the home, where the use of what was found is counted, nor the index: each
+    costs a second once.
+    """
+    async with connect() as asker:
+        await asker.ask(
+            "memory_write", text="The door is green.", kind="project", description="The door"
+        )
+        home = Path(os.environ["MEMORIST_HOME"])
+        assert "green" in await asker.ask("memory_search", query="which colour has the door?")
+        await asker.ask(
+            "memory_write", text="The roof is red.", kind="project", description="The roof"
+        )
+        with ExitStack() as locks:
+            for path in (home / "state.sqlite", *home.glob("projects/*/*/recall.sqlite")):
+                other = locks.enter_context(closing(sqlite3.connect(path, isolation_level=None)))
+                other.execute("begin exclusive")
+            begun = time.monotonic()
+            answers = [await asker.ask("memory_search", query="the red roof") for _ in range(4)]
+            waited = time.monotonic() - begun
+
+    assert all("The roof is red" in answer for answer in answers)
+    assert waited < 2 * HOST_BUSY_SECONDS + 2.0, "and what a busy machine adds"
 
 
 async def test_calls_at_once_are_all_answered(connect: Connect) -> None:
