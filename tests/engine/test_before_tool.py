@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.topic import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
+from memorist.engine.history_search import SearchResults
 from memorist.recall.relevance import names_file
 from memorist.recall.session_index import SessionIndex
 from memorist.settings import RecallSettings, Settings
@@ -124,6 +125,21 @@ async def test_a_host_with_its_own_loop_is_shown_past_decisions(tmp_path: Path) 
     sent = await again.prepare({"messages": [{"role": "user", "content": ask}]})
     assert str(sent).count("bankers rounding, per line, never on the invoice total") == 1
     await again.close()
+    await engine.close()
+
+
+@pytest.mark.covers("PS-2")
+async def test_a_session_without_a_project_is_shown_no_projects_past(tmp_path: Path) -> None:
+    """A chat that names no folder, as through a proxy, is shown nothing that was said in one."""
+    past = replace(write_session(tmp_path, "aaaa", ROUNDING, 5), repository=str(tmp_path / "shop"))
+    engine = open_home(tmp_path, past)
+    session = await engine.open("now")
+    ask = "The invoice total differs by a cent again, VAT rounding per line looks wrong"
+    sent = await session.prepare({"messages": [{"role": "user", "content": ask}]})
+
+    assert sent["messages"] == [{"role": "user", "content": ask}]
+    assert session.search("rounding") == SearchResults()
+    await session.close()
     await engine.close()
 
 

@@ -355,10 +355,17 @@ class Memorist:
         return held_out
 
     def _open_session_recall(self, context: SessionContext) -> SessionRecall | None:
-        """Open the recall of past sessions, and bring its index up to date in a thread."""
+        """Open the recall of the project's past sessions, and bring its index up to date in a
+        thread; none without a project, since nothing crosses projects.
+        """
         host, settings = context.host, self.settings
         learns = settings.uses_rollouts and host.main and host.memory and not host.remote
-        if not learns or not settings.recall.enabled or self._draw_holdout(context):
+        if (
+            not context.project
+            or not learns
+            or not settings.recall.enabled
+            or self._draw_holdout(context)
+        ):
             return None
         recall = SessionRecall(
             context, lambda: open_state(self.settings.state, self.layout.database, waits_once=True)

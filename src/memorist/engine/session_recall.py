@@ -50,7 +50,7 @@ class SessionRecall(SessionExtension):
     def __init__(self, context: SessionContext, open_state: Callable[[], StateDatabase]) -> None:
         self._context = context
         self._open_state = open_state
-        self._project = find_repository_root(context.project) if context.project else ""
+        self._project = find_repository_root(context.project)
         self._index: SessionIndex | None = None
         """For the look at each prompt, by words."""
         self._meaning_index: SessionIndex | None = None
@@ -104,7 +104,7 @@ class SessionRecall(SessionExtension):
         ModelError.
         """
         path = self._context.runtime.layout.session_index
-        if not self._project or not path.exists():
+        if not path.exists():
             return ()
         if self._meaning_index is None:
             self._meaning_index = SessionIndex(path, embedder=self._load_embedder())
@@ -207,15 +207,16 @@ def find_bearing_passages(
 
 
 def search_session_history(log: SessionLog, query: str, limit: int) -> SearchResults:
-    """Search all that is kept of a session's project. Raises StoreError."""
+    """Search all that is kept of a session's project; nothing without one. Raises StoreError."""
+    if not log.context.project:
+        return SearchResults()
     memory = log.extensions.find(MemoryExtension)
     sessions = log.extensions.find(SessionRecall)
     recall = memory.recall if memory is not None else None
-    project = log.context.project
     return HistorySearch(
         log.runtime.layout,
         log.runtime.open_database,
-        root=find_repository_root(project) if project else "",
+        root=find_repository_root(log.context.project),
         memories=recall.search if recall is not None else None,
         sessions=sessions.search if sessions is not None else None,
     ).search(query[:MAX_QUERY_CHARS], limit)
