@@ -87,7 +87,7 @@ def shared_embedder() -> MiniLmEmbedder:
 
 
 class MiniLmEmbedder:
-    """`Embedder` over the packaged model. Loading takes a quarter of a second and 100 MB. Raises
+    """`Embedder` over the packaged model. Loading takes a quarter of a second and 200 MB. Raises
     ModelNameError without the extra.
     """
 
