@@ -51,7 +51,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.safety.prompt_injection import (
     is_risky_order,
-    may_instruct,
+    may_bind,
     waives_confirmation,
 )
 from memorist.safety.redacted_json import redact_json
@@ -441,11 +441,7 @@ def _has_outside_instruction(
     )
     if trust is Trust.TEAM and (waives_confirmation(text) or is_risky_order(text)):
         return True
-    return (trust is Trust.OUTSIDE and _may_bind(text)) or any(map(_may_bind, taken))
-
-
-def _may_bind(text: str) -> bool:
-    return may_instruct(text) or waives_confirmation(text)
+    return (trust is Trust.OUTSIDE and may_bind(text)) or any(map(may_bind, taken))
 
 
 def _has_same_content(one: Topic, other: Topic) -> bool:

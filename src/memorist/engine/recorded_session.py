@@ -272,6 +272,11 @@ class ReplayedSession:
         """State of the conversation so far: size of the context, messages, turns."""
         return self._log.tracker
 
+    @property
+    def loss(self) -> StoreError | None:
+        """Why a part of the session was not saved, once it is closed; None where all of it is."""
+        return self._log.loss
+
     def receipts(self) -> list[Receipt]:
         """Receipts of background forks, oldest first."""
         return list(self._log.receipts)

@@ -69,6 +69,8 @@ class SessionLog:
         self._is_recorded = False
         """Whether the database knows of the session."""
         self._warned: set[str] = set()
+        self.loss: StoreError | None = None
+        """Why a part of the session was not saved, once it is closed; None where all of it is."""
         """What the log was told of this session."""
         self._auto_compact = context.host.auto_compact
         self._traces = SessionTracer(runtime.settings.telemetry, context.id, runtime.clock)
@@ -293,12 +295,18 @@ class SessionLog:
 
         self._write(record, "is not in the list of sessions for now")
 
-    def _write(self, write: Callable[[], object], problem: str = "is not saved for now") -> None:
-        """Write as far as the disk lets it: the host goes on in any case, and the log says so."""
+    def _write(
+        self, write: Callable[[], object], problem: str = "is not saved for now"
+    ) -> StoreError | None:
+        """Write as far as the disk lets it: the host goes on in any case, and the log says so.
+        Returns what the disk refused with.
+        """
         try:
             write()
         except StoreError as error:
             self._warn_once(problem, f": {error}")
+            return error
+        return None
 
     def _warn_once(self, problem: str, cause: str) -> None:
         if problem not in self._warned:
@@ -340,5 +348,6 @@ class SessionLog:
         self.emit(SessionClosed(self.tracker.messages, self.tracker.tokens))
         if not self._is_recorded:
             self._record()
-        self._write(self._transcript.close, "is lost from here on")
-        self._write(self._events.close, "has no record of its last events")
+        words = self._write(self._transcript.close, "is lost from here on")
+        events = self._write(self._events.close, "has no record of its last events")
+        self.loss = words or events

@@ -204,7 +204,8 @@ class ToolExecutor:
         except StoreError as error:
             return UnresolvedPath(asked[:200], str(error))
         if facts is None:
-            return ResolvedPath(asked, real, PathKind.MISSING)
+            kind = PathKind.MISSING if self._is_below_folder(real) else PathKind.OTHER
+            return ResolvedPath(asked, real, kind)
         kind = (
             PathKind.FILE
             if facts.is_file
@@ -213,6 +214,12 @@ class ToolExecutor:
             else PathKind.OTHER
         )
         return ResolvedPath(asked, real, kind, facts.links if facts.is_file else 1)
+
+    def _is_below_folder(self, path: Path) -> bool:
+        """Whether a file can be made there: what there is above it is a folder."""
+        above = (self._files.facts(parent) for parent in path.parents)
+        nearest = next((facts for facts in above if facts is not None), None)
+        return nearest is None or nearest.is_folder
 
     def _read_present(self, path: Path) -> bytes | None:
         try:

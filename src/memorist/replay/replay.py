@@ -206,7 +206,7 @@ async def _replay_one(
         files.flush()
     record = _build_record(path, head, gathering, session, notes)
     place = options.out / name
-    _publish(partial, place)
+    _publish(partial, place, session.loss)
     shown = str(place / session.layout.notes.relative_to(partial)) if notes else ""
     return replace(record, notes_path=shown, seconds=time.perf_counter() - began)
 
@@ -232,12 +232,15 @@ async def _final_notes(session: ReplayedSession) -> str:
         return ""
 
 
-def _publish(partial: Path, place: Path) -> None:
-    """Move a finished folder into its final location.
+def _publish(partial: Path, place: Path, loss: StoreError | None) -> None:
+    """Move a finished folder into its final location; not one that misses what the disk refused,
+    whose `loss` is raised.
 
     An existing folder is renamed first; if the process is killed in between, the next run repairs
     that.
     """
+    if loss is not None:
+        raise loss
     old = place.with_name(f".old-{place.name}")
     try:
         if place.exists():

@@ -48,7 +48,7 @@ from memorist.safety.prompt_injection import (
     find_injection_rules,
     grants_permission,
     is_instruction,
-    may_instruct,
+    may_bind,
     waives_confirmation,
 )
 from memorist.safety.sanitize import neutralize_markup
@@ -447,10 +447,8 @@ class _AnswerJudge:
         """
         if find_injection_rules(text) or grants_permission(text) or waives_confirmation(text):
             return False
-        return (
-            not any(map(may_instruct, find_borrowed_sentences(text, self._said)))
-            if may_instruct(text)
-            else True
+        return not may_bind(text) or not any(
+            map(may_bind, find_borrowed_sentences(text, self._said))
         )
 
     def filter_summary(self, text: str, proven: str) -> str:

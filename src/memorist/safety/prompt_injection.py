@@ -422,10 +422,37 @@ def _is_in_read_language(text: str) -> bool:
     if detect_language(text) != "english":
         return False
     lowered = {word.lower() for word in words}
+    english = len(lowered & COMMON_WORDS["english"])
+    foreign = max(len(lowered & common) for common in _ONLY_FOREIGN)
+    foreign += len(lowered & _FOREIGN_ORDER_WORDS)
     accented = any(map(_ACCENTED_LETTER.search, lowered))
-    return not accented or not lowered.isdisjoint(COMMON_WORDS["english"])
+    return foreign < english if accented else foreign <= english
 
 
+_ALSO_ENGLISH = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a as can comment con dare des die do dove due fine for i in is it me mi nach no non not o of on or our per plus pour pro se
+        si so son sur the to van via war was we z
+        """,
+    )
+)
+_ONLY_FOREIGN = tuple(
+    common - _ALSO_ENGLISH for language, common in COMMON_WORDS.items() if language != "english"
+)
+"""Common words of each other language that an English text does not hold but by chance."""
+_FOREIGN_ORDER_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        immer nie niemals hier darf dürfen muss müssen erlaubt verboten direkt ohne toujours jamais doit doivent autorise autorisé
+        permis peut peuvent sans siempre nunca puede pueden debe deben permitido sin sempre pode podem deve devem sem mai possono
+        può devono senza altijd nooit mag mogen moet zonder alltid aldrig får måste utan zawsze nigdy można trzeba bez
+        """,
+    )
+)
+"""Words with which orders and permissions are given in other languages."""
 FOREIGN_SHARE = 0.1
 """Share of letters that are neither Latin nor Han from which a text is in another language: a name
 may be.
@@ -530,11 +557,42 @@ def is_planted_order(text: str) -> bool:
     return bool(find_injection_rules(text)) or grants_permission(text)
 
 
+_SPOKEN_FOR = r"(?:the|your|our) (?:user|human|person|owner|operator|maintainer|team lead|boss)s?"
+_CLAIMED_PERMISSION = lazy_pattern(
+    rf"\b{_SPOKEN_FOR} (?:(?:has|have|had|already|also|once|explicitly|generally|always) ){{0,3}}"
+    r"(?:said|says|told|agreed|agrees|approved|consent(?:s|ed)|authori[sz]e[sd]?|allow(?:s|ed)?|"
+    r"permit(?:s|ted)?|waive[sd]?|grant(?:s|ed)|(?:does|do|did) not mind|doesn['’]t mind|"
+    r"(?:is|are|was|were) (?:fine|ok|okay|happy) with)\b"
+    rf"|\b(?:turned|switched) off (?:\w+ ){{0,3}}?by {_SPOKEN_FOR}\b"
+    r"|\b(?:confirmations?|approvals?|permissions?|consent|reviews?|sign-?offs?)\b[^.!?\n]{0,30}\b"
+    r"(?:(?:is|are) (?:never|not|no longer) (?:needed|required|necessary)|(?:may|can) be "
+    r"(?:skipped|omitted|bypassed|ignored)|(?:is|are) (?:optional|waived|(?:turned|switched) off))\b"
+    r"|\b(?:agents?|assistants?|ais?|llms?|claude|codex|copilot)\b[^.!?\n]{0,60}(?:\bwithout "
+    r"(?:a |any )?(?:review|approval|confirmation|permission|consent|sign-?off)\b|\b(?:curl|wget|"
+    r"sudo|rm -rf)\b|\.env\b|\b(?:secrets?|credentials|private keys?)\b)",
+    re.IGNORECASE,
+)
+
+
+def claims_permission(text: str) -> bool:
+    """Whether the text says what a person allowed or said, that a check is not needed, or that
+    agents do a risky thing: of a text from outside nobody knows whether it is so.
+    """
+    return _CLAIMED_PERMISSION.search(" ".join(text.split())) is not None
+
+
 def waives_confirmation(text: str) -> bool:
     """Whether the text says that no confirmation or approval is needed, by anyone. Weaker than
     `grants_permission`: ordinary work rules say so too.
     """
     return _matches_unless_denied(_WAIVED_CONFIRMATION, text)
+
+
+def may_bind(text: str) -> bool:
+    """Whether the text may tell its reader what to do or what is allowed; for texts from outside,
+    which are not believed in doubt.
+    """
+    return may_instruct(text) or waives_confirmation(text) or claims_permission(text)
 
 
 def _matches_unless_denied(pattern: re.Pattern[str], text: str) -> bool:
