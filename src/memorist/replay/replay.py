@@ -20,7 +20,7 @@ from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.model_limits import DEFAULT_OUTPUT, find_price, thresholds_for
 from memorist.engine.recorded_session import ReplayedSession
-from memorist.errors import NothingToDo, UnreadableSession
+from memorist.errors import NothingToDo, StoreError, UnreadableSession
 from memorist.formats.detect import read_session
 from memorist.formats.transcript import (
     RepairedLine,
