@@ -19,9 +19,10 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.changes import MemoryChange
 from memorist.auto_memory.index import USER_TRUST
 from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic, encode_topic_text
+from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import JsonObject
+from memorist.core.text import encode_text
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import Request
@@ -289,7 +290,7 @@ async def _count(
 def _count_team() -> int:
     won = 0
     for text in TEAM:
-        made = encode_topic_text(_file(text, "project", ""))
+        made = encode_text(_file(text, "project", ""))
         change = MemoryChange(path="team/a.md", before=None, after=made)
         won += isinstance(judge_change(change, GateContext(actor="team")), AcceptedChange)
     return won

@@ -23,8 +23,8 @@ from memorist.auto_memory.topic import (
     Provenance,
     Trust,
     create_topic,
-    encode_topic_text,
 )
+from memorist.core.text import encode_text
 from memorist.dream.dream import Dream
 from memorist.dream.journal import DreamReport
 from memorist.ports import Model, Request
@@ -339,7 +339,7 @@ def _data(case: DreamCase) -> bytes:
         body=case.body,
         provenance=Provenance(trust=Trust.DERIVED),
     )
-    return encode_topic_text(topic.text())
+    return encode_text(topic.text())
 
 
 def read_memory_texts(memory: AutoMemory) -> dict[str, str]:

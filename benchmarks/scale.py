@@ -29,9 +29,9 @@ from memorist.auto_memory.topic import (
     Provenance,
     Trust,
     create_topic,
-    encode_topic_text,
 )
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
+from memorist.core.text import encode_text
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.index import Ranker
@@ -156,7 +156,7 @@ def _fill_memory(
                 provenance=Provenance(trust=Trust.STATED),
             )
             changes.append(
-                MemoryChange(path=topic.path, before=None, after=encode_topic_text(topic.text()))
+                MemoryChange(path=topic.path, before=None, after=encode_text(topic.text()))
             )
         memory.write(changes, ChangeReason(actor="undo", what="benchmark"))
     search = FolderSearch(memory.folder, RecallSettings(embeddings=False))

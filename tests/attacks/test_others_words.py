@@ -11,9 +11,10 @@ import pytest
 from attacks.host import Attacked
 from attacks.quotations import CARRIED
 from memorist.auto_memory.changes import MemoryChange
-from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic, encode_topic_text
+from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
+from memorist.core.text import encode_text
 from memorist.rollouts.evidence import EvidenceRowBuilder, group_by_speaker
 
 
@@ -84,7 +85,7 @@ def judge_team(text: str) -> bool:
         body=text,
         provenance=Provenance(),
     )
-    change = MemoryChange(path="team/a.md", before=None, after=encode_topic_text(made.text()))
+    change = MemoryChange(path="team/a.md", before=None, after=encode_text(made.text()))
     return isinstance(judge_change(change, GateContext(actor="team")), AcceptedChange)
 
 

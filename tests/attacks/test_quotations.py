@@ -11,7 +11,6 @@ from memorist.auto_memory.topic import (
     Provenance,
     Trust,
     create_topic,
-    encode_topic_text,
     parse_topic,
 )
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
@@ -23,6 +22,7 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.core.messages import Message, TextBlock
+from memorist.core.text import encode_text
 from memorist.formats.codec import detect_user_origin
 
 
@@ -45,7 +45,7 @@ def judged(message: str, quote: str, memory: str, kind: MemoryKind) -> GateVerdi
         provenance=Provenance(quote=quote),
     )
     return judge_change(
-        MemoryChange(path="note.md", before=None, after=encode_topic_text(made.text())),
+        MemoryChange(path="note.md", before=None, after=encode_text(made.text())),
         GateContext(actor="extraction", evidence=heard(message), now="2026-11-22T00:00:00Z"),
     )
 

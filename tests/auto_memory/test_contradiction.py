@@ -23,8 +23,8 @@ from memorist.auto_memory.topic import (
     Topic,
     Trust,
     create_topic,
-    encode_topic_text,
 )
+from memorist.core.text import encode_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 
@@ -259,7 +259,7 @@ async def test_what_several_new_memories_say_again_gets_one_newer_date(talk: Tal
     again = [topic(name, "never use npm, use pnpm here") for name in ("one.md", "two.md")]
     written = talk.memory.write(
         [
-            MemoryChange(path=each.path, before=None, after=encode_topic_text(each.text()))
+            MemoryChange(path=each.path, before=None, after=encode_text(each.text()))
             for each in again
         ],
         ChangeReason(actor="user", what="add"),
@@ -298,7 +298,7 @@ async def test_a_word_that_is_not_the_users_replaces_nothing(talk: Talk) -> None
     await talk.says("Never use npm.")
     made = topic("package-manager.md", "always use npm")
     written = talk.memory.write(
-        [MemoryChange(path=made.path, before=None, after=encode_topic_text(made.text()))],
+        [MemoryChange(path=made.path, before=None, after=encode_text(made.text()))],
         ChangeReason(actor="extraction", what="extract"),
     )
 

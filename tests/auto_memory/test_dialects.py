@@ -17,10 +17,10 @@ from memorist.auto_memory.topic import (
     Topic,
     Trust,
     create_topic,
-    encode_topic_text,
     parse_topic,
     with_header,
 )
+from memorist.core.text import encode_text
 
 pytestmark = pytest.mark.covers("AM-13")
 
@@ -133,7 +133,7 @@ def test_one_key_set_leaves_every_other_line(head: list[bytes], body: bytes) -> 
     """A change of a header touches the lines of that key and no other byte."""
     before, after = b"\xef\xbb\xbf---\r\n" + b"".join(head), b"---\r\n" + body
 
-    changed = encode_topic_text(
+    changed = encode_text(
         with_header(parse_topic("a.md", before + after), {"memorist": {"trust": "stated"}}).text()
     )
 

@@ -19,8 +19,9 @@ from memorist.auto_memory.interop.transfer import (
     write_export,
 )
 from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.topic import MemoryKind, Trust, encode_topic_text
+from memorist.auto_memory.topic import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.text import encode_text
 from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.files import DiskFiles
@@ -474,4 +475,4 @@ def test_a_file_changed_between_look_and_import_is_not_lost(
     with pytest.raises(WriteConflict):
         apply_import(memory, plan)
 
-    assert encode_topic_text(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")
+    assert encode_text(memory.folder.read_topic("a.md").text()).endswith(b"mine\n")

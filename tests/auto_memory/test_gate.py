@@ -12,7 +12,6 @@ from memorist.auto_memory.index import compute_content_seal
 from memorist.auto_memory.topic import (
     Provenance,
     Trust,
-    encode_topic_text,
     parse_topic,
     with_provenance,
 )
@@ -32,6 +31,7 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
+from memorist.core.text import encode_text
 
 SAID = WriteEvidence(
     session="s1",
@@ -234,7 +234,7 @@ def test_planted_orders_wait_whoever_writes_them(actor: Actor) -> None:
 @pytest.mark.covers("SF-2")
 def test_what_the_person_stated_is_not_rewritten_without_new_words() -> None:
     """A model may add to it with a quote; without one its change waits."""
-    before = encode_topic_text(
+    before = encode_text(
         with_provenance(
             parse_topic("a.md", written("Run the linter.")),
             Provenance(quote="run the linter", trust=Trust.STATED),

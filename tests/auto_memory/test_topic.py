@@ -11,11 +11,11 @@ from memorist.auto_memory.topic import (
     Provenance,
     Trust,
     create_topic,
-    encode_topic_text,
     make_file_name,
     parse_topic,
     with_provenance,
 )
+from memorist.core.text import encode_text
 
 
 @pytest.mark.covers("AM-1", "AM-2")
@@ -33,7 +33,7 @@ def test_a_new_memory_has_header_and_provenance() -> None:
 
     topic = parse_topic(
         "a.md",
-        encode_topic_text(
+        encode_text(
             create_topic(
                 "a.md",
                 kind=MemoryKind.FEEDBACK,
@@ -87,7 +87,7 @@ def test_any_bytes_come_back(data: bytes) -> None:
     """
     topic = parse_topic("a.md", data)
 
-    assert encode_topic_text(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
+    assert encode_text(topic.text()) in (data, data.removeprefix(b"\xef\xbb\xbf"))
 
 
 @pytest.mark.parametrize(

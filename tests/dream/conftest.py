@@ -14,8 +14,8 @@ from memorist.auto_memory.topic import (
     Provenance,
     Trust,
     create_topic,
-    encode_topic_text,
 )
+from memorist.core.text import encode_text
 from memorist.dream.dream import Dream
 from memorist.dream.past_evidence import PastSession
 from memorist.events import Event
@@ -48,7 +48,7 @@ def data(
         body=body,
         provenance=provenance,
     )
-    return encode_topic_text(topic.text())
+    return encode_text(topic.text())
 
 
 class World:

@@ -17,9 +17,9 @@ from memorist.auto_memory.topic import (
     Provenance,
     Trust,
     create_topic,
-    encode_topic_text,
     parse_topic,
 )
+from memorist.core.text import encode_text
 from memorist.dream.rules import (
     DreamPlan,
     DreamRemark,
@@ -146,7 +146,7 @@ def said(
         body=body,
         provenance=Provenance(trust=trust, quote=body, session=session),
     )
-    return encode_topic_text(made.text())
+    return encode_text(made.text())
 
 
 @pytest.mark.covers("DR-5")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -27,7 +27,7 @@ from memorist.adapters.chat_items import FORMAT, build_reply
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
 from memorist.adapters.message_map import MessageMap
-from memorist.core.messages import JsonObject
+from memorist.core.messages import JsonObject, holds_same_objects
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME, build_fetch_tool
 from memorist.engine.model_limits import thresholds_for
 from memorist.errors import MemoristError
@@ -248,7 +248,7 @@ class MemoristEngine(ContextEngine):
             return given.restore(sent["messages"], lambda items: [dict(item) for item in items])
 
         smaller = conversation.prepare_mapped(make, back, messages)
-        if _is_same(smaller, messages) and (focus_topic or force):
+        if holds_same_objects(smaller, messages) and (focus_topic or force):
             try:
                 conversation.compact("\n\n".join(filter(None, (focus_topic, memory_context))))
             except MemoristError as error:
@@ -258,9 +258,9 @@ class MemoristEngine(ContextEngine):
             smaller = conversation.prepare_mapped(
                 lambda: {"model": self.shared.model, "messages": given.items}, back, messages
             )
-        elif _is_same(smaller, messages):
+        elif holds_same_objects(smaller, messages):
             smaller = conversation.recover_mapped(back) or messages
-        if not _is_same(smaller, messages):
+        if not holds_same_objects(smaller, messages):
             self.compression_count += 1
             self.shared.store_history(self.session, smaller)
         return smaller
@@ -289,12 +289,6 @@ class MemoristEngine(ContextEngine):
         return msgspec.json.encode(
             {"error": "there is nothing of that id"} if text is None else {"text": text}
         ).decode()
-
-
-def _is_same(messages: Sequence[object], others: Sequence[object]) -> bool:
-    return len(messages) == len(others) and all(
-        one is other for one, other in zip(messages, others, strict=True)
-    )
 
 
 _shared_states: dict[tuple[object, ...], HermesState] = {}

@@ -25,7 +25,6 @@ from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import (
     MEMORIST_KEY,
     Topic,
-    encode_topic_text,
     parse_topic,
     with_header,
 )
@@ -34,6 +33,7 @@ from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_r
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
+from memorist.core.text import encode_text
 from memorist.engine.session import Session
 from memorist.errors import InputError
 from memorist.safety.sanitize import neutralize_markup
@@ -105,13 +105,13 @@ def visible_text(topic: Topic) -> str:
 
 def encode_file(path: str, text: str, before: Topic | None) -> bytes:
     """Return the file for this text, with what memorist had stored under its own key before."""
-    topic = parse_topic(path, encode_topic_text(text))
+    topic = parse_topic(path, encode_text(text))
     own = (
         before.document.front.mapping_value(MEMORIST_KEY)
         if before is not None and before.document.front is not None
         else {}
     )
-    return encode_topic_text((with_header(topic, {MEMORIST_KEY: own}) if own else topic).text())
+    return encode_text((with_header(topic, {MEMORIST_KEY: own}) if own else topic).text())
 
 
 def split_lines(text: str) -> list[str]:
@@ -327,7 +327,7 @@ class MemoryToolCommands:
     def _change(self, topic: Topic, text: str, done: str) -> str:
         change = MemoryChange(
             path=topic.path,
-            before=encode_topic_text(topic.text()),
+            before=encode_text(topic.text()),
             after=encode_file(topic.path, text, topic),
         )
         return self._write([change], "change", topic.path, done)
@@ -336,7 +336,7 @@ class MemoryToolCommands:
         """Delete a file, or a folder with all its files: the user is asked first."""
         topics = [self._memory.folder.read_topic(name) for name in self._resolve_names(path)]
         changes = [
-            MemoryChange(path=topic.path, before=encode_topic_text(topic.text()), after=None)
+            MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
             for topic in topics
         ]
         return self._write(changes, "delete", parse_path(path), f"{path} was deleted")
@@ -381,7 +381,7 @@ class MemoryToolCommands:
                     f"{ROOT}/{goal} cannot be taken: there is such a file already, or memorist "
                     f"makes it"
                 )
-            data = encode_topic_text(self._read(f"{ROOT}/{name}").text())
+            data = encode_text(self._read(f"{ROOT}/{name}").text())
             changes += [
                 MemoryChange(path=goal, before=None, after=data),
                 MemoryChange(path=name, before=data, after=None),

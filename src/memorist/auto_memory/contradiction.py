@@ -25,13 +25,13 @@ from memorist.auto_memory.statements.patterns import VERB
 from memorist.auto_memory.statements.similarity import is_same_rule
 from memorist.auto_memory.topic import (
     Topic,
-    encode_topic_text,
     parse_topic,
     with_body,
     with_header,
     with_provenance,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text import encode_text
 
 
 class Agreement(StrEnum):
@@ -627,8 +627,8 @@ def _confirm(known: Topic, made: Topic, now: str) -> MemoryChange:
     )
     return MemoryChange(
         path=known.path,
-        before=encode_topic_text(known.text()),
-        after=encode_topic_text(with_provenance(known, provenance).text()),
+        before=encode_text(known.text()),
+        after=encode_text(with_provenance(known, provenance).text()),
     )
 
 
@@ -638,11 +638,11 @@ def _with_replaced(made: Topic, replaced: Sequence[Topic]) -> MemoryChange:
     topic = with_provenance(made, provenance)
     if any(each.pinned for each in replaced):
         topic = with_header(topic, {"pinned": "true"})
-    return MemoryChange(path=made.path, before=None, after=encode_topic_text(topic.text()))
+    return MemoryChange(path=made.path, before=None, after=encode_text(topic.text()))
 
 
 def _removal(topic: Topic) -> MemoryChange:
-    return MemoryChange(path=topic.path, before=encode_topic_text(topic.text()), after=None)
+    return MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
 
 
 def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, str] | None:
@@ -658,6 +658,6 @@ def _ask(agreement: Agreement, topic: Topic, said: str) -> tuple[MemoryChange, s
     changed = with_header(with_body(topic, f"\n{rest}\n"), {"description": rest[:150]})
     return MemoryChange(
         path=topic.path,
-        before=encode_topic_text(topic.text()),
-        after=encode_topic_text(changed.text()),
+        before=encode_text(topic.text()),
+        after=encode_text(changed.text()),
     ), reason

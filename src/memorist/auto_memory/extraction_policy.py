@@ -23,12 +23,12 @@ from memorist.auto_memory.topic import (
     Topic,
     Trust,
     create_topic,
-    encode_topic_text,
     make_file_name,
 )
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolUse
+from memorist.core.text import encode_text
 from memorist.forks.tool_calls import (
     ApplyPatchCall,
     EditFileCall,
@@ -208,7 +208,7 @@ def plan_addition(
         provenance=provenance,
     )
     return AddMemory(
-        statement, MemoryChange(path=path, before=None, after=encode_topic_text(topic.text()))
+        statement, MemoryChange(path=path, before=None, after=encode_text(topic.text()))
     )
 
 
@@ -239,7 +239,7 @@ def plan_removal(statement: Statement, topics: Sequence[Topic]) -> RemoveMemorie
     whole = [topic for share, topic in shares if share == 1.0]
     near = whole or [topic for share, topic in shares if share >= 0.6]
     changes = tuple(
-        MemoryChange(path=topic.path, before=encode_topic_text(topic.text()), after=None)
+        MemoryChange(path=topic.path, before=encode_text(topic.text()), after=None)
         for topic in near[:MAX_FORGET_MATCHES]
     )
     return RemoveMemories(statement, changes, sure=len(whole) == 1)

@@ -49,7 +49,8 @@ from memorist.auto_memory.index import (
     read_memory_header,
     select_headers,
 )
-from memorist.auto_memory.topic import Topic, Trust, encode_topic_text, parse_topic
+from memorist.auto_memory.topic import Topic, Trust, parse_topic
+from memorist.core.text import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
@@ -430,7 +431,7 @@ class ScannedFolder:
             seen.head is not None
             and not seen.head.doubts
             and not seen.redacted_blob
-            and seen.blob == compute_blob_id(encode_topic_text(topic.text()))
+            and seen.blob == compute_blob_id(encode_text(topic.text()))
         )
 
     def list_entries(self) -> list[tuple[str, FileInfo]]:
@@ -603,8 +604,8 @@ class ScannedFolder:
             present = self.read_index_text(below)
             text = self.build_index(present, below).text
             if text != present:
-                made[below + INDEX_NAME] = encode_topic_text(text)
-                self._files.write(self.layout.folder / below / INDEX_NAME, encode_topic_text(text))
+                made[below + INDEX_NAME] = encode_text(text)
+                self._files.write(self.layout.folder / below / INDEX_NAME, encode_text(text))
                 self._update_scan_entry(below + INDEX_NAME)
         return made
 

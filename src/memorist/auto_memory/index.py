@@ -32,12 +32,11 @@ from memorist.auto_memory.topic import (
     Provenance,
     Topic,
     Trust,
-    encode_topic_text,
     parse_topic,
     with_provenance,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text import replace_surrogates
+from memorist.core.text import encode_text, replace_surrogates
 from memorist.forks.permissions import has_invisible_characters
 from memorist.safety.prompt_injection import (
     find_injection_rules,
@@ -572,9 +571,7 @@ def compute_content_seal(topic: Topic) -> str:
     """
     text = with_provenance(topic, Provenance()).text()
     return hashlib.sha256(
-        " ".join(encode_topic_text(text).decode("utf-8", "replace").split()).encode(
-            "utf-8", "replace"
-        )
+        " ".join(encode_text(text).decode("utf-8", "replace").split()).encode("utf-8", "replace")
     ).hexdigest()[:32]
 
 

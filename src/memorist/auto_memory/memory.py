@@ -58,7 +58,6 @@ from memorist.auto_memory.topic import (
     Topic,
     Trust,
     create_topic,
-    encode_topic_text,
     format_utc_timestamp,
     make_file_name,
     parse_topic,
@@ -82,6 +81,7 @@ from memorist.auto_memory.write_result import (
     name_replaced,
     redact_change,
 )
+from memorist.core.text import encode_text
 from memorist.errors import InputError, NothingToDo, WriteConflict
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
 from memorist.ports import Clock, FileSystem
@@ -322,7 +322,7 @@ class AutoMemory:
         )
         if anchors == read_anchors(topic):
             return accepted
-        after = encode_topic_text(with_anchors(topic, anchors).text())
+        after = encode_text(with_anchors(topic, anchors).text())
         return replace(accepted, change=replace(change, after=after))
 
     def find_stale(self) -> list[StaleMemory]:
@@ -349,8 +349,8 @@ class AutoMemory:
             changes.append(
                 MemoryChange(
                     path=path,
-                    before=encode_topic_text(topic.text()),
-                    after=encode_topic_text(made.text()),
+                    before=encode_text(topic.text()),
+                    after=encode_text(made.text()),
                 )
             )
         return self.write(
@@ -366,8 +366,8 @@ class AutoMemory:
         made = with_provenance(topic, replace(topic.provenance, status=status))
         change = MemoryChange(
             path=path,
-            before=encode_topic_text(topic.text()),
-            after=encode_topic_text(made.text()),
+            before=encode_text(topic.text()),
+            after=encode_text(made.text()),
         )
         what = f"{'mute' if muted else 'unmute'}: {path}"
         return self.write([change], ChangeReason(actor="user", what=what))
@@ -629,7 +629,7 @@ class AutoMemory:
             raise InputError(f"{path} is the team's; only what is yours alone can be moved")
         reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
         free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
-        change = MemoryChange(path=free, before=None, after=encode_topic_text(topic.text()))
+        change = MemoryChange(path=free, before=None, after=encode_text(topic.text()))
         written = target.write([change], reason)
         if not (written.refused or written.proposals):
             source.forget([path], reason)
@@ -685,14 +685,14 @@ class AutoMemory:
             actor="user", what=render_headline("add", description), quote=redact(text).text[:300]
         )
         return self.write(
-            [MemoryChange(path=path, before=None, after=encode_topic_text(made.text()))], why
+            [MemoryChange(path=path, before=None, after=encode_text(made.text()))], why
         )
 
     def edit(self, path: str, text: str) -> WriteResult:
         """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
-        before = encode_topic_text(self.folder.read_topic(path).text())
+        before = encode_text(self.folder.read_topic(path).text())
         return self.write(
-            [MemoryChange(path=path, before=before, after=encode_topic_text(text))],
+            [MemoryChange(path=path, before=before, after=encode_text(text))],
             ChangeReason(actor="user", what=f"edit: {path}"),
         )
 
@@ -700,7 +700,7 @@ class AutoMemory:
         """Delete memories; the history keeps them, and `undo` restores them."""
         changes = [
             MemoryChange(
-                path=path, before=encode_topic_text(self.folder.read_topic(path).text()), after=None
+                path=path, before=encode_text(self.folder.read_topic(path).text()), after=None
             )
             for path in paths
         ]

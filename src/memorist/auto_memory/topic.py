@@ -21,6 +21,7 @@ from memorist.core.markdown import (
     split_front_matter,
     update_front_matter,
 )
+from memorist.core.text import encode_text
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 
@@ -221,7 +222,7 @@ def with_mended_header(topic: Topic) -> Topic:
         quoted = match and f"{match[1]}{match[2]}: '{match[3].replace(chr(39), chr(39) * 2)}'"
         mended.append(quoted or line)
     text = f"---\n{chr(10).join(mended)}\n---\n{topic.document.body}"
-    found = parse_topic(topic.path, encode_topic_text(text))
+    found = parse_topic(topic.path, encode_text(text))
     return topic if found.header_problem else found
 
 
@@ -238,16 +239,6 @@ def parse_topic(path: str, data: bytes) -> Topic:
     Never fails: invalid UTF-8 is kept, a broken header is in `Topic.header_problem`.
     """
     return Topic(path=path, document=split_front_matter(data.decode("utf-8", "surrogateescape")))
-
-
-def encode_topic_text(text: str) -> bytes:
-    """Encode a topic file's text, restoring invalid UTF-8; other lone surrogates become question
-    marks.
-    """
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")
 
 
 def create_topic(
@@ -314,6 +305,13 @@ def make_file_name(name: str) -> str:
     words = "-".join(filter(None, plain.split("-")))
     cut = words.encode()[: MAX_FILE_NAME_BYTES - 3].decode("utf-8", "ignore").strip("-")
     return f"{cut or 'memory'}.md"
+
+
+def format_minute(timestamp: float) -> str:
+    """Format seconds since the epoch as `2026-11-05 10:15`, UTC; `(no date)` where there is no such
+    day.
+    """
+    return format_utc_timestamp(timestamp)[:16].replace("T", " ") or "(no date)"
 
 
 def format_utc_timestamp(timestamp: float) -> str:

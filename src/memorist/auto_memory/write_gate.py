@@ -35,7 +35,6 @@ from memorist.auto_memory.topic import (
     Provenance,
     Topic,
     Trust,
-    encode_topic_text,
     parse_topic,
     with_header,
     with_mended_header,
@@ -49,6 +48,7 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text import encode_text
 from memorist.safety.prompt_injection import (
     is_risky_order,
     may_bind,
@@ -140,9 +140,7 @@ def judge_change(change: MemoryChange, context: GateContext) -> GateVerdict:
     # From here on only the cleaned text with the proven origin counts; `topic` is still the raw
     # text, in which hidden orders can be seen.
     made = with_provenance(shown, provenance)
-    cleaned = MemoryChange(
-        path=change.path, before=change.before, after=encode_topic_text(made.text())
-    )
+    cleaned = MemoryChange(path=change.path, before=change.before, after=encode_text(made.text()))
     clash = _team_conflict_reasons(made, change, context)
     if context.actor in USER_ACTORS:
         return AcceptedChange(cleaned, trust, (*remarks, *clash))
@@ -231,8 +229,8 @@ def _clean_topic(topic: Topic) -> tuple[Topic, tuple[str, ...]]:
     redacted = redact(text)
     if redacted.rules:
         remarks.append("taken out as secret: " + ", ".join(sorted(set(redacted.rules))))
-        text = redact(_redact_header(parse_topic(topic.path, encode_topic_text(text))).text()).text
-    return (parse_topic(topic.path, encode_topic_text(text)) if remarks else topic), tuple(remarks)
+        text = redact(_redact_header(parse_topic(topic.path, encode_text(text))).text()).text
+    return (parse_topic(topic.path, encode_text(text)) if remarks else topic), tuple(remarks)
 
 
 def _redact_header(topic: Topic) -> Topic:

@@ -18,10 +18,11 @@ from memorist.auto_memory.index import (
     is_shared,
 )
 from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.topic import MemoryKind, encode_topic_text, format_utc_timestamp
+from memorist.auto_memory.topic import MemoryKind, format_utc_timestamp
 from memorist.cli import output
 from memorist.cli.memory.topics import open_project_memory, print_write_result
 from memorist.cli.surroundings import read_environment
+from memorist.core.text import encode_text
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError, NothingToDo, UsageError
 from memorist.safety.server_access import LOOPBACK_NAMES
@@ -136,7 +137,7 @@ def team_share_command(paths: tuple[str, ...], convention: bool) -> None:
         changes = []
         for path in paths:
             topic = memory.folder.read_topic(path)
-            data = encode_topic_text(topic.text())
+            data = encode_text(topic.text())
             problem = _sharing_problem(
                 path, topic.kind, convention=convention
             ) or find_sharing_problem(data, limit=engine.settings.team.entry_bytes)

@@ -80,6 +80,7 @@ from memorist.compaction.tool_results import (
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
 from memorist.core.tokens import (
     estimate_message_tokens,
+    estimate_messages_tokens,
     estimate_text_tokens,
     token_factor,
     truncate_end,
@@ -795,7 +796,7 @@ class Compactor(SessionExtension):
         kept = keep_unanswered(
             held.messages, find_unanswered_start(held.messages), held.tokens, held.factor
         )
-        size = sum(estimate_message_tokens(message, held.factor) for message in kept)
+        size = estimate_messages_tokens(kept, held.factor)
         return min(size + MIN_PAST_TOKENS, int(limit * MAX_ROUND_SHARE)) if kept else 0
 
     async def _compact_structurally(

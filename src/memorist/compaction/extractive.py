@@ -52,7 +52,12 @@ from memorist.compaction.user_words import (
     render_utterances,
 )
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.tokens import BYTES_PER_TOKEN, estimate_message_tokens, estimate_text_tokens
+from memorist.core.tokens import (
+    BYTES_PER_TOKEN,
+    estimate_message_tokens,
+    estimate_messages_tokens,
+    estimate_text_tokens,
+)
 from memorist.session_memory.structural import NotesBudget, render_structural_notes
 from memorist.session_memory.structural_work import ERRORS_SECTION
 from memorist.transcript.ledger import TranscriptLedger
@@ -309,7 +314,7 @@ def build_extractive_summary(
         strategy="structural",
         messages=made,
         tokens_before=before,
-        tokens_after=sum(estimate_message_tokens(message, factor) for message in made),
+        tokens_after=estimate_messages_tokens(made, factor),
         cut=find_removed_items(held, kept.messages, "only extracts of it are in the digest"),
     )
 

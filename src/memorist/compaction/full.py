@@ -50,7 +50,10 @@ from memorist.core.messages import (
     TextBlock,
     ToolResult,
 )
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+from memorist.core.tokens import (
+    estimate_messages_tokens,
+    estimate_text_tokens,
+)
 from memorist.errors import NothingToDo
 from memorist.forks.spec import ParentCall
 from memorist.formats.transcript import CompactionBoundary
@@ -235,9 +238,7 @@ def assemble_history(
     summary = _build_summary_message(
         "\n\n".join(piece for piece in (replaced.text, words, "\n".join(remarks)) if piece)
     )
-    fixed = sum(
-        estimate_message_tokens(message, conversation.factor) for message in (summary, *kept)
-    )
+    fixed = estimate_messages_tokens((summary, *kept), conversation.factor)
     if fixed >= conversation.tokens:
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     if fixed >= options.limit:

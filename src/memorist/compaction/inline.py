@@ -29,7 +29,7 @@ from memorist.compaction.newest_messages import (
 )
 from memorist.compaction.summary import check_summary
 from memorist.core.messages import Message, Origin, TextBlock, align_to_cut_point
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.tokens import estimate_message_tokens, estimate_messages_tokens
 
 HAND_OVER_ID = "memorist-hand-over"
 """Id of the hand-over message."""
@@ -91,7 +91,7 @@ def compact_inline(
     start = find_unanswered_start(messages)
     room = limit - estimate_message_tokens(hand_over, factor) - 1
     kept = keep_unanswered(messages, start, room, factor)
-    fixed = sum(estimate_message_tokens(message, factor) for message in (hand_over, *kept))
+    fixed = estimate_messages_tokens((hand_over, *kept), factor)
     last = next((message.id for message in kept if user_text(message)), "")
     users = retain_user_messages(
         [message for message in messages[:start] if message.id != last],
@@ -102,7 +102,7 @@ def compact_inline(
     working = (
         kept[:1] if kept and kept[0].id == last and start and messages[start].id != last else ()
     )
-    after = fixed + sum(estimate_message_tokens(message, factor) for message in users)
+    after = fixed + estimate_messages_tokens(users, factor)
     if after >= conversation.tokens:
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     if after >= limit:

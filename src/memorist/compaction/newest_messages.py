@@ -7,7 +7,7 @@ with the results of its calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,12 @@ from memorist.core.messages import (
     align_to_cut_point,
     find_cut_points,
 )
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_middle
+from memorist.core.tokens import (
+    estimate_message_tokens,
+    estimate_messages_tokens,
+    estimate_text_tokens,
+    truncate_middle,
+)
 from memorist.formats.host_markup import strip_host_markup
 
 ROUND_SHARE = 0.6
@@ -71,16 +76,16 @@ def choose_newest_messages(
     kept = tuple(messages[first:])
     if sum(sizes[first:]) > room:
         kept = shorten_messages(kept, int(room / factor))
-        if _estimate_messages(kept, factor) > room and end in starts:
+        if estimate_messages_tokens(kept, factor) > room and end in starts:
             first, kept = end, ()
     elif (older := find_tail_start(sizes, starts, int(budget * TAIL_SHARE))) < first:
         first, kept = older, tuple(messages[older:])
     request: tuple[Message, ...] = ()
     if not any(map(is_user_request, kept)):
-        left = max(int(budget * REQUEST_SHARE), room - _estimate_messages(kept, factor))
+        left = max(int(budget * REQUEST_SHARE), room - estimate_messages_tokens(kept, factor))
         request = _fit_last_request(messages[:first], left, factor)
     whole = pair_tool_calls((*request, *kept))
-    return NewestMessages(whole, _estimate_messages(whole, factor))
+    return NewestMessages(whole, estimate_messages_tokens(whole, factor))
 
 
 def find_newest_round(messages: Sequence[Message]) -> int:
@@ -114,7 +119,7 @@ def keep_unanswered(
     if working and not any(map(is_user_request, kept)):
         request = _find_last_request(messages[:start])
         kept = kept if request is None else (request, *kept)
-    if _estimate_messages(kept, factor) > room:
+    if estimate_messages_tokens(kept, factor) > room:
         kept = shorten_messages(kept, int(max(0, room) / factor))
     return pair_tool_calls(kept)
 
@@ -147,7 +152,7 @@ def _fit_last_request(messages: Sequence[Message], room: int, factor: float) -> 
     if estimate_message_tokens(request, factor) <= room:
         return (request,)
     made = shorten_messages((request,), int(room / factor))
-    return made if _estimate_messages(made, factor) <= room else ()
+    return made if estimate_messages_tokens(made, factor) <= room else ()
 
 
 def is_user_request(message: Message) -> bool:
@@ -162,10 +167,6 @@ def is_user_request(message: Message) -> bool:
 
 def _find_last_request(messages: Sequence[Message]) -> Message | None:
     return next((message for message in reversed(messages) if is_user_request(message)), None)
-
-
-def _estimate_messages(messages: Iterable[Message], factor: float) -> int:
-    return sum(estimate_message_tokens(message, factor) for message in messages)
 
 
 def find_common_limit(sizes: Sequence[int], room: int) -> int:
@@ -198,7 +199,7 @@ def shorten_messages(kept: Sequence[Message], room: int) -> tuple[Message, ...]:
 
 def _estimate_fixed(kept: Sequence[Message]) -> int:
     """Tokens of what cannot be cut."""
-    return sum(map(estimate_message_tokens, kept)) - sum(
+    return estimate_messages_tokens(kept) - sum(
         estimate_text_tokens(text) for message in kept for text in _list_texts(message)
     )
 

@@ -11,7 +11,7 @@ covers it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +25,7 @@ from memorist.compaction.history import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.tokens import estimate_message_tokens, estimate_messages_tokens
 
 PREAMBLE_ID = "memorist-context"
 """Id of the message that holds the injected blocks of the user's first message."""
@@ -104,7 +104,7 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
         states=tuple(states),
         rest=replace(conversation, messages=tuple(rest), sizes=tuple(sizes)),
         tokens=conversation.tokens,
-        limit=max(1, limit - _estimate_messages([*lead, *states], conversation.factor)),
+        limit=max(1, limit - estimate_messages_tokens([*lead, *states], conversation.factor)),
     )
 
 
@@ -170,7 +170,7 @@ def reattach_preamble(result: CompactionResult, split: SplitHistory) -> Compacti
         return result
     shown = {id(message) for message in result.messages}
     front = (*split.preamble, *(message for message in split.states if id(message) not in shown))
-    after = result.tokens_after + _estimate_messages(front, split.rest.factor)
+    after = result.tokens_after + estimate_messages_tokens(front, split.rest.factor)
     if after > split.tokens or (after == split.tokens and len(front) > len(split.preamble)):
         return UnchangedHistory("The result would not be smaller than what it replaces.")
     # Position and content of the preamble are unchanged, which keeps the cached prefix.
@@ -182,7 +182,3 @@ def reattach_preamble(result: CompactionResult, split: SplitHistory) -> Compacti
         tokens_after=after,
         cut=tuple(cut for cut in result.cut if cut.id not in back),
     )
-
-
-def _estimate_messages(messages: Iterable[Message], factor: float) -> int:
-    return sum(estimate_message_tokens(message, factor) for message in messages)

@@ -33,6 +33,7 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
     WireInfo,
+    holds_same_objects,
 )
 from memorist.core.tokens import estimate_text_tokens, truncate_middle
 from memorist.errors import FormatError
@@ -89,12 +90,8 @@ def normalize_message(message: Message, rules: NormalizationRules) -> Message | 
         message.blocks or rules.format == "anthropic" or not _is_own_format(message, rules)
     ):
         return None
-    return message if _is_same(blocks, message.blocks) else replace(message, blocks=blocks)
-
-
-def _is_same(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
-    return len(left) == len(right) and all(
-        one is other for one, other in zip(left, right, strict=True)
+    return (
+        message if holds_same_objects(blocks, message.blocks) else replace(message, blocks=blocks)
     )
 
 

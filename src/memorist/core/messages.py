@@ -367,3 +367,12 @@ def _is_only_thinking(message: Message) -> bool:
             isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in message.blocks
         )
     )
+
+
+def holds_same_objects(left: Sequence[object], right: Sequence[object]) -> bool:
+    """Whether two lists of messages or blocks hold the very same objects, so that nothing was
+    changed.
+    """
+    return len(left) == len(right) and all(
+        one is other for one, other in zip(left, right, strict=True)
+    )

@@ -494,6 +494,16 @@ def replace_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def encode_text(text: str) -> bytes:
+    """Encode a file's text, with the bytes that were not UTF-8 when it was read; another lone
+    surrogate becomes a question mark.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
+
+
 MAX_LINE = 300
 """Characters of a name, a folder or a description."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -90,6 +91,11 @@ def estimate_message_tokens(message: Message, factor: float = 1.0) -> int:
     own numbers include it.
     """
     return math.ceil(sum(map(_block_bytes, message.blocks)) / BYTES_PER_TOKEN * factor)
+
+
+def estimate_messages_tokens(messages: Iterable[Message], factor: float = 1.0) -> int:
+    """Estimate the tokens of all these messages together."""
+    return sum(estimate_message_tokens(message, factor) for message in messages)
 
 
 MIN_CALIBRATION_TOKENS = 4_000

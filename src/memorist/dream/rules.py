@@ -25,14 +25,13 @@ from memorist.auto_memory.topic import (
     MemoryKind,
     Topic,
     Trust,
-    encode_topic_text,
     format_utc_timestamp,
     with_body,
     with_header,
 )
-from memorist.auto_memory.topic import encode_topic_text as encoded
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text import encode_text
 
 # Find contradictions among memories, and with the instruction files, by rule; the user decides
 # (DR-5). Pure.
@@ -204,15 +203,13 @@ def _build_question(one: DatedMemory, other: DatedMemory, how: str) -> DreamQues
         path=loser.topic.path,
         why=why,
         other_path=winner.topic.path,
-        mark=_question_mark(loser.topic, encode_topic_text(winner.topic.text())),
+        mark=_question_mark(loser.topic, encode_text(winner.topic.text())),
     )
 
 
 def _question_mark(topic: Topic, other: bytes) -> str:
     return hashlib.sha256(
-        b"\0".join(
-            sorted((topic.path.encode("utf-8", "replace") + encode_topic_text(topic.body), other))
-        )
+        b"\0".join(sorted((topic.path.encode("utf-8", "replace") + encode_text(topic.body), other)))
     ).hexdigest()[:16]
 
 
@@ -672,7 +669,7 @@ def plan_dream(snapshot: MemorySnapshot, *, max_questions: int) -> DreamPlan:
             )
     moved = _repair_and_merge(now, acts, snapshot)
     changes = [
-        MemoryChange(path=path, before=snapshot.data[path], after=encoded(topic.text()))
+        MemoryChange(path=path, before=snapshot.data[path], after=encode_text(topic.text()))
         for path, topic in now.items()
     ]
     real = [change for change in changes if change.before != change.after]

@@ -12,7 +12,11 @@ from msgspec.structs import replace
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock, Usage
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, truncate_middle
+from memorist.core.tokens import (
+    estimate_messages_tokens,
+    estimate_text_tokens,
+    truncate_middle,
+)
 from memorist.forks.spec import EditMethod, ForkSpec, ParentCall
 from memorist.forks.tool_calls import EDITS_JSON_SCHEMA, can_edit
 from memorist.formats.codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
@@ -174,7 +178,7 @@ def count_parent(
     if counted.context or parent is None:
         return counted, own
     messages = codec.decode_request(parent.request.body).messages
-    return Usage(input=sum(map(estimate_message_tokens, messages))), own
+    return Usage(input=estimate_messages_tokens(messages)), own
 
 
 MIN_LATER_OUTPUT = 200
@@ -193,7 +197,7 @@ def fit_later_turn(
     if usage.context - usage.output > window:
         return body
     used = usage.context or estimate_text_tokens(str(body))
-    room = int(window - used - sum(map(estimate_message_tokens, tail)) / ROOM_SHARE)
+    room = int(window - used - estimate_messages_tokens(tail) / ROOM_SHARE)
     if room < MIN_LATER_OUTPUT:
         return None
     limits = {key: min(limit, room) for key in OUTPUT_LIMIT_KEYS if (limit := body.get(key))}

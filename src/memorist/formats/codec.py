@@ -405,6 +405,8 @@ class BaseCodec(ABC):
     """Key of the body that holds the history."""
     system_key: str = ""
     """Key of the body that holds the system prompt; empty when the history holds it."""
+    user_wire: WireInfo | None = None
+    """How a new user message is written."""
 
     def history_key(self) -> str:
         """The key of a request body that holds the growing list."""
@@ -424,9 +426,19 @@ class BaseCodec(ABC):
     def read_system(self, value: object) -> tuple[Message, ...]:
         """Read the system prompt from its own key of the body; empty for an unknown shape."""
 
-    @abstractmethod
     def write_system(self, messages: Sequence[Message]) -> object:
-        """The value of the body's system key."""
+        """The value of the body's system key: all texts, joined by blank lines."""
+        return "\n\n".join(join_texts(message.blocks) for message in messages)
+
+    def build_user_messages(
+        self, text: str, results: Sequence[Message] = ()
+    ) -> tuple[Message, ...]:
+        """The tool results, then a user message."""
+        blocks = (TextBlock(text),)
+        user = Message(
+            id="", role="user", blocks=blocks, origin=detect_origin(text), wire=self.user_wire
+        )
+        return (*results, user)
 
     @abstractmethod
     def read_tool(self, raw: JsonObject) -> ToolDefinition:

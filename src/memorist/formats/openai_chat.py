@@ -54,7 +54,6 @@ from memorist.formats.codec import (
     unknown_text,
 )
 from memorist.formats.codec import read_tool_definition as read_definition
-from memorist.formats.host_markup import detect_origin
 from memorist.ports import Reply
 
 # Messages of OpenAI Chat Completions, both ways: one wire message is one core message.
@@ -515,6 +514,7 @@ class OpenAIChatCodec(BaseCodec):
 
     name = FORMAT
     body_key = "messages"
+    user_wire = _PLAIN_WIRE
 
     def read_item(self, item: object, name: str) -> Message:
         """Read one entry of `messages`."""
@@ -544,10 +544,6 @@ class OpenAIChatCodec(BaseCodec):
         """Nothing: this format has no key for it."""
         del value
         return ()
-
-    def write_system(self, messages: Sequence[Message]) -> str:
-        """All texts; unused, as this format has no key for it."""
-        return "\n\n".join(join_texts(message.blocks) for message in messages)
 
     def read_tool(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool: a function, or a custom one, which has no schema."""
@@ -594,21 +590,6 @@ class OpenAIChatCodec(BaseCodec):
         del custom
         block = ToolResult(tool_use_id, (TextBlock(text),), is_error)
         return Message(id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=_PARTS_WIRE)
-
-    def build_user_messages(
-        self, text: str, results: Sequence[Message] = ()
-    ) -> tuple[Message, ...]:
-        """The tool results, then a user message."""
-        return (
-            *results,
-            Message(
-                id="",
-                role="user",
-                blocks=(TextBlock(text),),
-                origin=detect_origin(text),
-                wire=_PLAIN_WIRE,
-            ),
-        )
 
     def build_request(
         self,

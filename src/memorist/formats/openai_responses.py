@@ -38,7 +38,6 @@ from memorist.formats.codec import (
     detect_user_origin,
     is_anthropic_typed,
     is_custom_call,
-    join_texts,
     merge_extra,
     parse_tool_arguments,
     raw_value,
@@ -581,6 +580,7 @@ class OpenAIResponsesCodec(BaseCodec):
     name = FORMAT
     body_key = "input"
     system_key = "instructions"
+    user_wire = _MESSAGE_WIRE
 
     def read_item(self, item: object, name: str) -> Message:
         """Read one item of `input`."""
@@ -633,10 +633,6 @@ class OpenAIResponsesCodec(BaseCodec):
                 wire=_PLAIN_WIRE,
             ),
         )
-
-    def write_system(self, messages: Sequence[Message]) -> str:
-        """All texts, joined by blank lines."""
-        return "\n\n".join(join_texts(message.blocks) for message in messages)
 
     def read_tool(self, raw: JsonObject) -> ToolDefinition:
         """Read a tool. A namespace is one definition; a tool that the provider runs is named by its
@@ -703,21 +699,6 @@ class OpenAIResponsesCodec(BaseCodec):
         block = ToolResult(tool_use_id, (TextBlock(text),), is_error)
         return Message(
             id="", role="tool", blocks=(block,), origin=Origin.TOOL, wire=WireInfo(FORMAT, kind)
-        )
-
-    def build_user_messages(
-        self, text: str, results: Sequence[Message] = ()
-    ) -> tuple[Message, ...]:
-        """The tool results, then a user message."""
-        return (
-            *results,
-            Message(
-                id="",
-                role="user",
-                blocks=(TextBlock(text),),
-                origin=detect_origin(text),
-                wire=_MESSAGE_WIRE,
-            ),
         )
 
     def build_request(

@@ -22,7 +22,6 @@ from memorist.auto_memory.topic import (
     Provenance,
     Topic,
     create_topic,
-    encode_topic_text,
     with_body,
     with_header,
     with_provenance,
@@ -30,6 +29,7 @@ from memorist.auto_memory.topic import (
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt, render_template
+from memorist.core.text import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import QuoteSource
 from memorist.mcp_server.rendering import (
@@ -91,7 +91,7 @@ class MemoryToolDependencies(Struct, frozen=True, kw_only=True):
 
 def topic_version(topic: Topic) -> str:
     """The version mark of a memory."""
-    return compute_blob_id(encode_topic_text(topic.text()))[:VERSION_CHARS]
+    return compute_blob_id(encode_text(topic.text()))[:VERSION_CHARS]
 
 
 class MemoryTools:
@@ -283,7 +283,7 @@ class MemoryTools:
             )
             with contextlib.suppress(WriteConflict):  # another process took the name
                 return self._write_judged(
-                    MemoryChange(path=path, before=None, after=encode_topic_text(made.text())),
+                    MemoryChange(path=path, before=None, after=encode_text(made.text())),
                     arguments,
                     source,
                 )
@@ -313,8 +313,8 @@ class MemoryTools:
         return self._write_judged(
             MemoryChange(
                 path=before.path,
-                before=encode_topic_text(before.text()),
-                after=encode_topic_text(made.text()),
+                before=encode_text(before.text()),
+                after=encode_text(made.text()),
             ),
             arguments,
             source,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.changes import RecordedChange
-from memorist.auto_memory.topic import Topic, format_utc_timestamp
+from memorist.auto_memory.topic import Topic, format_minute
 from memorist.auto_memory.write_result import WriteResult
 from memorist.mcp_server.tools import make_encodable
 from memorist.recall.relevance import MemoryMatch, MemorySelection
@@ -105,7 +105,7 @@ def render_origin(topic: Topic) -> list[str]:
 def render_history(changes: Sequence[RecordedChange]) -> list[str]:
     """Render the newest changes of a memory."""
     lines = [
-        f"{_format_time(each.at)}  {each.why.actor}: {to_one_line(each.why.what)}  ({each.id[:8]})"
+        f"{format_minute(each.at)}  {each.why.actor}: {to_one_line(each.why.what)}  ({each.id[:8]})"
         for each in changes[:MAX_LISTED_EVENTS]
     ]
     return lines or ["(the history knows no change of it)"]
@@ -117,7 +117,7 @@ def render_uses(uses: Sequence[MemoryUse]) -> list[str]:
     for use in list(reversed(uses))[:MAX_LISTED_EVENTS]:
         why = f"  {to_one_line(use.why)}" if use.why else ""
         lines.append(
-            f"{_format_time(use.at)}  {use.what}, session {to_one_line(use.session, 80)}{why}"
+            f"{format_minute(use.at)}  {use.what}, session {to_one_line(use.session, 80)}{why}"
         )
     return lines or ["(never)"]
 
@@ -141,7 +141,3 @@ def explain_recall(
         f"no: too little in common, or others come before it "
         f"({to_one_line(match.why) or 'no word'})"
     )
-
-
-def _format_time(at: float) -> str:
-    return format_utc_timestamp(at)[:16].replace("T", " ") or "(no date)"

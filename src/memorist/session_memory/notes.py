@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from memorist.core.markdown import find_placeholders, load_prompt, render_template
 from memorist.core.messages import Message, TextBlock
-from memorist.core.text import replace_surrogates
+from memorist.core.text import encode_text, replace_surrogates
 from memorist.core.tokens import (
     BYTES_PER_TOKEN,
     estimate_text_tokens,
@@ -404,7 +404,7 @@ class SessionMemory(SessionExtension):
         # Not in a thread: one left behind by a close would keep writing for a released session.
         if text != before:
             self._runtime.files.write(
-                self._layout.notes, _encode_notes(text), expect=_encode_notes(before)
+                self._layout.notes, encode_text(text), expect=encode_text(before)
             )
 
     def _fork_spec(
@@ -556,16 +556,6 @@ def _redact_notes(text: str) -> str:
 @lru_cache(maxsize=64)
 def _redact_section(section: str) -> str:
     return redact(section).text
-
-
-def _encode_notes(text: str) -> bytes:
-    """The file's original bytes, including those that were not UTF-8; a lone surrogate from a
-    transcript becomes a question mark.
-    """
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace")
 
 
 def _spoken_text(message: Message) -> str:

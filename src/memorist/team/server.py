@@ -31,7 +31,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.auto_memory.index import find_kind_sharing_problem
-from memorist.auto_memory.topic import encode_topic_text, parse_topic
+from memorist.auto_memory.topic import parse_topic
+from memorist.core.text import encode_text
 from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed
@@ -555,7 +556,7 @@ class TeamApplication:
             return TeamWrite(None, "", change.was)
         if "\0" in change.text:
             raise _build_refusal(400, "text", "A text holds a null character.")
-        size = len(encode_topic_text(change.text))
+        size = len(encode_text(change.text))
         if size > self._limits.entry_bytes:
             raise _build_refusal(
                 413, "too_large", f"{key} has {size:,} bytes.", limit=self._limits.entry_bytes
@@ -563,9 +564,7 @@ class TeamApplication:
         rules = sorted({finding.rule for finding in find_secrets(change.text)})
         if rules:
             raise _build_refusal(422, "secret", f"{key} holds a secret.", {key: ", ".join(rules)})
-        if problem := find_kind_sharing_problem(
-            parse_topic(key, encode_topic_text(change.text)).kind
-        ):
+        if problem := find_kind_sharing_problem(parse_topic(key, encode_text(change.text)).kind):
             raise _build_refusal(422, "private", f"{key}: {problem}.")
         return TeamWrite(change.text, text_checksum(change.text), change.was)
 

@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.changes import find_path_problem
 from memorist.auto_memory.index import find_kind_sharing_problem, has_unreadable_name
-from memorist.auto_memory.topic import MEMORIST_KEY, encode_topic_text, parse_topic, with_header
+from memorist.auto_memory.topic import MEMORIST_KEY, parse_topic, with_header
+from memorist.core.text import encode_text
 from memorist.safety.secrets import find_secrets
 from memorist.safety.unicode import fold_text
 
@@ -51,13 +52,11 @@ def to_local_file(text: str, before: bytes | None) -> bytes:
     """
     pinned = before is not None and parse_topic("memory.md", before).pinned
     return (
-        encode_topic_text(
-            with_header(
-                parse_topic("memory.md", encode_topic_text(text)), {_PIN_KEY: "true"}
-            ).text()
+        encode_text(
+            with_header(parse_topic("memory.md", encode_text(text)), {_PIN_KEY: "true"}).text()
         )
         if pinned
-        else encode_topic_text(text)
+        else encode_text(text)
     )
 
 

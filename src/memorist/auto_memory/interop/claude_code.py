@@ -33,8 +33,8 @@ from memorist.auto_memory.interop.dialect import (
     decode_text,
     track_used_paths,
 )
-from memorist.auto_memory.topic import Topic, encode_topic_text, make_file_name, parse_topic
-from memorist.core.text import replace_surrogates
+from memorist.auto_memory.topic import Topic, make_file_name, parse_topic
+from memorist.core.text import encode_text, replace_surrogates
 
 _DAILY_LOG = re.compile(r"logs/\d{4}/")
 _REMARK = "<!-- memorist:"
@@ -119,7 +119,7 @@ def write_claude_code(
     """Write every memory as its file, and add their lines to the index; foreign files and lines
     stay.
     """
-    files = {topic.path: encode_topic_text(topic.text()) for topic in topics}
+    files = {topic.path: encode_text(topic.text()) for topic in topics}
     index = existing_files.get(INDEX_NAME, b"").decode("utf-8", "surrogateescape")
     others = [
         parse_topic(path, data)
@@ -134,9 +134,7 @@ def write_claude_code(
     ]
     if built.listed or index:
         files[INDEX_NAME] = (
-            existing_files[INDEX_NAME]
-            if _is_same_index(index, built)
-            else encode_topic_text(built.text)
+            existing_files[INDEX_NAME] if _is_same_index(index, built) else encode_text(built.text)
         )
     return DialectExport(files=files, losses=tuple(lost))
 

@@ -31,7 +31,8 @@ from memorist.auto_memory.interop.dialect import (
     split_superseded,
     track_used_paths,
 )
-from memorist.auto_memory.topic import MemoryKind, Topic, encode_topic_text, make_file_name
+from memorist.auto_memory.topic import MemoryKind, Topic, make_file_name
+from memorist.core.text import encode_text
 
 # Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section
 # 1.8, schemas).
@@ -392,7 +393,7 @@ def write_codex(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) ->
     told: list[ExportLoss] = [*missing]
     for topic in active:
         told += describe_loss(topic, find_losses(topic, _CODEX_TRAITS))
-        data = encode_topic_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
+        data = encode_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
         if _stripped_text(data) not in known:
             known.add(_stripped_text(data))
             files[_note_path(topic, taken)] = data

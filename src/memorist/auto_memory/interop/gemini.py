@@ -29,7 +29,8 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
     split_superseded,
 )
-from memorist.auto_memory.topic import MemoryKind, Topic, encode_topic_text
+from memorist.auto_memory.topic import MemoryKind, Topic
+from memorist.core.text import encode_text
 
 GEMINI_FILE = "GEMINI.md"
 GEMINI_HEADING = "## Gemini Added Memories"
@@ -116,7 +117,7 @@ def write_gemini(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -
             known.add(line)
             added.append(render_bullet(line))
     return DialectExport(
-        files={GEMINI_FILE: encode_topic_text(append_entries(text, GEMINI_HEADING, added))}
+        files={GEMINI_FILE: encode_text(append_entries(text, GEMINI_HEADING, added))}
         if text or added
         else {},
         losses=tuple(told),

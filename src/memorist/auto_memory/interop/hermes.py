@@ -23,7 +23,8 @@ from memorist.auto_memory.interop.dialect import (
     find_losses,
     split_superseded,
 )
-from memorist.auto_memory.topic import USER_KINDS, MemoryKind, Topic, encode_topic_text
+from memorist.auto_memory.topic import USER_KINDS, MemoryKind, Topic
+from memorist.core.text import encode_text
 
 HERMES_SEPARATOR = "\n§\n"
 HERMES_LIMITS = {"MEMORY.md": 2_200, "USER.md": 1_375}
@@ -122,9 +123,7 @@ def write_hermes(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -
     return DialectExport(
         files={
             **kept,
-            **{
-                name: encode_topic_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()
-            },
+            **{name: encode_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()},
         },
         losses=tuple(told),
     )

@@ -26,7 +26,8 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
     split_superseded,
 )
-from memorist.auto_memory.topic import MemoryKind, Topic, encode_topic_text
+from memorist.auto_memory.topic import MemoryKind, Topic
+from memorist.core.text import encode_text
 
 INSTRUCTION_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
 INSTRUCTION_FILE = "AGENTS.md"
@@ -98,9 +99,7 @@ def write_instructions(
             known.add(collapse_whitespace(topic.body))
             added.append(render_bullet(topic.body))
     return DialectExport(
-        files={
-            INSTRUCTION_FILE: encode_topic_text(append_entries(text, INSTRUCTION_HEADING, added))
-        }
+        files={INSTRUCTION_FILE: encode_text(append_entries(text, INSTRUCTION_HEADING, added))}
         if text or added
         else {},
         losses=tuple(told),

@@ -25,7 +25,7 @@ from memorist.auto_memory.interop.hermes import HERMES
 from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS
 from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.statements.similarity import rule_key
-from memorist.auto_memory.topic import MemoryKind, Topic, encode_topic_text, parse_topic
+from memorist.auto_memory.topic import MemoryKind, Topic, parse_topic
 from memorist.auto_memory.write_gate import (
     GateContext,
     NeedsReview,
@@ -34,6 +34,7 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.auto_memory.write_result import WriteResult
+from memorist.core.text import encode_text
 from memorist.errors import InputError, WriteConflict
 from memorist.ports import FileInfo, FileSystem
 from memorist.safety.secrets import find_secrets
@@ -162,8 +163,8 @@ def _plan_item(
     newer = before is not None and topic.path in here.imported_paths and before.body != topic.body
     change = MemoryChange(
         path=topic.path,
-        before=encode_topic_text(before.text()) if before is not None and newer else None,
-        after=encode_topic_text(topic.text()),
+        before=encode_text(before.text()) if before is not None and newer else None,
+        after=encode_text(topic.text()),
     )
     verdict = judge_change(change, case)
     if isinstance(verdict, RefusedChange):
@@ -318,7 +319,7 @@ def preview_import(memory: AutoMemory, source: ImportSource, *, root: str = "") 
         memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics]
     )
     waiting = [
-        parse_topic(each.path, encode_topic_text(each.after))
+        parse_topic(each.path, encode_text(each.after))
         for each in memory.inbox.list_proposals()
         if each.after is not None
     ]

@@ -7,7 +7,7 @@ import click
 from memorist.auto_memory.changes import BlamedLine, RecordedChange, blame_lines
 from memorist.auto_memory.index import INDEX_NAME
 from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.topic import format_utc_timestamp
+from memorist.auto_memory.topic import format_minute
 from memorist.cli import output
 from memorist.cli.memory.counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.memory.topics import (
@@ -19,10 +19,6 @@ from memorist.cli.memory.topics import (
 )
 from memorist.errors import InputError
 from memorist.store.sessions import list_uses
-
-
-def _format_time(at: float) -> str:
-    return format_utc_timestamp(at)[:16].replace("T", " ") or "(no date)"
 
 
 def _change_object(each: RecordedChange) -> dict[str, object]:
@@ -58,7 +54,9 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
         output.print_json({"changes": [_change_object(each) for each in log]})
         return
     for each in log:
-        click.echo(f"{each.id[:8]}  {_format_time(each.at)}  {each.why.actor:<10}  {each.why.what}")
+        click.echo(
+            f"{each.id[:8]}  {format_minute(each.at)}  {each.why.actor:<10}  {each.why.what}"
+        )
     if not log:
         click.echo("no change yet")
 
@@ -97,7 +95,7 @@ def memory_undo_command(change: str, yes: bool) -> None:
     with open_project_memory() as (_, memory):
         found = memory.undo(change, dry_run=True)
         paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
-        confirm(f"Take back “{found.why.what}” of {_format_time(found.at)} ({paths})?", yes=yes)
+        confirm(f"Take back “{found.why.what}” of {format_minute(found.at)} ({paths})?", yes=yes)
         memory.undo(found.id)
     click.echo(f"taken back: {found.why.what} ({paths})")
 
@@ -145,7 +143,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
         click.echo(f"{line.change[:8]} {actors[line.change]:<10} | {line.text}")
     click.echo("")
     for each in log:
-        click.echo(f"{each.id[:8]}  {_format_time(each.at)}  {each.why.actor}: {each.why.what}")
+        click.echo(f"{each.id[:8]}  {format_minute(each.at)}  {each.why.actor}: {each.why.what}")
         if each.why.session:
             click.echo(
                 f"          session {each.why.session}, message "
@@ -187,6 +185,6 @@ def memory_why_command(path: str, as_json: bool) -> None:
         click.echo(line)
     for use in uses:
         why = f"  {use.why}" if use.why else ""
-        click.echo(f"{_format_time(use.at)}  {use.what:<8}  session {use.session}{why}")
+        click.echo(f"{format_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
     if not uses:
         click.echo(f"{path} was never shown")

@@ -34,7 +34,6 @@ from memorist.auto_memory.statements.filters import classify_statement
 from memorist.auto_memory.topic import (
     MemoryKind,
     Topic,
-    encode_topic_text,
     format_utc_timestamp,
     parse_topic,
 )
@@ -42,7 +41,7 @@ from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.memory.counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.surroundings import load_project_settings
-from memorist.core.text import shorten
+from memorist.core.text import encode_text, shorten
 from memorist.engine.engine import Memorist
 from memorist.engine.session_recall import find_bearing_passages
 from memorist.errors import InputError, NothingToDo
@@ -625,7 +624,7 @@ def memory_inbox_group(context: click.Context, as_json: bool) -> None:
 def _sentence(given: Proposal) -> str:
     """What a proposal would say, or no longer say, in one line."""
     text = given.after if given.after is not None else given.before or ""
-    topic = parse_topic(given.path, encode_topic_text(text))
+    topic = parse_topic(given.path, encode_text(text))
     return output.make_one_line(shorten(topic.body or topic.description, 200))
 
 
