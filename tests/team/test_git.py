@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -225,6 +226,37 @@ def test_a_rewritten_branch_is_not_followed(
     a.sync.pull(from_scratch=True)
     assert set(a.sync.push().sent) == {"one.md", "two.md"}
     assert a.names() == ["one.md", "two.md"]
+
+
+@pytest.mark.covers("TM-2", "SF-5")
+def test_a_ref_that_another_git_moves_meanwhile_is_read_again(
+    tmp_path: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Git of a process that was killed goes on for a moment; the next one does not fail."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    real, seen = shutil.which("git"), tmp_path / "seen"
+    (tools / "git").write_text(
+        f"""#!/bin/sh
+case " $* " in *" fetch "*)
+  if [ ! -e {seen} ]; then
+    touch {seen}; echo "error: cannot lock ref 'refs/team/there': is at 1 but expected 2" >&2; exit 1
+  fi;;
+esac
+exec {real} "$@"
+""",
+        "utf-8",
+    )
+    (tools / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    a, b = machine(tmp_path / "a", bare), machine(tmp_path / "b", bare)
+    a.write("one.md", note("One."))
+    a.sync.push()
+
+    b.sync.pull()
+
+    assert seen.exists()
+    assert b.names() == ["one.md"]
 
 
 @pytest.mark.covers("TM-2", "SF-5")

@@ -51,6 +51,11 @@ _BRANCH = re.compile(
     r"(?!.*(?:\.\.|//|@\{|\.lock(?:/|\Z)))[A-Za-z0-9_][A-Za-z0-9._/-]{0,99}(?<![./])\Z"
 )
 _FOLDER = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._ -]*(?:/[A-Za-z0-9_][A-Za-z0-9._ -]*)*)?\Z")
+REF_RETRIES = 3
+REF_RETRY_SECONDS = 0.2
+"""How often a command is repeated, and after what pause, where another Git moved the same ref
+meanwhile: that of a killed process goes on for a moment.
+"""
 _PROTOCOLS = "file:git:http:https:ssh"
 _PASSED_VARIABLES = (
     "GIT_SSH",
@@ -376,6 +381,11 @@ class GitRemote:
 
     def _git(self, *words: str, given: bytes = b"", inside: bool = True) -> bytes:
         found = self._run(words, given=given, inside=inside)
+        for _ in range(REF_RETRIES):
+            if not found.returncode or b"cannot lock ref" not in found.stderr:
+                break
+            time.sleep(REF_RETRY_SECONDS)
+            found = self._run(words, given=given, inside=inside)
         if found.returncode:
             raise RemoteUnavailable(
                 f"git {words[0]} failed for {self.name}: "
