@@ -22,11 +22,18 @@ from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
 
 
+EMBEDDING_WAIT_SECONDS = 20.0
+"""Longest wait of a command for embeddings, in which some hundred memories are embedded. What is
+left is ranked by words, and embedded by the next command or session.
+"""
+
+
 class FolderSearch:
     """Finds memories of one folder. Reads only files that changed since any process searched last.
 
     Embeddings are computed in a thread, so that no search waits for them; until then the search is
-    lexical. With `wait_for_embeddings` a search waits for them, as a command does.
+    lexical. With `wait_for_embeddings` a search waits for them, as a command does, at most
+    `EMBEDDING_WAIT_SECONDS`.
     """
 
     def __init__(
@@ -96,7 +103,7 @@ class FolderSearch:
             )
             self._thread.start()
         if self._wait and self._thread is not None:
-            self._thread.join()
+            self._thread.join(EMBEDDING_WAIT_SECONDS)
         return ranker
 
     def _build_entry(self, path: str, mark: str, *, whole: bool) -> SearchEntry:
