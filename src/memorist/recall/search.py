@@ -21,7 +21,6 @@ from memorist.recall.relevance import MemoryMatch
 from memorist.safety.secrets import redact
 from memorist.settings import RecallSettings
 
-
 EMBEDDING_WAIT_SECONDS = 20.0
 """Longest wait of a command for embeddings, in which some hundred memories are embedded. What is
 left is ranked by words, and embedded by the next command or session.
