@@ -265,6 +265,7 @@ _SENTENCE_END = lazy_pattern(
 """Begins with the punctuation, so that the search skips other text at once."""
 
 _ABBREVIATION = lazy_pattern(r"(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|resp|no|fig)|\b[A-Za-z])\.$")
+_ABBREVIATION_LENGTH = len("approx.")
 _LEAD_IN = lazy_pattern(r".{1,100}:")
 _MARKDOWN_TABLE = lazy_pattern(
     r"^ {0,3}\|.*\n {0,3}\|?[ \t:|-]{3,}\n(?: {0,3}\|.*(?:\n|\Z))+", re.MULTILINE
@@ -457,7 +458,10 @@ def _split_paragraph(paragraph: str) -> list[str]:
 
 def _append_part(parts: list[str], part: str) -> None:
     """Append a piece, or join it to the last one where that had not ended."""
-    if parts and (_ABBREVIATION.search(parts[-1]) or parts[-1].count("`") % 2):
+    if parts and (
+        _ABBREVIATION.search(parts[-1], max(0, len(parts[-1]) - _ABBREVIATION_LENGTH))
+        or parts[-1].count("`") % 2
+    ):
         parts[-1] = f"{parts[-1]} {part}"
     elif part.strip():
         parts.append(part.strip())
