@@ -14,7 +14,7 @@ from benchmarks.questions import QuestionsRun, measure_with
 from benchmarks.report import BenchResult
 from memorist.cli import output
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
-from memorist.models.registry import open_model
+from memorist.models.model_choice import open_model
 
 ANSWERS = Path("build/answers.jsonl")
 

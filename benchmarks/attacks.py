@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.auto_memory.changes import MemoryChange
-from memorist.auto_memory.index import USER_TRUST
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_index import USER_TRUST
 from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import JsonObject
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import Request

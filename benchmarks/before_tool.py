@@ -22,15 +22,15 @@ from msgspec import Struct, field
 from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
-from memorist.formats.detect import read_session
+from memorist.formats.format_detection import read_session
 from memorist.recall.session_index import SessionIndex
 from memorist.settings import Settings
-from memorist.store.rollouts import Rollout
-from memorist.store.transcript import LineFile
-from memorist.transcript.invocations import split_invocations
-from memorist.transcript.outcomes import CallOutcome, answer_ends, parse_call_outcome
-from memorist.transcript.shell import build_command_key
-from memorist.transcript.tool_calls import CommandAction, parse_tool_action
+from memorist.store.rollout_rows import Rollout
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome
+from memorist.transcript.command_lines import build_command_key
+from memorist.transcript.invocation_log import split_invocations
+from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
 _WORK_KINDS = frozenset({"test", "lint", "typecheck", "format", "build", "commit", "push"})
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from benchmarks.cache_trace import Trace, TracedCall, TracedPiece
 from memorist.compaction.cache_breakpoints import LOOKBACK_BLOCKS, minimum_cacheable_tokens
-from memorist.core.tokens import token_factor
-from memorist.models.pricing import call_cost, shipped_prices
+from memorist.core.token_count import token_factor
+from memorist.models.model_pricing import call_cost, shipped_prices
 from memorist.testing.prompt_cache import (
     LIFETIMES,
     OPENAI_SECONDS,

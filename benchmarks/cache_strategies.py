@@ -31,7 +31,7 @@ from memorist.compaction.economics import (
     expected_rest,
     token_rates,
 )
-from memorist.models.pricing import MILLION, lookup_price, shipped_prices
+from memorist.models.model_pricing import MILLION, lookup_price, shipped_prices
 
 CLEAR_TRIGGER, CLEAR_KEEP = 100_000, 3
 """Defaults of `clear_tool_uses_20250919` (claude-code.md section 13.1)."""

@@ -2,7 +2,7 @@
 the pieces of history between them.
 
 The history is taken as if nothing had ever been compacted: summaries of the recorded agent are left
-out, what came before them stays. Sizes are estimated tokens (`core.tokens`) before the model
+out, what came before them stays. Sizes are estimated tokens (`core.token_count`) before the model
 family's factor.
 """
 
@@ -15,18 +15,18 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from memorist.core.messages import Message, Origin, ToolUse
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens, token_factor
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import SessionHead, UsageReport
-from memorist.session_memory.structural import render_structural_notes
-from memorist.store.transcript import LineFile
-from memorist.transcript.ledger import TranscriptLedger
-from memorist.transcript.tool_calls import (
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, token_factor
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import SessionHead, UsageReport
+from memorist.session_memory.structural_notes import render_structural_notes
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
     ReadAction,
     parse_tool_action,
 )
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 PREFIX = 15_000
 """Tokens of system prompt and tools where a session does not tell."""

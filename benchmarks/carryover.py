@@ -10,7 +10,7 @@ compaction keeps (CP-15, CP-16). No model.
 - *Kept*: a used fact, or span, that stands in the compacted history's texts. Figures are over all
   points together, so that each use counts once.
 
-Budgets are estimated tokens (`core.tokens`, factor 1).
+Budgets are estimated tokens (`core.token_count`, factor 1).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from msgspec import Struct
 
 from benchmarks.datasets import all_sessions
 from benchmarks.report import BenchResult, BenchRow, PlotLine, draw_line_plot
-from memorist.compaction.history import (
+from memorist.compaction.inline_compaction import retain_user_messages
+from memorist.compaction.measured_history import (
     CompactedHistory,
     RemovedItem,
     keep_tail,
     load_compaction_prompts,
 )
-from memorist.compaction.inline import retain_user_messages
-from memorist.compaction.offline import OfflineOptions, compact_offline
+from memorist.compaction.offline_compaction import OfflineOptions, compact_offline
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.messages import (
     Block,
@@ -51,13 +51,13 @@ from memorist.core.messages import (
     ToolUse,
     find_cut_points,
 )
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import SessionHead
-from memorist.session_memory.structural import NotesBudget, render_structural_notes
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import SessionHead
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import CompactionSettings
-from memorist.store.transcript import LineFile
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 # What a conversation shows, and what of it the assistant uses later: the two measures of
 # `carryover`. Pure.

@@ -22,19 +22,19 @@ from memorist.context.assembly import (
     FirstContext,
     assemble_first_context,
 )
-from memorist.context.discovery import read_git_state
+from memorist.context.context_pieces import ContextSection
 from memorist.context.environment import HostContext
-from memorist.context.pieces import ContextSection
+from memorist.context.instruction_discovery import read_git_state
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
-from memorist.skills.catalogue import build_catalogue, build_catalogue_section
-from memorist.skills.discovery import DiscoveredSkills, SkillDiscovery, discover_skills
-from memorist.skills.invocation import build_skill_messages
-from memorist.skills.roots import SkillLocations
 from memorist.skills.skill import load_skill_prompts
-from memorist.store.files import DiskFiles
+from memorist.skills.skill_catalogue import build_catalogue, build_catalogue_section
+from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
+from memorist.skills.skill_invocation import build_skill_messages
+from memorist.skills.skill_roots import SkillLocations
+from memorist.store.disk_files import DiskFiles
 from memorist.system import SystemClock
 from support.first_request import build_anthropic_body, build_responses_body
 

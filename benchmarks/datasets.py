@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.errors import InputError
-from memorist.recall.ranking import EntryPosition, SearchEntry
+from memorist.recall.lexical_score import EntryPosition, SearchEntry
 
 _CHAIN = re.compile(
     rb'("(?:uuid|parentUuid|logicalParentUuid|leafUuid|messageId|sourceToolAssistantUUID)'

@@ -15,24 +15,24 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.dates import make_dates_absolute
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
     Trust,
     create_topic,
 )
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.dream.dream import Dream
-from memorist.dream.journal import DreamReport
+from memorist.dream.dream_journal import DreamReport
 from memorist.ports import Model, Request
 from memorist.runtime import Runtime, SessionContext
 from memorist.settings import AutoMemorySettings, DreamSettings, Settings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
-from memorist.testing.memory import FrozenClock
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 

@@ -23,13 +23,13 @@ import msgspec
 from msgspec import Struct
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.auto_memory.statements.filters import StatementKind
-from memorist.auto_memory.statements.parser import Statement, find_statements
-from memorist.auto_memory.statements.patterns import StatementAct
+from memorist.auto_memory.statements.statement_filters import StatementKind
+from memorist.auto_memory.statements.statement_parser import Statement, find_statements
+from memorist.auto_memory.statements.statement_patterns import StatementAct
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.formats.detect import read_session
+from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.store.transcript import LineFile
+from memorist.store.transcript_writer import LineFile
 
 PRECISION = 0.9
 """The goal: of ten things kept, nine are ones that a person would keep."""

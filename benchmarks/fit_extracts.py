@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks.carryover import SPAN, WORD, CarryoverPoint, Span, points
 from memorist.compaction.extract_scores import block_features, extract_features
-from memorist.compaction.extractive import scan_history
+from memorist.compaction.extractive_summary import scan_history
 from memorist.compaction.extracts import (
     Extract,
     split_into_extracts,
@@ -37,7 +37,7 @@ from memorist.compaction.identifiers import (
     collect_names,
     name_features,
 )
-from memorist.transcript.names import find_names
+from memorist.transcript.name_search import find_names
 
 Vector = np.ndarray[Any, np.dtype[np.float64]]
 

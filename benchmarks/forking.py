@@ -14,8 +14,8 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import JsonObject, Usage
 from memorist.engine.engine import Memorist
 from memorist.forks.fork_request import FORK_MARK
-from memorist.formats.codec import Codec
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import Codec
 from memorist.ports import Reply, Request
 from memorist.settings import Settings
 from memorist.testing.models import ScriptedModel

@@ -19,7 +19,7 @@ from statistics import median, quantiles
 from msgspec import Struct
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.hooks import protocol
+from memorist.hooks import hook_protocol
 
 ROUNDS = 30
 GOAL = 100.0
@@ -79,9 +79,11 @@ def _programs(folder: Path) -> dict[str, tuple[Sequence[str], bytes]]:
 
 def _begin(home: Path, environment: dict[str, str]) -> float:
     """Milliseconds of the first call, which starts the process behind the hooks."""
-    folder = home / protocol.FOLDER
+    folder = home / hook_protocol.FOLDER
     folder.mkdir(mode=0o700)
-    (folder / protocol.LIMITS).write_text(f"SessionStart {BEGIN_SECONDS:g}\n", encoding="utf-8")
+    (folder / hook_protocol.LIMITS).write_text(
+        f"SessionStart {BEGIN_SECONDS:g}\n", encoding="utf-8"
+    )
     event = json.dumps(
         {
             "session_id": "s1",
@@ -152,4 +154,7 @@ def _rows(seen: dict[str, list[HookCost]], cold: float) -> list[BenchRow]:
 def _end(home: Path) -> None:
     """End the process that was started."""
     with suppress(OSError, ValueError):
-        os.kill(int((home / protocol.FOLDER / protocol.LOCK).read_text("utf-8")), signal.SIGTERM)
+        os.kill(
+            int((home / hook_protocol.FOLDER / hook_protocol.LOCK).read_text("utf-8")),
+            signal.SIGTERM,
+        )

@@ -14,13 +14,13 @@ from statistics import median
 
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.folder import MemoryFolder
-from memorist.auto_memory.index import read_memory_header
+from memorist.auto_memory.memory_index import read_memory_header
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.recall.search import InitialScan
+from memorist.recall.memory_search import InitialScan
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, MemoryLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.system import SystemClock
 
 SIZES = (200, 2_000, 20_000)

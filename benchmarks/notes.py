@@ -26,11 +26,11 @@ from msgspec import Struct
 
 from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import CompactionBoundary, SessionHead, TranscriptEntry
-from memorist.session_memory.structural import NotesBudget, render_structural_notes
-from memorist.store.transcript import LineFile
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 BUDGET = 3_000
 """Tokens (o200k) of the notes at most, and of the baselines that are cut."""

@@ -27,22 +27,22 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.ports import Embedder
-from memorist.recall.cohort import COHORT_MESSAGES
-from memorist.recall.index import Ranker
-from memorist.recall.ranking import SearchEntry
-from memorist.recall.relevance import (
+from memorist.recall.calibration_texts import COHORT_MESSAGES
+from memorist.recall.lexical_score import SearchEntry
+from memorist.recall.memory_selection import (
     MIN_SHARE_OF_BEST,
     MemoryMatch,
     is_relevant,
     is_searchable,
     measure_relevance,
 )
+from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.sources import SourceFolder, find_rollouts
+from memorist.rollouts.session_sources import SourceFolder, find_rollouts
 from memorist.settings import Settings
-from memorist.store.layout import Layout
-from memorist.store.rollouts import save_rollouts
-from memorist.store.state import open_state
+from memorist.store.home_layout import Layout
+from memorist.store.rollout_rows import save_rollouts
+from memorist.store.state_database import open_state
 
 Json = Mapping[str, Any]
 

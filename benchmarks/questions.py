@@ -30,9 +30,9 @@ from benchmarks.datasets import (
 from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import Usage
 from memorist.errors import InputError
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.ports import Embedder, Model, Reply, Request
-from memorist.recall.index import Ranker
+from memorist.recall.ranker import Ranker
 
 # How near an answer is to the one wanted: the measures that question sets use, and what a model
 # is asked. Pure.

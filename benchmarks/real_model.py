@@ -30,10 +30,10 @@ from benchmarks.notes import measure_notes_recall
 from memorist.config import load_settings
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.engine.engine import Memorist
-from memorist.formats.detect import read_session
-from memorist.models.local import find_model_file
+from memorist.formats.format_detection import read_session
+from memorist.models.local_model import find_model_file
 from memorist.settings import AutoMemorySettings, RecallSettings
-from memorist.store.transcript import LineFile
+from memorist.store.transcript_writer import LineFile
 
 WINDOW = 4_096
 """Context of the packaged model: small, so that sessions outgrow it and one run takes minutes."""

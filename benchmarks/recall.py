@@ -29,13 +29,13 @@ from msgspec import Struct
 from benchmarks.datasets import BenchConversation, all_sessions, locomo_file, read_locomo
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.core.messages import Message, TextBlock, ThinkingBlock, ToolResult
-from memorist.core.words import QUERY_STOP_WORDS
-from memorist.formats.detect import read_session
+from memorist.core.search_words import QUERY_STOP_WORDS
+from memorist.formats.format_detection import read_session
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
 from memorist.ports import Embedder
-from memorist.recall.index import Ranker
-from memorist.recall.ranking import EntryPosition, SearchEntry
-from memorist.store.transcript import LineFile
+from memorist.recall.lexical_score import EntryPosition, SearchEntry
+from memorist.recall.ranker import Ranker
+from memorist.store.transcript_writer import LineFile
 
 # Ways of finding turns for a question: SQLite's own full text, an embedding alone, and
 # memorist's ranker.

@@ -15,11 +15,16 @@ from pathlib import Path
 
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import UsageError
+from memorist.rollouts.job_worker import (
+    WorkerDependencies,
+    WorkerPace,
+    WorkerStages,
+    build_claim_terms,
+)
 from memorist.rollouts.shared_worker import run_shared_worker
-from memorist.rollouts.worker import WorkerDependencies, WorkerPace, WorkerStages, build_claim_terms
 from memorist.settings import RolloutsSettings
 from memorist.store.postgres import PostgresState
-from memorist.store.rollouts import Rollout, RolloutExtract, list_extracts, save_rollouts
+from memorist.store.rollout_rows import Rollout, RolloutExtract, list_extracts, save_rollouts
 from memorist.system import SystemClock
 from support.postgres_server import postgres
 

@@ -21,9 +21,12 @@ from random import Random
 from benchmarks.datasets import all_sessions
 from benchmarks.public import write_chat
 from benchmarks.report import BenchResult, BenchRow
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory import AutoMemory
-from memorist.auto_memory.statements.parser import find_statements, find_waiting_statements
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.statements.statement_parser import (
+    find_statements,
+    find_waiting_statements,
+)
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -31,17 +34,17 @@ from memorist.auto_memory.topic import (
     create_topic,
 )
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.models.embedder import is_embedder_installed, shared_embedder
-from memorist.recall.index import Ranker
+from memorist.recall.lexical_score import SearchEntry
+from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import Passage
-from memorist.recall.ranking import SearchEntry
-from memorist.recall.search import FolderSearch
+from memorist.recall.ranker import Ranker
 from memorist.recall.session_index import SessionIndex, read_passages
-from memorist.rollouts.sources import SourceFolder, find_rollouts
+from memorist.rollouts.session_sources import SourceFolder, find_rollouts
 from memorist.settings import RecallSettings, Settings
-from memorist.store.layout import Layout
+from memorist.store.home_layout import Layout
 
 MEMORIES = 10_000
 SESSIONS = 1_000

@@ -26,8 +26,8 @@ from benchmarks.report import BenchResult, BenchRow
 from memorist.core.messages import JsonObject, Usage
 from memorist.engine.session import Session
 from memorist.engine.tenants import Tenants
-from memorist.formats.codec import Codec
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import Codec
 from memorist.settings import Settings
 from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import AnswerStep, CallTool, Say

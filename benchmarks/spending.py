@@ -12,14 +12,21 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.budget.governor import BudgetGovernor, read_budget_usage
+from memorist.budget.budget_governor import BudgetGovernor, read_budget_usage
 from memorist.core.messages import Usage
 from memorist.errors import UsageError
-from memorist.forks.spec import ForkLimits, ForkOutcome, ForkRefusal, ForkSpec, NoTools, Receipt
+from memorist.forks.fork_spec import (
+    ForkLimits,
+    ForkOutcome,
+    ForkRefusal,
+    ForkSpec,
+    NoTools,
+    Receipt,
+)
 from memorist.settings import SpendSettings
 from memorist.store.database import open_database, transaction
-from memorist.store.spend import DAY_SECONDS, add_receipt
-from memorist.testing.memory import FrozenClock
+from memorist.store.spend_rows import DAY_SECONDS, add_receipt
+from memorist.testing.in_memory_files import FrozenClock
 
 FEW, MANY = 100, 100_000
 SESSIONS = 2_000

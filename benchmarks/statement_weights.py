@@ -27,8 +27,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from memorist.auto_memory.statements.filters import is_reported_speech, is_unfit_for_memory
-from memorist.auto_memory.statements.prose import split_prose_sentences
+from memorist.auto_memory.statements.statement_filters import (
+    is_reported_speech,
+    is_unfit_for_memory,
+)
+from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.statements.waiting_score import list_features
 
 Vector = npt.NDArray[np.float64]

@@ -25,9 +25,9 @@ from msgspec import Struct
 
 from benchmarks.report import Bar, BenchResult, BenchRow, Panel, draw_bar_plot
 from memorist.errors import RemoteChanged, RemoteError, UsageError
-from memorist.team.http import ServerAccess, ServerRemote
-from memorist.team.remote import RemoteChange, RemoteState
 from memorist.team.shared_file import text_checksum
+from memorist.team.team_client import ServerAccess, ServerRemote
+from memorist.team.team_remote import RemoteChange, RemoteState
 from support.postgres_server import postgres
 
 CLIENTS = 100

@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 from click.testing import CliRunner
 
-from memorist.cli.daemon import end_daemon
+from memorist.cli.hook_commands import end_daemon
 from memorist.cli.main import memorist_group
 from memorist.testing import Say, ScriptedServer
 

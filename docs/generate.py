@@ -18,8 +18,8 @@ import click
 import msgspec
 
 from memorist.cli.main import memorist_group
-from memorist.context.tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, ScaffoldRow
-from memorist.mcp_server.tools import TOOLS, McpTool
+from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS, ScaffoldRow
+from memorist.mcp_server.tool_arguments import TOOLS, McpTool
 from memorist.settings import Settings
 
 DOCS = Path(__file__).parent

@@ -94,15 +94,13 @@ def test_no_class_name_stands_twice() -> None:
 
 
 def test_modules_have_names_of_their_own() -> None:
-    """No module is called run, a folder holds more than one module, and at most three modules of
-    different parts share a name.
-    """
+    """No module is called run, a folder holds more than one module, and no two share a name."""
     modules = [path for path in MODULES if path.stem not in {"__init__", "__main__"}]
     found = Counter(path.name for path in modules)
     folders = Counter(path.parent for path in modules)
 
     assert "run.py" not in found
-    assert [name for name, count in found.items() if count > 3] == []
+    assert [name for name, count in found.items() if count > 1] == []
     assert [name_of(folder) for folder, count in folders.items() if count == 1] == []
 
 

@@ -9,7 +9,7 @@ from support.reachability import Definition, NameGraph
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-PUBLIC = ("adapters", "engine.blocking", "errors", "events", "ports", "testing")
+PUBLIC = ("adapters", "engine.blocking_engine", "errors", "events", "ports", "testing")
 """Parts whose public names a host calls, or gives to its own framework, which calls them."""
 PUBLIC_CLASSES = {"Memorist", "Session", "SessionExtension", "Settings", "Tenants"}
 EXCEPTIONS = {
@@ -20,7 +20,7 @@ EXCEPTIONS = {
     "uvicorn_server.BoundedHttpProtocol.connection_lost": "asyncio calls a protocol's events",
     "uvicorn_server.BoundedHttpProtocol.connection_made": "as above",
     "uvicorn_server.BoundedHttpProtocol.data_received": "as above",
-    "store.sessions.list_receipts": "the way back of what is written for each fork",
+    "store.session_rows.list_receipts": "the way back of what is written for each fork",
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in `typing`, which takes longer to load than all the rest
 if TYPE_CHECKING:
     from memorist.context.environment import HostContext
-    from memorist.engine.blocking import BlockingMemorist, BlockingSession
+    from memorist.engine.blocking_engine import BlockingMemorist, BlockingSession
     from memorist.engine.engine import Memorist
     from memorist.engine.session import Session
     from memorist.errors import MemoristError
@@ -32,8 +32,8 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BlockingMemorist": "memorist.engine.blocking",
-    "BlockingSession": "memorist.engine.blocking",
+    "BlockingMemorist": "memorist.engine.blocking_engine",
+    "BlockingSession": "memorist.engine.blocking_engine",
     "HostInfo": "memorist.ports",
     "HostContext": "memorist.context.environment",
     "Memorist": "memorist.engine.engine",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 
-from memorist.hooks.client import run_hook as hook
+from memorist.hooks.hook_client import run_hook as hook
 
 
 def main() -> None:

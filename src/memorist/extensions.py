@@ -31,7 +31,7 @@ from msgspec import Struct
 from memorist.core.messages import Message, ToolUse, Usage
 from memorist.errors import StoreError
 from memorist.events import Event, ExtensionFailed
-from memorist.forks.spec import ParentCall
+from memorist.forks.fork_spec import ParentCall
 
 HistoryChange = Literal["compacted", "rewritten", "rolled back"]
 """Why messages are gone: memorist or the agent compacted the conversation, the host rewrote it, or

@@ -47,7 +47,7 @@ class Request(Struct, frozen=True, kw_only=True):
     """
 
     format: str
-    """Name of a codec in `memorist.formats.registry`: `anthropic`, `openai_responses` or
+    """Name of a codec in `memorist.formats.codec_registry`: `anthropic`, `openai_responses` or
     `openai_chat`.
     """
     body: JsonObject
@@ -227,4 +227,4 @@ class FileSystem(ReadableFileSystem, Protocol):
 
 
 Prices = Mapping[str, Any]
-"""A price table: model name or prefix to prices; see `memorist.models.pricing`."""
+"""A price table: model name or prefix to prices; see `memorist.models.model_pricing`."""

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from memorist.errors import UsageError
 from memorist.events import Event
 from memorist.flags.flag_lookup import Flags
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     ForkOutcome,
     Governor,
     Receipt,
@@ -27,8 +27,8 @@ from memorist.forks.spec import (
 )
 from memorist.ports import Clock, FileSystem, HostInfo, Model
 from memorist.settings import Settings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, SessionLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, SessionLayout
 from memorist.system import SystemClock
 
 

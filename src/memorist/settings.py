@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from memorist.errors import SettingsError
-from memorist.forks.spec import ForkLimits
-from memorist.models.pricing import ModelSettings
+from memorist.forks.fork_spec import ForkLimits
+from memorist.models.model_pricing import ModelSettings
 
 # The settings of the hooks that coding agents call.
 

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.adapters.memory_tool import MemoryToolCommands
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.topic import MemoryKind, Trust
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.errors import InputError, MemoristError
 from memorist.settings import AutoMemorySettings, Policy
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 from memorist.testing import FrozenClock
 
 TEXT = "The build takes nine minutes.\nIts cache is in build/.\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from memorist.hooks.event import Client
+from memorist.hooks.hook_event import Client
 
 
 class ClientRecord(Struct, frozen=True):

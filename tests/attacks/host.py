@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist

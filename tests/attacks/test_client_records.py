@@ -14,7 +14,7 @@ from attacks.client_records import CLIENT_RECORDS, CODEX_SOURCES
 from hooks.recordings import ClaudeFile, CodexFile
 from memorist.auto_memory.topic import Trust
 from memorist.engine.engine import Memorist
-from memorist.hooks.event import Client, HookEvent, parse_hook_event
+from memorist.hooks.hook_event import Client, HookEvent, parse_hook_event
 from memorist.hooks.hook_session import HookSession
 
 TYPED = "Always use pnpm."

@@ -10,12 +10,12 @@ import pytest
 
 from attacks.host import Attacked
 from attacks.quotations import CARRIED
-from memorist.auto_memory.changes import MemoryChange
+from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text import encode_text
-from memorist.rollouts.evidence import EvidenceRowBuilder, group_by_speaker
+from memorist.core.text_analysis import encode_text
+from memorist.rollouts.session_evidence import EvidenceRowBuilder, group_by_speaker
 
 
 @pytest.mark.covers("WD-3")

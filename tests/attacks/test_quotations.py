@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attacks.quotations import CARRIED, FAITHFUL, LAUNDERED, Carried, Faithful, Laundered
-from memorist.auto_memory.changes import MemoryChange
+from memorist.auto_memory.memory_changes import MemoryChange
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -22,8 +22,8 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.core.messages import Message, TextBlock
-from memorist.core.text import encode_text
-from memorist.formats.codec import detect_user_origin
+from memorist.core.text_analysis import encode_text
+from memorist.formats.request_codec import detect_user_origin
 
 
 def heard(message: str) -> WriteEvidence:

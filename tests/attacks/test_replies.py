@@ -15,12 +15,12 @@ from hooks.recordings import FOLDER, ClaudeFile, CodexFile
 from memorist.auto_memory.topic import Trust
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
-from memorist.hooks.event import HookEvent
+from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookSession
 from memorist.mcp_server.project_sessions import ProjectSessions
 from memorist.store.database import open_database
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 from memorist.testing.steps import CallTool
 
 REFUSED = (

@@ -23,8 +23,8 @@ from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.tenants import Tenants
 from memorist.machines.machine_sync import load_identity
-from memorist.machines.vault import open_snapshot
-from memorist.store.layout import Layout
+from memorist.machines.snapshot_cipher import open_snapshot
+from memorist.store.home_layout import Layout
 from memorist.testing.steps import CallTool, Say
 from rollouts.conftest import codex
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, MemoryLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.testing import FrozenClock
 
 

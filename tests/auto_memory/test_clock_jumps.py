@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
-from memorist.auto_memory.index import (
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_index import (
     DAY_SECONDS,
     IndexLimits,
     MemoryUsage,
@@ -20,13 +21,12 @@ from memorist.auto_memory.index import (
     read_memory_header,
     render_manifest_line,
 )
-from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.topic import MemoryKind, format_utc_timestamp, parse_topic
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.recall import load_recall_prompts
 from memorist.settings import AutoMemorySettings, RecallSettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import MemoryLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import MemoryLayout
 from memorist.testing import FrozenClock
 
 NOW = 1_780_000_000.0

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.contradiction import (
     Agreement,
     SayingSearch,
     compare_statement,
     remove_opposed,
 )
-from memorist.auto_memory.index import build_memory_header
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_index import build_memory_header
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -24,7 +24,7 @@ from memorist.auto_memory.topic import (
     Trust,
     create_topic,
 )
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.dates import make_dates_absolute
+from memorist.auto_memory.relative_dates import make_dates_absolute
 
 pytestmark = pytest.mark.covers("AM-12")
 

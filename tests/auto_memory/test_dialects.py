@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.interop import claude_code, codex, gemini, hermes, instruction_files
+from memorist.auto_memory.interop import (
+    claude_code_memory,
+    codex_memory,
+    gemini_memory,
+    hermes_memory,
+    instruction_files,
+)
 from memorist.auto_memory.interop.dialect import ExportLoss
-from memorist.auto_memory.interop.transfer import DIALECTS, recognise_dialect
+from memorist.auto_memory.interop.memory_transfer import DIALECTS, recognise_dialect
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -20,7 +26,7 @@ from memorist.auto_memory.topic import (
     parse_topic,
     with_header,
 )
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 
 pytestmark = pytest.mark.covers("AM-13")
 
@@ -121,10 +127,10 @@ def test_a_file_of_claude_code_goes_through_byte_for_byte(
     """
     data = mark + opening + b"".join(head) + closing + body + b"\nx"
 
-    read = claude_code.read_claude_code({"a.md": data})
+    read = claude_code_memory.read_claude_code({"a.md": data})
 
     assert [each.path for each in read.topics] == ["a.md"]
-    assert claude_code.write_claude_code(read.topics, {}).files["a.md"] == data
+    assert claude_code_memory.write_claude_code(read.topics, {}).files["a.md"] == data
 
 
 @settings(deadline=None)
@@ -149,7 +155,7 @@ def test_both_shapes_of_claude_code_are_read() -> None:
         b"user\n---\n\nSee [[old]].\n",
     }
 
-    read = claude_code.read_claude_code(files)
+    read = claude_code_memory.read_claude_code(files)
 
     assert recognise_dialect(files) == "claude-code"
     assert {each.path: each.kind for each in read.topics} == {
@@ -158,7 +164,7 @@ def test_both_shapes_of_claude_code_are_read() -> None:
     }
     assert next(each for each in read.topics if each.path == "new.md").pinned
     assert read.ignored == ()
-    assert claude_code.write_claude_code(read.topics, files).files == files
+    assert claude_code_memory.write_claude_code(read.topics, files).files == files
 
 
 def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
@@ -170,7 +176,7 @@ def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
         "theirs.md": b"---\nname: t\n---\nText.\n",
     }
 
-    files = claude_code.write_claude_code([topic("Deploys are on Fridays.")], present).files
+    files = claude_code_memory.write_claude_code([topic("Deploys are on Fridays.")], present).files
 
     assert set(files) == {"MEMORY.md", "a-name.md"}
     index = files["MEMORY.md"].decode().splitlines()
@@ -181,7 +187,7 @@ def test_an_index_of_claude_code_keeps_the_lines_of_others() -> None:
 
 def test_what_is_no_memory_in_a_folder_of_claude_code_is_said() -> None:
     """Logs, team files, empty files and loose lines of the index are named with the reason."""
-    read = claude_code.read_claude_code({
+    read = claude_code_memory.read_claude_code({
         "MEMORY.md": b"# H\nloose line\n", "logs/2026/01/2026-01-02.md": b"- x\n", "team/a.md": b"t\n", "team/MEMORY.md": b"x\n",
         "empty.md": b"---\nname: e\n---\n",
     })  # fmt: skip
@@ -198,7 +204,7 @@ def test_what_is_no_memory_in_a_folder_of_claude_code_is_said() -> None:
 
 def test_a_name_that_a_memory_folder_does_not_take_is_changed() -> None:
     """A file whose name would be refused is read under another, and none is lost by it."""
-    read = claude_code.read_claude_code(
+    read = claude_code_memory.read_claude_code(
         {"a\\b.md": b"one", "a-b.md": b"two", "bad. /x\u200b.md": b"three"}
     )
 
@@ -210,7 +216,7 @@ def test_codex_is_read_by_its_schema() -> None:
     """Profile, preferences, tips, knowledge and notes are memories of their kinds; evidence and
     contents are left, and said.
     """
-    read = codex.read_codex(CODEX_FILES)
+    read = codex_memory.read_codex(CODEX_FILES)
 
     assert [(each.kind, each.body) for each in read.topics] == [
         (MemoryKind.FEEDBACK, 'when reviewing, the user asked "cite lines" -> cite file and line'),
@@ -244,7 +250,7 @@ def test_raw_memories_are_read_where_no_handbook_is() -> None:
         b"one\n\n## Thread `t-2`\nupdated_at: y\n\nraw two\n"
     )
 
-    read = codex.read_codex({"raw_memories.md": raw})
+    read = codex_memory.read_codex({"raw_memories.md": raw})
 
     assert [each.body for each in read.topics] == ["raw one", "raw two"]
     assert list(read.folders.values()) == [("/home/dev/shop",)]
@@ -256,11 +262,11 @@ def test_memories_go_to_codex_as_notes() -> None:
     """
     made = topic("Use pnpm here.\n\nWhy: the lock file.", name="Use pnpm")
 
-    wrote = codex.write_codex([made], CODEX_FILES)
-    again = codex.write_codex([made], {**CODEX_FILES, **wrote.files})
+    wrote = codex_memory.write_codex([made], CODEX_FILES)
+    again = codex_memory.write_codex([made], {**CODEX_FILES, **wrote.files})
 
     assert list(wrote.files) == ["extensions/ad_hoc/notes/1970-01-01T00-00-00-use-pnpm.md"]
-    assert codex.read_codex(wrote.files).topics[0].name == "Use pnpm"
+    assert codex_memory.read_codex(wrote.files).topics[0].name == "Use pnpm"
     assert wrote.losses == (ExportLoss("a-name.md", ("kind",)),)
     assert again.files == {}
 
@@ -302,20 +308,20 @@ def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
     made = [
         topic(text, None, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()
     ]
-    wrote = gemini.write_gemini(made, {})
+    wrote = gemini_memory.write_gemini(made, {})
 
-    found = [each.body for each in gemini.read_gemini(wrote.files).topics]
+    found = [each.body for each in gemini_memory.read_gemini(wrote.files).topics]
 
     assert found == list(
         dict.fromkeys(
-            line for line in (gemini.render_gemini_line(each.body) for each in made) if line
+            line for line in (gemini_memory.render_gemini_line(each.body) for each in made) if line
         )
     )
     told = {each.path: each.what for each in wrote.losses}
     assert all(
         "lines" in told[each.path]
         for each in made
-        if "\n" in each.body.strip() and gemini.render_gemini_line(each.body)
+        if "\n" in each.body.strip() and gemini_memory.render_gemini_line(each.body)
     )
 
 
@@ -324,9 +330,9 @@ def test_a_fact_of_gemini_is_one_line_and_comes_back(texts: list[str]) -> None:
 def test_entries_of_hermes_come_back(texts: list[str]) -> None:
     """Each entry comes back as it was; a sign that would part it is taken out, and that is said."""
     made = [topic(text, path=f"{number}.md") for number, text in enumerate(texts) if text.strip()]
-    wrote = hermes.write_hermes(made, {})
+    wrote = hermes_memory.write_hermes(made, {})
 
-    found = [each.body for each in hermes.read_hermes(wrote.files).topics]
+    found = [each.body for each in hermes_memory.read_hermes(wrote.files).topics]
 
     plain = [each.body.strip() for each in made if "§" not in each.body and "\r\n" not in each.body]
     assert [each for each in plain if each not in found] == []
@@ -343,7 +349,7 @@ def test_hermes_keeps_the_person_apart_and_its_limits() -> None:
         topic("y" * 300, path="next.md"),
     ]
 
-    wrote = hermes.write_hermes(made, {"MEMORY.md": "kept ✓".encode()})
+    wrote = hermes_memory.write_hermes(made, {"MEMORY.md": "kept ✓".encode()})
 
     assert wrote.files["USER.md"].decode() == "Likes short answers.\n§\nCite lines."
     assert wrote.files["MEMORY.md"].decode() == "kept ✓\n§\n" + "x" * 2_000
@@ -351,7 +357,7 @@ def test_hermes_keeps_the_person_apart_and_its_limits() -> None:
         ("f.md", False),
         ("next.md", True),
     ]
-    assert [each.kind for each in hermes.read_hermes(wrote.files).topics] == [
+    assert [each.kind for each in hermes_memory.read_hermes(wrote.files).topics] == [
         MemoryKind.PROJECT,
         MemoryKind.PROJECT,
         MemoryKind.USER,
@@ -365,15 +371,15 @@ def test_what_stands_in_an_instruction_file_stays(
     before: bytes, after: bytes, section: bool
 ) -> None:
     """Only lines are added: every byte of the file is there again, in order, whatever it holds."""
-    heading = gemini.GEMINI_HEADING.encode()
+    heading = gemini_memory.GEMINI_HEADING.encode()
     present = (
         before + (b"\n" + heading + b"\n- known\n" if section else b"") + b"\n## Next\n" + after
     )
 
-    wrote = gemini.write_gemini([topic("A new fact.", None)], {"GEMINI.md": present}).files[
+    wrote = gemini_memory.write_gemini([topic("A new fact.", None)], {"GEMINI.md": present}).files[
         "GEMINI.md"
     ]
-    again = gemini.write_gemini([topic("A new fact.", None)], {"GEMINI.md": wrote}).files[
+    again = gemini_memory.write_gemini([topic("A new fact.", None)], {"GEMINI.md": wrote}).files[
         "GEMINI.md"
     ]
 
@@ -391,7 +397,7 @@ def test_the_section_of_gemini_ends_where_its_own_program_ends_it() -> None:
         b"Else\n- nor this\n"
     )
 
-    read = gemini.read_gemini({"GEMINI.md": text})
+    read = gemini_memory.read_gemini({"GEMINI.md": text})
 
     assert [each.body for each in read.topics] == ["one fact", "another"]
     assert [each.where for each in read.ignored] == ["GEMINI.md"]
@@ -453,7 +459,7 @@ def test_claude_code_holds_everything() -> None:
         {"description": "a hook", "pinned": "true", "own": "x"},
     )
 
-    assert claude_code.write_claude_code([rich], {}).losses == ()
+    assert claude_code_memory.write_claude_code([rich], {}).losses == ()
 
 
 @pytest.mark.parametrize(
@@ -509,7 +515,7 @@ def test_many_entries_with_the_same_start_get_names_of_their_own() -> None:
         + "- twice\n- twice\n"
     )
 
-    found = gemini.read_gemini({"GEMINI.md": text.encode()}).topics
+    found = gemini_memory.read_gemini({"GEMINI.md": text.encode()}).topics
 
     assert len(found) == 61
     assert {each.path[-6:] for each in found[1:3]} == {"y-2.md", "y-3.md"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.interop import transfer as exchange
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.interop import memory_transfer as exchange
 from memorist.auto_memory.interop.dialect import DialectImport
-from memorist.auto_memory.interop.transfer import (
+from memorist.auto_memory.interop.memory_transfer import (
     ImportPlan,
     apply_import,
     plan_export,
@@ -18,15 +18,15 @@ from memorist.auto_memory.interop.transfer import (
     select_exportable,
     write_export,
 )
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.topic import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, WriteConflict
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
-from memorist.testing.memory import FrozenClock, InMemoryFiles
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.testing.in_memory_files import FrozenClock, InMemoryFiles
 
 pytestmark = pytest.mark.covers("AM-13")
 

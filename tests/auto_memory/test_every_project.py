@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.recordings import ClaudeFile
-from memorist.auto_memory.statements.reach import is_lasting_wish, reaches_every_project
+from memorist.auto_memory.statements.statement_scope import is_lasting_wish, reaches_every_project
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.events import Event, MemoryChanged
-from memorist.hooks.event import HookEvent
+from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookAnswer, HookSessionPool
-from memorist.mcp_server.dispatch import ToolDispatcher
+from memorist.mcp_server.call_dispatch import ToolDispatcher
 from memorist.settings import AutoMemorySettings, Settings
 from memorist.testing.models import ScriptedModel
 

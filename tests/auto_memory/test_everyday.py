@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from attacks.host import Attacked
-from memorist.auto_memory.statements.parser import find_statements, find_waiting_statements
+from memorist.auto_memory.statements.statement_parser import (
+    find_statements,
+    find_waiting_statements,
+)
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from auto_memory.conftest import memory, put
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import MemoryLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import MemoryLayout
 from memorist.testing import FrozenClock
 
 
@@ -245,12 +245,12 @@ def test_a_read_only_folder_gets_a_clear_error(
 WRITER = textwrap.dedent("""
     import sys
     from pathlib import Path
-    from memorist.auto_memory.changes import ChangeReason, MemoryChange
+    from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
     from memorist.auto_memory.folder import MemoryFolder
     from memorist.settings import AutoMemorySettings
     from memorist.system import SystemClock
-    from memorist.store.files import DiskFiles
-    from memorist.store.layout import Layout
+    from memorist.store.disk_files import DiskFiles
+    from memorist.store.home_layout import Layout
 
     home, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     folder = MemoryFolder(Layout(home).memory("/home/dev/shop"), files=DiskFiles(), clock=SystemClock(), settings=AutoMemorySettings())

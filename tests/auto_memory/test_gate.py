@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
-from memorist.auto_memory.changes import Actor, MemoryChange
-from memorist.auto_memory.index import compute_content_seal
+from memorist.auto_memory.memory_changes import Actor, MemoryChange
+from memorist.auto_memory.memory_index import compute_content_seal
 from memorist.auto_memory.topic import (
     Provenance,
     Trust,
@@ -31,7 +31,7 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 
 SAID = WriteEvidence(
     session="s1",

@@ -14,16 +14,16 @@ from dulwich.objects import Commit
 from dulwich.repo import Repo
 
 from auto_memory.conftest import memory, put
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.folder import MemoryFolder
-from memorist.auto_memory.history import FolderHistory
 from memorist.auto_memory.history_rewrite import HistoryRewrite
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import InputError, NothingToDo, StoreError
 from memorist.settings import AutoMemorySettings
-from memorist.store import files
-from memorist.store.files import DiskFiles
-from memorist.store.layout import MemoryLayout
+from memorist.store import disk_files
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import MemoryLayout
 from memorist.testing import FrozenClock
 
 
@@ -123,14 +123,14 @@ def test_a_replacement_is_finished_or_undone(tmp_path: Path, built: bool) -> Non
     place = tmp_path / "history"
     if built:
         (tmp_path / ".history-old").mkdir()
-        files.staging_folder(place).mkdir()
-        (files.staging_folder(place) / "new").touch()
+        disk_files.staging_folder(place).mkdir()
+        (disk_files.staging_folder(place) / "new").touch()
     else:
         place.mkdir()
         (place / "old").touch()
-        files.staging_folder(place).mkdir()
+        disk_files.staging_folder(place).mkdir()
 
-    files.finish_replacement(place)
+    disk_files.finish_replacement(place)
 
     assert [path.name for path in place.iterdir()] == ["new" if built else "old"]
     assert [path.name for path in tmp_path.iterdir()] == ["history"]
@@ -243,7 +243,7 @@ def test_a_log_looks_at_no_tree(folder: MemoryFolder, monkeypatch: pytest.Monkey
     def no_look(*_: object) -> dict[str, str]:
         raise AssertionError("a tree was read")
 
-    monkeypatch.setattr("memorist.auto_memory.history.read_tree", no_look)
+    monkeypatch.setattr("memorist.auto_memory.memory_history.read_tree", no_look)
 
     assert [each.paths for each in folder.history.log()] == expected
     assert expected[0] == ("MEMORY.md", "ä b.md")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.parser import find_statements, find_waiting_statements
+from memorist.auto_memory.statements.statement_parser import (
+    find_statements,
+    find_waiting_statements,
+)
 from memorist.core.messages import Message, Origin, TextBlock
 
 pytestmark = pytest.mark.covers("WD-1")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.index import (
+from memorist.auto_memory.memory_index import (
     DAY_SECONDS,
     IndexLimits,
     MemoryHeader,

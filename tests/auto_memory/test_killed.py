@@ -13,11 +13,11 @@ import pytest
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from memorist.auto_memory.changes import MemoryChange, ChangeReason
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_changes import MemoryChange, ChangeReason
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 from memorist.testing import FrozenClock
 
 def memory(home):

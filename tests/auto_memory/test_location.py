@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.location import (
+from memorist.auto_memory.memory_location import (
     find_moved_projects,
     locate_memory,
     locate_project_root,
@@ -20,8 +20,8 @@ from memorist.auto_memory.location import (
 from memorist.config import load_settings
 from memorist.errors import InputError, SettingsError
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 
 
 def git(*words: str, cwd: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.changes import (
+from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     render_commit_message,
@@ -21,9 +21,9 @@ from memorist.auto_memory.write_gate import (
     judge_change,
 )
 from memorist.core.messages import Usage
-from memorist.forks.spec import ForkOutcome, Receipt
+from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.store.database import open_database
-from memorist.store.sessions import list_receipts, record_receipt
+from memorist.store.session_rows import list_receipts, record_receipt
 
 pytestmark = pytest.mark.covers("SF-1")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.auto_memory.statements.parser import (
+from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statements,
     find_waiting_statements,

@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.parser import MAX_STATEMENTS, Statement, find_statements
-from memorist.auto_memory.statements.prose import (
+from memorist.auto_memory.statements.statement_parser import (
+    MAX_STATEMENTS,
+    Statement,
+    find_statements,
+)
+from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
     split_prose_sentences,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.similarity import find_nearest, is_same_rule
+from memorist.auto_memory.statements.statement_similarity import find_nearest, is_same_rule
 
 pytestmark = pytest.mark.covers("AM-12")
 

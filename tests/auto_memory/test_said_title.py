@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.statements.parser import Statement
-from memorist.auto_memory.statements.similarity import (
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_similarity import (
     MAX_DESCRIPTION_CHARS,
     MAX_SLUG_CHARS,
     derive_title,

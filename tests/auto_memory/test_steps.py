@@ -12,10 +12,10 @@ from auto_memory.conftest import memory, put
 from memorist.auto_memory import folder as scan
 from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.history_objects import PACK_THRESHOLD
-from memorist.auto_memory.index import find_suspicions
+from memorist.auto_memory.memory_index import find_suspicions
 from memorist.auto_memory.topic import Topic, Trust
 from memorist.settings import AutoMemorySettings
-from memorist.store.files import DiskFiles
+from memorist.store.disk_files import DiskFiles
 from memorist.testing import FrozenClock
 
 

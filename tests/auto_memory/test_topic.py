@@ -15,7 +15,7 @@ from memorist.auto_memory.topic import (
     parse_topic,
     with_provenance,
 )
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 
 
 @pytest.mark.covers("AM-1", "AM-2")

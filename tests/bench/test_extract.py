@@ -17,7 +17,7 @@ from benchmarks.extract import (
     judge_extraction,
     measure,
 )
-from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.statement_parser import Statement
 
 pytestmark = pytest.mark.covers("AM-7", "AM-8")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import manifest as bench
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 
 pytestmark = pytest.mark.covers("AM-6")
 

@@ -18,8 +18,8 @@ from benchmarks.recall import LEXICAL, WORDS, draw_recall_chart, figures_of, mad
 from benchmarks.report import BenchRow
 from memorist.errors import InputError, ModelUnavailable
 from memorist.ports import Request
-from memorist.recall import ranking
-from memorist.recall.index import Ranker
+from memorist.recall import lexical_score
+from memorist.recall.ranker import Ranker
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Fail, Say, Step
@@ -208,9 +208,9 @@ def test_a_question_of_common_words_scores_no_more_entries_when_there_are_more(
     """A test has no stop watch, so entries are counted: four times the memories, and no more of
     them than the bounds allow are scored.
     """
-    monkeypatch.setattr(ranking, "POSTINGS_BUDGET", 120)
-    monkeypatch.setattr(ranking, "LEADER_COUNT", 40)
-    monkeypatch.setattr(ranking, "COMMON_LEADER_COUNT", 8)  # each with four neighbours
+    monkeypatch.setattr(lexical_score, "POSTINGS_BUDGET", 120)
+    monkeypatch.setattr(lexical_score, "LEADER_COUNT", 40)
+    monkeypatch.setattr(lexical_score, "COMMON_LEADER_COUNT", 8)  # each with four neighbours
     words = [f"word{at % 17}" if at % 50 else f"rare{at % 2_000}" for at in range(20_000)]
     for count in (300, 1_200):
         with Ranker(tmp_path / str(count)) as ranker:
@@ -218,10 +218,10 @@ def test_a_question_of_common_words_scores_no_more_entries_when_there_are_more(
             ranker.search("rare50 word1 word2 word3")
             ordered = sorted(ranker._postings.items(), key=lambda pair: len(pair[1]))
 
-            scored = ranking.score_by_words(ordered, ranker._columns)
+            scored = lexical_score.score_by_words(ordered, ranker._columns)
 
             assert len(ordered) == 4
-            assert 0 < len(scored) <= ranking.LEADER_COUNT
+            assert 0 < len(scored) <= lexical_score.LEADER_COUNT
 
 
 async def test_questions_run_end_to_end(data: Path, tmp_path: Path) -> None:

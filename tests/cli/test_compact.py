@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
-from memorist.formats import transcript
-from memorist.formats.transcript import SkippedLine
-from memorist.store.transcript import LineFile
+from memorist.formats import transcript_format
+from memorist.formats.transcript_format import SkippedLine
+from memorist.store.transcript_writer import LineFile
 from memorist.testing import HttpError, Say, ScriptedServer
 from support.program import run_program
 
@@ -191,7 +191,7 @@ def test_apply_writes_a_new_session_and_dry_run_writes_nothing(session: Path) ->
         "small.jsonl",
         cwd=session.parent,
     )
-    entries = list(transcript.read_session(LineFile(session.parent / "small.jsonl")))
+    entries = list(transcript_format.read_session(LineFile(session.parent / "small.jsonl")))
 
     assert (dry.returncode, made.returncode, again.returncode) == (0, 0, 1)
     assert not (session.parent / "dry.jsonl").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli import config
+from memorist.cli import config_command
 from memorist.cli.main import memorist_group
 from memorist.flags import flag_lookup
 
@@ -104,7 +104,7 @@ def test_a_flags_file_that_does_not_answer_holds_nobody_up(
     """A disk that hangs, here until the test is over, is waited for only so long."""
     answers = threading.Event()
     file.write_text("")
-    monkeypatch.setattr(config, "FLAGS_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(config_command, "FLAGS_WAIT_SECONDS", 0.05)
     monkeypatch.setattr(flag_lookup, "read_regular_text", lambda path: "" * answers.wait(30))
 
     code, findings = examine()

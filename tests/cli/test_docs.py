@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli import docs as docs_module
+from memorist.cli import docs_command as docs_module
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.testing.models import ScriptedModel

@@ -18,18 +18,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.memory import AutoMemory
-from memorist.cli.doctor import home as home_module
-from memorist.cli.doctor.check import DoctorContext
-from memorist.cli.doctor.command import CHECKS
-from memorist.cli.doctor.database import check_clocks
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.cli.doctor import home_check as home_module
+from memorist.cli.doctor.check_result import DoctorContext
+from memorist.cli.doctor.database_check import check_clocks
+from memorist.cli.doctor.doctor_command import CHECKS
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
-from memorist.recall.search import FolderSearch
+from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings, ResolvedSettings, Settings
 from memorist.store.database import open_database
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, MemoryLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.system import SystemClock
 
 Found = dict[str, str]
@@ -582,7 +582,9 @@ def test_one_check_that_fails_does_not_hide_the_others(
     def refused(place: DoctorContext) -> Iterator[Any]:
         raise PermissionError(13, "Permission denied", str(place.layout.home))
 
-    monkeypatch.setattr("memorist.cli.doctor.command.CHECKS", (("home", refused), *CHECKS[2:]))
+    monkeypatch.setattr(
+        "memorist.cli.doctor.doctor_command.CHECKS", (("home", refused), *CHECKS[2:])
+    )
     status, found = examine()
 
     assert status == 1

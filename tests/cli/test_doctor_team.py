@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.cli.main import memorist_group
-from memorist.dream.lock import DreamLockHolder, encode_holder
+from memorist.dream.dream_lock import DreamLockHolder, encode_holder
 from memorist.platforms import processes
-from memorist.store.layout import MemoryLayout
-from memorist.team.server import TeamServerLimits, TeamStore, open_team_store
+from memorist.store.home_layout import MemoryLayout
+from memorist.team.team_server import TeamServerLimits, TeamStore, open_team_store
 from team.test_server import serving
 
 Found = dict[str, str]
@@ -313,7 +313,7 @@ def test_a_clock_that_differs_from_the_servers_is_told(
         run("team", "init", f"http://127.0.0.1:{port}", "--space", "shop")
         # the doctor's clock alone: the server of this process has its own
         late = SimpleNamespace(time=lambda: now - 3 * 3_600)
-        monkeypatch.setattr("memorist.cli.doctor.command.time", late)
+        monkeypatch.setattr("memorist.cli.doctor.doctor_command.time", late)
         _, found = examine("--reach")
 
     assert any("is 3.0 hours ahead of this machine's" in text for text in of(found, "note")), found

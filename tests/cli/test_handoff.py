@@ -15,14 +15,14 @@ from click.testing import CliRunner, Result
 
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
-from memorist.formats.detect import read_session
+from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.transcript import SessionHead
+from memorist.formats.transcript_format import SessionHead
 from memorist.settings import Settings
-from memorist.store.layout import Layout
-from memorist.store.transcript import LineFile
+from memorist.store.home_layout import Layout
+from memorist.store.transcript_writer import LineFile
 
 KEY = "sk-ant-api03-" + "Zq7" * 31 + "-AA"
 ROW = "def read_rows(path): return list(csv.reader(open(path)))  # reads every row at once\n"

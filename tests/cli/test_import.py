@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from memorist.cli.main import memorist_group
-from memorist.cli.rollouts.import_sessions import ANSWER_TOKENS
-from memorist.core.tokens import BYTES_PER_TOKEN
+from memorist.cli.rollouts.rollouts_sync_command import ANSWER_TOKENS
+from memorist.core.token_count import BYTES_PER_TOKEN
 from memorist.errors import ModelNameError
-from memorist.models.pricing import MILLION, lookup_price, shipped_prices
+from memorist.models.model_pricing import MILLION, lookup_price, shipped_prices
 from rollouts.conftest import claude, codex
 
 KNOWN = "anthropic:claude-sonnet-5"

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.cli import install
+from memorist.cli import install_command
 from memorist.cli.main import memorist_group
-from memorist.hooks.install import INSTALLED_EVENTS, find_hook_commands
+from memorist.hooks.hook_install import INSTALLED_EVENTS, find_hook_commands
 
 OWN = (
     '{\n    "model": "m",\n    "hooks": {\n        "Stop": [{"hooks": [{"type": "command", '
@@ -37,7 +37,7 @@ def said(*arguments: str) -> str:
 @pytest.fixture
 def user(monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user with settings of both agents, and the extra for the MCP server."""
-    monkeypatch.setattr(install, "find_spec", lambda name: object())
+    monkeypatch.setattr(install_command, "find_spec", lambda name: object())
     home = Path(os.environ["HOME"])
     for name, text in (
         (".claude/settings.json", OWN),
@@ -328,7 +328,7 @@ def test_without_the_extra_there_are_hooks_alone(
     """A server that could not start is not put into the settings; whoever asks for it is told what
     is missing.
     """
-    monkeypatch.setattr(install, "find_spec", lambda name: None)
+    monkeypatch.setattr(install_command, "find_spec", lambda name: None)
 
     assert "memorist[mcp]" in said("install", "codex")
     assert (user / ".codex" / "config.toml").read_text("utf-8") == CODEX

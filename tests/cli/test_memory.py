@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.cli.main import memorist_group
-from memorist.cli.memory import topics
+from memorist.cli.memory import memory_commands
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.errors import MemoristError
-from memorist.store.transcript import TranscriptWriter, read_transcript
+from memorist.store.transcript_writer import TranscriptWriter, read_transcript
 
 
 class Shell:
@@ -222,7 +222,7 @@ def test_forgetting_for_good_that_was_killed_is_finished_by_the_same_command(
         raise SystemExit(9)
 
     with monkeypatch.context() as patched:
-        owner = AutoMemory if step == "purge" else topics
+        owner = AutoMemory if step == "purge" else memory_commands
         patched.setattr(owner, step, end)
         assert shell("memory", "forget", "--hard", "--yes", path).exit_code == 9
     assert f"forgetting {path} for good was interrupted" in shell("doctor").output

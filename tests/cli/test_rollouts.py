@@ -15,11 +15,11 @@ from rich.progress import Progress
 
 from memorist.cli.main import memorist_group
 from memorist.errors import MemoristError, NothingToDo, SettingsError
-from memorist.rollouts.worker import build_claim_terms
+from memorist.rollouts.job_worker import build_claim_terms
 from memorist.settings import RolloutsSettings
-from memorist.store.jobs import JobClaim, claim_extraction, fail_job, postpone_job
-from memorist.store.rollouts import list_rollouts
-from memorist.store.state import open_sqlite_state
+from memorist.store.job_claims import JobClaim, claim_extraction, fail_job, postpone_job
+from memorist.store.rollout_rows import list_rollouts
+from memorist.store.state_database import open_sqlite_state
 from rollouts.conftest import claude, codex
 
 RULE = "Mend the till. Always run the linter before you commit."
@@ -374,7 +374,7 @@ def test_a_bar_is_shown_on_a_terminal_only(sessions: Path, monkeypatch: pytest.M
     memorist("rollouts", "sync", "--sessions", str(sessions))
     in_a_pipe = list(steps)
     memorist("rollouts", "reset", "--yes")
-    monkeypatch.setattr("memorist.cli.rollouts.import_sessions.is_interactive", lambda: True)
+    monkeypatch.setattr("memorist.cli.rollouts.rollouts_sync_command.is_interactive", lambda: True)
     memorist("rollouts", "sync", "--sessions", str(sessions))
 
     assert in_a_pipe == []

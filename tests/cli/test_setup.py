@@ -11,8 +11,13 @@ from click.testing import CliRunner, Result
 
 from clients.plugged import end
 from memorist.cli.main import memorist_group
-from memorist.hooks.agents import AGENTS, SettingsScope, find_joined_agents, find_present_agents
-from memorist.hooks.install import INSTALLED_EVENTS, LaunchCommand, build_hook_entries
+from memorist.hooks.agent_programs import (
+    AGENTS,
+    SettingsScope,
+    find_joined_agents,
+    find_present_agents,
+)
+from memorist.hooks.hook_install import INSTALLED_EVENTS, LaunchCommand, build_hook_entries
 from memorist.rollouts.project_facts import select_project_facts
 from memorist.rollouts.raw_memory import ClaimProof, MemoryBullet, RawMemory, RawMemoryTask
 
@@ -91,8 +96,8 @@ def test_a_hook_that_does_not_answer_is_no_joined_agent(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is shown as done was seen to work: with invalid settings no answer comes."""
-    monkeypatch.setattr("memorist.hooks.proof.ATTEMPTS", 1)
-    monkeypatch.setattr("memorist.cli.setup.prove_hook", lambda command, cwd: False)
+    monkeypatch.setattr("memorist.hooks.hook_proof.ATTEMPTS", 1)
+    monkeypatch.setattr("memorist.cli.setup_command.prove_hook", lambda command, cwd: False)
 
     done = run("setup", "--only", "claude-code", "--no-past")
 
@@ -202,8 +207,8 @@ def test_without_meaning_setup_says_what_to_install(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where recall goes by words alone, setup names the line that adds meaning."""
-    monkeypatch.setattr("memorist.cli.setup.is_embedder_installed", lambda: False)
+    monkeypatch.setattr("memorist.cli.setup_command.is_embedder_installed", lambda: False)
     assert "memorist[embed,mcp]" in run("setup", "--yes", "--no-past").output
 
-    monkeypatch.setattr("memorist.cli.setup.is_embedder_installed", lambda: True)
+    monkeypatch.setattr("memorist.cli.setup_command.is_embedder_installed", lambda: True)
     assert "embed" not in run("setup", "--yes", "--no-past").output

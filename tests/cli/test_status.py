@@ -14,18 +14,19 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from memorist.budget.governor import BudgetGovernor, record_rate_limits
-from memorist.budget.status import DueWork, render_budget_status
-from memorist.cli import status as status_module
+from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
+from memorist.budget.budget_status import DueWork, render_budget_status
+from memorist.cli import status_command as status_module
 from memorist.cli.main import memorist_group
-from memorist.cli.status import DueContext, read_status
+from memorist.cli.status_command import DueContext, read_status
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
-from memorist.forks.spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome, ForkSpec, NoTools, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import Settings, SpendSettings
 from memorist.store.database import open_database
-from memorist.store.jobs import (
+from memorist.store.home_layout import Layout
+from memorist.store.job_claims import (
     JobClaim,
     LeasePolicy,
     claim_consolidation,
@@ -34,10 +35,9 @@ from memorist.store.jobs import (
     finish_consolidation,
     request_consolidation,
 )
-from memorist.store.layout import Layout
-from memorist.store.rollouts import Rollout, save_rollouts
-from memorist.store.state import open_sqlite_state
-from memorist.testing.memory import FrozenClock
+from memorist.store.rollout_rows import Rollout, save_rollouts
+from memorist.store.state_database import open_sqlite_state
+from memorist.testing.in_memory_files import FrozenClock
 
 MODEL = "anthropic:claude-sonnet-5"
 NOON = 1_763_812_800.0

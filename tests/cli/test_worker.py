@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from memorist.cli.main import memorist_group
 from memorist.engine.rollout_pipeline import RolloutPipeline
 from memorist.errors import MemoristError, ModelUnavailable, SettingsError
-from memorist.rollouts.worker import WorkerStages
+from memorist.rollouts.job_worker import WorkerStages
 from memorist.settings import RolloutsSettings
-from memorist.store.rollouts import Rollout, list_extracts, save_rollouts
-from memorist.store.state import open_sqlite_state
+from memorist.store.rollout_rows import Rollout, list_extracts, save_rollouts
+from memorist.store.state_database import open_sqlite_state
 from rollouts.stages import Scripted
 
 

@@ -10,19 +10,19 @@ from typing import Any
 
 from clients import situations
 from clients.agents import HOOK_WORDS
-from memorist.compaction.history import CompactionStrategy
+from memorist.compaction.measured_history import CompactionStrategy
 from memorist.context.assembly import REMINDER_TAG
+from memorist.context.context_pieces import ContextSection
 from memorist.context.environment import HostContext
-from memorist.context.normalize import normalize_history
-from memorist.context.pieces import ContextSection
+from memorist.context.message_normalization import normalize_history
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.settings import ContextSettings, Family, Settings, SkillsSettings
-from memorist.skills.discovery import discover_skills, find_skill_locations
-from memorist.skills.invocation import build_body_message
 from memorist.skills.skill import load_skill_prompts
+from memorist.skills.skill_discovery import discover_skills, find_skill_locations
+from memorist.skills.skill_invocation import build_body_message
 from memorist.testing import Say, ScriptedModel
 from support.context_outline import OutlineItem, build_outline, find_added_items
 from support.first_request import build_deferred_tools_section

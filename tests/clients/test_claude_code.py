@@ -13,11 +13,16 @@ from clients import stories
 from clients.agents import HOOK_WORDS, Ran
 from clients.readings import replay, typed
 from memorist.core.messages import Message, OpenToolCalls, Origin, TextBlock, ToolUse
-from memorist.formats.detect import detect_format
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.format_detection import detect_format
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.registry import find_codec
-from memorist.formats.transcript import CompactionBoundary, RepairedLine, SessionHead, SkippedLine
-from memorist.store.transcript import LineFile
+from memorist.formats.transcript_format import (
+    CompactionBoundary,
+    RepairedLine,
+    SessionHead,
+    SkippedLine,
+)
+from memorist.store.transcript_writer import LineFile
 
 pytestmark = pytest.mark.real_client
 

@@ -11,9 +11,9 @@ from clients import stories
 from clients.agents import Ran
 from clients.readings import replay, typed
 from memorist.core.messages import JsonObject, Message, OpenToolCalls, Origin, Usage
-from memorist.formats.detect import detect_format
-from memorist.formats.registry import find_codec
-from memorist.formats.transcript import (
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.format_detection import detect_format
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RepairedLine,
     SessionHead,
@@ -21,7 +21,7 @@ from memorist.formats.transcript import (
     TurnRollback,
     UsageReport,
 )
-from memorist.store.transcript import LineFile
+from memorist.store.transcript_writer import LineFile
 
 pytestmark = pytest.mark.real_client
 

@@ -12,10 +12,10 @@ from clients.agents import Ran
 from memorist.core.messages import JsonObject, Message, Origin
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
-from memorist.formats.detect import read_session
-from memorist.formats.registry import find_codec
-from memorist.formats.transcript import CompactionBoundary
-from memorist.store.transcript import LineFile
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import CompactionBoundary
+from memorist.store.transcript_writer import LineFile
 
 pytestmark = pytest.mark.real_client
 

@@ -22,7 +22,7 @@ from clients.plugged import (
     wait_for,
 )
 from memorist.core.messages import JsonObject, Usage
-from memorist.hooks.client import spawn_daemon
+from memorist.hooks.hook_client import spawn_daemon
 from memorist.testing import CallTool, Say, ScriptedServer, Step
 
 pytestmark = pytest.mark.real_client

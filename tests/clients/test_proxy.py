@@ -20,7 +20,7 @@ from clients import stories
 from clients.agents import ID_LENGTH, Agent, ClaudeCode, Codex
 from clients.plugged import accept_what_waits
 from memorist.auto_memory.topic import MemoryKind
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.settings import CompactionSettings, ProxySettings, Settings
 from memorist.testing import CallTool, Say, ScriptedServer, Step, check_prefix

@@ -12,10 +12,10 @@ import pytest
 
 from clients.agents import ClaudeCode, Codex
 from memorist.core.messages import Message, Origin
-from memorist.formats.detect import read_session
+from memorist.formats.format_detection import read_session
 from memorist.formats.resumable_session import ResumableSession, render_resumable_session
-from memorist.formats.transcript import SkippedLine
-from memorist.store.transcript import LineFile
+from memorist.formats.transcript_format import SkippedLine
+from memorist.store.transcript_writer import LineFile
 from memorist.testing import Say, ScriptedServer
 
 pytestmark = pytest.mark.real_client

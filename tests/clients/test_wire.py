@@ -12,10 +12,10 @@ from clients import stories
 from clients.agents import ClaudeCode, Codex, Ran, converse
 from clients.readings import typed
 from memorist.core.messages import JsonObject, Usage
-from memorist.formats.codec import Codec
-from memorist.formats.registry import find_codec
-from memorist.models.pricing import ModelSettings
-from memorist.models.registry import open_model
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import Codec
+from memorist.models.model_choice import open_model
+from memorist.models.model_pricing import ModelSettings
 from memorist.ports import Request
 from memorist.testing import FrozenClock, Say, ScriptedServer
 

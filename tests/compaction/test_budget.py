@@ -7,7 +7,7 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, History, told
-from memorist.compaction.tool_results import (
+from memorist.compaction.tool_result_budget import (
     BudgetedMessages,
     OffloadDecisions,
     apply_result_budget,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, parted, told
-from memorist.compaction.extractive import build_extractive_summary
+from memorist.compaction.extractive_summary import build_extractive_summary
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.token_count import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 

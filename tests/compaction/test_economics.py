@@ -20,7 +20,7 @@ from memorist.compaction.economics import (
     price_edits,
     token_rates,
 )
-from memorist.models.pricing import ModelPrice, lookup_price, shipped_prices
+from memorist.models.model_pricing import ModelPrice, lookup_price, shipped_prices
 
 # Whole dollars a token, so that the sums below can be done by hand: reading 1, writing 12, plain
 # input 10.

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
-from memorist.compaction.extractive import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
+from memorist.compaction.extractive_summary import EXTRACTIVE_SUMMARY_ID, build_extractive_summary
 from memorist.compaction.newest_messages import find_common_limit, shorten_messages
 from memorist.compaction.user_words import LONG_UTTERANCE_TOKENS, SummaryUtterance, fit_utterances
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, find_cut_points
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 
 pytestmark = pytest.mark.covers("CP-15", "CP-16")
 

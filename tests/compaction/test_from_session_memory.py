@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.full import MODEL_SUMMARY_ID, RewriteOptions
-from memorist.compaction.history import (
+from memorist.compaction.full_compaction import MODEL_SUMMARY_ID, RewriteOptions
+from memorist.compaction.measured_history import (
     CompactedHistory,
     UnchangedHistory,
     find_last_summary,
@@ -16,8 +16,8 @@ from memorist.compaction.history import (
     measure_conversation,
 )
 from memorist.compaction.newest_messages import find_unanswered_start
-from memorist.compaction.restore import RestorableContent, RestorableFile
-from memorist.compaction.session_memory import (
+from memorist.compaction.restored_content import RestorableContent, RestorableFile
+from memorist.compaction.session_memory_compaction import (
     SessionNotes,
     compact_with_notes,
     find_keep_index,
@@ -25,7 +25,7 @@ from memorist.compaction.session_memory import (
 )
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.token_count import estimate_message_tokens
 from memorist.settings import CompactionSettings
 
 SETTINGS = CompactionSettings()

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.full import (
+from memorist.compaction.full_compaction import (
     MODEL_SUMMARY_ID,
     CompactionOutcome,
     RewriteOptions,
     build_summary_request,
     compact_with_summary,
 )
-from memorist.compaction.history import (
+from memorist.compaction.measured_history import (
     CompactedHistory,
     UnchangedHistory,
     fit_newest_texts,
@@ -27,9 +27,9 @@ from memorist.compaction.history import (
     user_text,
 )
 from memorist.compaction.newest_messages import find_unanswered_start
-from memorist.compaction.restore import RestorableContent, RestorableFile
+from memorist.compaction.restored_content import RestorableContent, RestorableFile
 from memorist.core.messages import DocumentBlock, ImageBlock, Message, Origin, TextBlock, ToolResult
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, History, parted, told
-from memorist.compaction.history import (
+from memorist.compaction.measured_history import (
     MARKER_ID,
     ShortenedHistory,
     UnchangedHistory,
     drop_oldest_rounds,
     find_rounds,
 )
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.token_count import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-7", "CP-10")
 

@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.full import RewriteOptions
-from memorist.compaction.history import (
+from memorist.compaction.full_compaction import RewriteOptions
+from memorist.compaction.inline_compaction import HAND_OVER_ID, compact_inline, retain_user_messages
+from memorist.compaction.measured_history import (
     CompactedHistory,
     UnchangedHistory,
     load_compaction_prompts,
     measure_conversation,
     user_text,
 )
-from memorist.compaction.inline import HAND_OVER_ID, compact_inline, retain_user_messages
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock
-from memorist.core.tokens import estimate_message_tokens, estimate_text_tokens
+from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 from compaction.histories import STEPS, History, told
-from memorist.compaction.history import CompactedHistory, UnchangedHistory
-from memorist.compaction.tool_results import (
+from memorist.compaction.measured_history import CompactedHistory, UnchangedHistory
+from memorist.compaction.tool_result_budget import (
     CLEARED_TEXT,
     ClearingBoundary,
     PinnedResults,

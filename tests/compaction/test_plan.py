@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.compaction.policy import (
+from memorist.compaction.compaction_plan import (
     CircuitBreaker,
     CompactionAttempt,
     PlanStep,

@@ -16,13 +16,13 @@ from memorist.compaction.economics import (
     TokenRates,
     find_profitable_edit,
 )
-from memorist.compaction.history import MeasuredConversation, measure_conversation
+from memorist.compaction.measured_history import MeasuredConversation, measure_conversation
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.events import ConversationCompacted, Event
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 
 SETTINGS = CompactionSettings()
 RATES = TokenRates(plain=5e-6, read=0.5e-6, write=6.25e-6)

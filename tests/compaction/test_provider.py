@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.compaction.provider import (
+from memorist.compaction.provider_compaction import (
     AppliedEdit,
     ProviderSummary,
     read_anthropic_compaction,
@@ -15,7 +15,7 @@ from memorist.compaction.provider import (
     request_anthropic_compaction,
     request_openai_compaction,
 )
-from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.summary_parser import UnusableSummary
 
 pytestmark = pytest.mark.covers("CP-13")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compaction.histories import WORD
-from memorist.compaction.history import load_compaction_prompts
-from memorist.compaction.restore import (
+from memorist.compaction.measured_history import load_compaction_prompts
+from memorist.compaction.restored_content import (
     RESTORED_PREFIX,
     InvokedSkill,
     RestorableContent,
@@ -14,7 +14,7 @@ from memorist.compaction.restore import (
     restore_items,
 )
 from memorist.core.messages import Message, Origin, ToolUse
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.token_count import estimate_message_tokens
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings
 

@@ -10,20 +10,24 @@ from typing import Any
 import pytest
 
 from compaction.histories import WORD, History
-from memorist.compaction import full, inline
-from memorist.compaction import session_memory as from_session_memory
-from memorist.compaction.full import RewriteOptions
-from memorist.compaction.history import (
+from memorist.compaction import full_compaction, inline_compaction
+from memorist.compaction import session_memory_compaction as from_session_memory
+from memorist.compaction.full_compaction import RewriteOptions
+from memorist.compaction.measured_history import (
     CompactedHistory,
     CompactionResult,
     load_compaction_prompts,
     measure_conversation,
 )
-from memorist.compaction.restore import InvokedSkill, RestorableContent, RestorableFile
-from memorist.compaction.tool_results import OffloadDecisions, apply_result_budget, clear_when_idle
+from memorist.compaction.restored_content import InvokedSkill, RestorableContent, RestorableFile
+from memorist.compaction.tool_result_budget import (
+    OffloadDecisions,
+    apply_result_budget,
+    clear_when_idle,
+)
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ThinkingBlock, ToolResult
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.settings import CompactionSettings
 from memorist.testing.assertions import render_shape
 from memorist.testing.request_checks import find_problem
@@ -63,7 +67,7 @@ def made(outcome: CompactionResult) -> tuple[Message, ...]:
 
 def full_compact() -> tuple[Message, ...]:
     return made(
-        full.compact_with_summary(
+        full_compaction.compact_with_summary(
             measure_conversation(session().messages), "1. Request and intent: a parser", TERMS
         )
     )
@@ -71,7 +75,7 @@ def full_compact() -> tuple[Message, ...]:
 
 def full_before_turn() -> tuple[Message, ...]:
     return made(
-        full.compact_with_summary(
+        full_compaction.compact_with_summary(
             measure_conversation(session().says("Done.").user("And write the manual.").messages),
             "1. Request and intent: a parser",
             TERMS,
@@ -96,16 +100,24 @@ def session_memory() -> tuple[Message, ...]:
 
 def inline_manual() -> tuple[Message, ...]:
     history = session().says("Done.")
-    return made(inline.compact_inline(measure_conversation(history.messages), "- parsed", TERMS))
+    return made(
+        inline_compaction.compact_inline(measure_conversation(history.messages), "- parsed", TERMS)
+    )
 
 
 def inline_pre_turn() -> tuple[Message, ...]:
     history = session().says("Done.").user("And write the manual.")
-    return made(inline.compact_inline(measure_conversation(history.messages), "- parsed", TERMS))
+    return made(
+        inline_compaction.compact_inline(measure_conversation(history.messages), "- parsed", TERMS)
+    )
 
 
 def inline_mid_turn() -> tuple[Message, ...]:
-    return made(inline.compact_inline(measure_conversation(session().messages), "- parsed", TERMS))
+    return made(
+        inline_compaction.compact_inline(
+            measure_conversation(session().messages), "- parsed", TERMS
+        )
+    )
 
 
 def micro() -> tuple[Message, ...]:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compaction.histories import STEPS, WORD, History, told
-from memorist.compaction.history import (
+from memorist.compaction.conversation_preamble import PREAMBLE_ID, reattach_preamble, split_preamble
+from memorist.compaction.measured_history import (
     CompactedHistory,
     CompactionStrategy,
     UnchangedHistory,
@@ -18,11 +19,10 @@ from memorist.compaction.history import (
     measure_conversation,
 )
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.compaction.standing import PREAMBLE_ID, reattach_preamble, split_preamble
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.engine import Memorist
-from memorist.formats import transcript as transcript_format
-from memorist.store.transcript import LineFile
+from memorist.formats import transcript_format
+from memorist.store.transcript_writer import LineFile
 from memorist.testing import Say, ScriptedModel
 
 LONG = WORD * 8_000

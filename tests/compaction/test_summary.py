@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.history import load_compaction_prompts
-from memorist.compaction.summary import (
+from memorist.compaction.measured_history import load_compaction_prompts
+from memorist.compaction.summary_parser import (
     USER_SECTION,
     CheckedSummary,
     UnusableSummary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.summary_parser import UnusableSummary
 from memorist.compaction.summary_review import (
     SummaryReview,
     add_missing_names,

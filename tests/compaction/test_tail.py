@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from benchmarks.carryover import CLEARED_RESULT, clear_and_tail, clear_oldest_results
 from compaction.histories import STEPS, WORD, History, parted, told
-from memorist.compaction.history import keep_tail
-from memorist.core.tokens import estimate_message_tokens
+from memorist.compaction.measured_history import keep_tail
+from memorist.core.token_count import estimate_message_tokens
 
 pytestmark = pytest.mark.covers("CP-10")
 

@@ -12,6 +12,8 @@ from memorist.context.assembly import (
     FirstContext,
     assemble_first_context,
 )
+from memorist.context.context_pieces import ContextSection
+from memorist.context.context_tags import find_row, unwrap_tag
 from memorist.context.environment import (
     APPROVAL_POLICIES,
     DEFAULT_PERMISSIONS,
@@ -22,12 +24,10 @@ from memorist.context.environment import (
     build_permissions_sections,
     render_permissions,
 )
-from memorist.context.pieces import ContextSection
-from memorist.context.tags import find_row, unwrap_tag
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Family, Settings
-from memorist.store.files import DiskFiles
-from memorist.testing.memory import FrozenClock
+from memorist.store.disk_files import DiskFiles
+from memorist.testing.in_memory_files import FrozenClock
 from support.first_request import build_responses_body
 
 pytestmark = pytest.mark.covers("CX-1")

@@ -20,22 +20,22 @@ from memorist.context.assembly import (
     build_rollout_sections,
     pieces_to_messages,
 )
+from memorist.context.context_pieces import ContextSection
+from memorist.context.context_tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
 from memorist.context.environment import CommandEnvironment, GitState, SessionEnvironment
 from memorist.context.instructions import InstructionReport, build_instruction_file
-from memorist.context.pieces import ContextSection
-from memorist.context.tags import FILE_NATIVE_ROWS, ROLLOUT_ROWS
 from memorist.core.markdown import find_placeholders, load_prompt
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError
+from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
-from memorist.formats.registry import find_codec
 from memorist.recall.memory_rendering import render_index
 from memorist.recall.recall import load_recall_prompts
 from memorist.runtime import Runtime
 from memorist.settings import ContextSettings, Settings
 from memorist.testing.assertions import render_shape
-from memorist.testing.memory import FrozenClock, InMemoryFiles
+from memorist.testing.in_memory_files import FrozenClock, InMemoryFiles
 from memorist.testing.request_checks import find_problem
 from support.first_request import (
     build_anthropic_body,

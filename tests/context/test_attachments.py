@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.context.pieces import ContextPiece
+from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_attachments import (
     HIDDEN_KINDS,
     MAX_NAMED_LINES,
@@ -22,7 +22,7 @@ from memorist.context.recorded_attachments import (
     render_attachment,
 )
 from memorist.core.messages import Message, Origin, Role, TextBlock
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
     SideRecord,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.pieces import ContextPiece, build_piece
+from memorist.context.context_pieces import ContextPiece, build_piece
 from memorist.context.recorded_attachments import compare_pieces
 
 pytestmark = pytest.mark.covers("CX-9")

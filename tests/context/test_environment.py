@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.discovery import detect_environment, read_git_state
 from memorist.context.environment import (
     CommandEnvironment,
     GitState,
@@ -20,8 +19,9 @@ from memorist.context.environment import (
     render_environment_context,
     render_git_state,
 )
-from memorist.safety.unicode import strip_hidden_characters
-from memorist.testing.memory import FrozenClock
+from memorist.context.instruction_discovery import detect_environment, read_git_state
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.testing.in_memory_files import FrozenClock
 
 SHELL = "bash"
 WHOLE = SessionEnvironment(

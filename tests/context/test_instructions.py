@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.discovery import RealPathCache
+from memorist.context.instruction_discovery import RealPathCache
 from memorist.context.instruction_imports import (
     MAX_EXPANDED_PATTERNS,
     expand_braces,
@@ -29,8 +29,8 @@ from memorist.context.instructions import (
 from memorist.errors import StoreError
 from memorist.ports import FileInfo
 from memorist.settings import ContextSettings
-from memorist.store.files import DiskFiles
-from memorist.testing.memory import InMemoryFiles
+from memorist.store.disk_files import DiskFiles
+from memorist.testing.in_memory_files import InMemoryFiles
 
 APP = Path("/w/app")
 SETTINGS = ContextSettings(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.context.normalize import (
+from memorist.context.message_normalization import (
     CONTINUATION_OPENING,
     IMAGE_PLACEHOLDER,
     MISSING_OUTPUT,
@@ -27,9 +27,9 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
 )
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import FormatError
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.testing.request_checks import find_problem
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]

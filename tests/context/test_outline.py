@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.tags import SCAFFOLD_TABLE
+from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.errors import InputError
 from support.context_outline import (
     OutlineItem,

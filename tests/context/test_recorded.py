@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from memorist.compaction.recorded_window import read_recorded_window
-from memorist.context.pieces import recount_tokens
+from memorist.context.context_pieces import recount_tokens
+from memorist.context.context_tags import SCAFFOLD_TABLE
 from memorist.context.recorded_attachments import (
     CONVERSATION_PARTS,
     build_recorded_pieces,
@@ -18,7 +19,6 @@ from memorist.context.recorded_attachments import (
     find_last_model,
     find_turn,
 )
-from memorist.context.tags import SCAFFOLD_TABLE
 from memorist.core.messages import (
     ImageBlock,
     Message,
@@ -30,10 +30,10 @@ from memorist.core.messages import (
     ToolUse,
     UnknownBlock,
 )
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError
-from memorist.formats.registry import find_codec
-from memorist.formats.transcript import (
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
     SkippedLine,

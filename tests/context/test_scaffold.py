@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.compaction.recorded_window import RecordedWindow
-from memorist.context.recorded_attachments import build_recorded_pieces
-from memorist.context.tags import (
+from memorist.context.context_tags import (
     FILE_NATIVE_ROWS,
     ROLLOUT_ROWS,
     SCAFFOLD_TABLE,
@@ -25,13 +24,14 @@ from memorist.context.tags import (
     unwrap_tag,
     wrap_in_tag,
 )
+from memorist.context.recorded_attachments import build_recorded_pieces
 from memorist.core.markdown import find_placeholders
 from memorist.core.messages import Message, Origin, Role
 from memorist.errors import InputError, SettingsError
 from memorist.formats import host_markup
+from memorist.formats.codec_registry import find_codec
 from memorist.formats.host_markup import detect_origin
-from memorist.formats.registry import find_codec
-from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family
 from memorist.testing.assertions import render_shape
 

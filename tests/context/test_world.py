@@ -27,7 +27,7 @@ from memorist.context.world_state import (
 )
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.codex_rollout import read_session as read_codex
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     SessionHead,
@@ -37,7 +37,7 @@ from memorist.formats.transcript import (
     WorldStateRecord,
     encode_entry,
 )
-from memorist.formats.transcript import read_session as read_own
+from memorist.formats.transcript_format import read_session as read_own
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
 KEYS = st.sampled_from(["a", "b", "c"])

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.index import find_planted_orders
+from memorist.auto_memory.memory_index import find_planted_orders
 from memorist.auto_memory.topic import parse_topic
 from memorist.core.markdown import (
     MAX_YAML_DEPTH,

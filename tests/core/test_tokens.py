@@ -17,7 +17,7 @@ from memorist.core.messages import (
     ToolUse,
     Usage,
 )
-from memorist.core.tokens import (
+from memorist.core.token_count import (
     ContextMeter,
     estimate_message_tokens,
     estimate_text_tokens,

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
     Trust,
     create_topic,
 )
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.dream.dream import Dream
 from memorist.dream.past_evidence import PastSession
 from memorist.events import Event
-from memorist.forks.spec import ForkLimits, Receipt
+from memorist.forks.fork_spec import ForkLimits, Receipt
 from memorist.ports import FileSystem, HostInfo, Model
 from memorist.runtime import Runtime, SessionContext
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings, Settings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, MemoryLayout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, MemoryLayout
 from memorist.testing import FrozenClock
 
 HOUR, DAY = 3_600.0, 86_400.0

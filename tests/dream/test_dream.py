@@ -19,21 +19,21 @@ import pytest
 from dream.conftest import DAY, HOUR, World, data
 from memorist.auto_memory.topic import Trust, parse_topic
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.dream.gates import GateClosed, GateOpen
-from memorist.dream.journal import DailyLogs
-from memorist.dream.lock import DreamLock, DreamLockBusy, HeldDreamLock
+from memorist.dream.dream_gates import GateClosed, GateOpen
+from memorist.dream.dream_journal import DailyLogs
+from memorist.dream.dream_lock import DreamLock, DreamLockBusy, HeldDreamLock
 from memorist.dream.model_pass import review_model_changes
 from memorist.dream.past_evidence import PastSession
 from memorist.dream.workspace import journal_path
 from memorist.errors import InputError, ModelUnavailable, StoreError
 from memorist.events import DreamFailed, DreamFinished, MemoryChanged
-from memorist.forks.spec import ForkLimits, ForkOutcome
-from memorist.formats.transcript import SessionHead
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome
+from memorist.formats.transcript_format import SessionHead
 from memorist.ports import HostInfo, Request
 from memorist.settings import AutoMemorySettings, DreamSettings
-from memorist.store.files import DiskFiles, store_error
-from memorist.store.layout import Layout, SessionLayout
-from memorist.store.transcript import TranscriptWriter
+from memorist.store.disk_files import DiskFiles, store_error
+from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.transcript_writer import TranscriptWriter
 from memorist.testing import Fail, Hang, Say, ScriptedModel
 from memorist.testing.steps import Step
 from memorist.transcript.answer_lines import LineCheck
@@ -489,8 +489,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[3])
 from dream.conftest import World
 from dream.test_dream import two_changes
-from memorist.store.files import DiskFiles
-import memorist.dream.lock as locks
+from memorist.store.disk_files import DiskFiles
+import memorist.dream.dream_lock as locks
 at, count = int(sys.argv[2]), 0
 def counted(real):
     def step(*given, **more):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from memorist.dream.gates import (
+from memorist.dream.dream_gates import (
     Gate,
     GateClosed,
     GateFacts,

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dream.conftest import HOUR, World
-from memorist.dream.lock import (
+from memorist.dream.dream_lock import (
     STALE_SECONDS,
     DreamLock,
     DreamLockBusy,
@@ -33,8 +33,8 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from memorist.system import SystemClock
-from memorist.dream.lock import DreamLock
-from memorist.store.layout import Layout
+from memorist.dream.dream_lock import DreamLock
+from memorist.store.home_layout import Layout
 lock = DreamLock(Layout(Path(sys.argv[1])).memory("/home/dev/shop"), SystemClock())
 print(type(lock.acquire()).__name__, flush=True)
 time.sleep(60)
@@ -137,7 +137,7 @@ def test_a_killed_dream_holds_nobody_and_its_time_does_not_count(tmp_path: Path)
     """Another process takes the lock and is killed: while it lives it blocks; dead, the lock can be
     had, and the time before it is the last one.
     """
-    from memorist.store.layout import Layout
+    from memorist.store.home_layout import Layout
     from memorist.system import SystemClock
 
     where = Layout(tmp_path / "home").memory("/home/dev/shop")

@@ -13,16 +13,16 @@ import msgspec
 import pytest
 
 from dream.conftest import DAY, HOUR, data
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.index import INDEX_NAME
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_index import INDEX_NAME
 from memorist.dream.dream import Dream
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo
 from memorist.events import DreamFinished, Event
 from memorist.ports import HostInfo, Request
-from memorist.store.files import DiskFiles
+from memorist.store.disk_files import DiskFiles
 from memorist.testing import FrozenClock, Say, ScriptedModel
 
 BODY = {"model": "m", "max_tokens": 1000}

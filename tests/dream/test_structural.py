@@ -19,8 +19,8 @@ from memorist.auto_memory.topic import (
     create_topic,
     parse_topic,
 )
-from memorist.core.text import encode_text
-from memorist.dream.rules import (
+from memorist.core.text_analysis import encode_text
+from memorist.dream.structural_dream import (
     DreamPlan,
     DreamRemark,
     InstructionSource,

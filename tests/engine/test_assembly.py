@@ -19,19 +19,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.cli.main import memorist_group
+from memorist.context.context_pieces import ContextSection
 from memorist.context.environment import HostContext, HostPermissions
-from memorist.context.pieces import ContextSection
 from memorist.context.prefix_check import PrefixChecker
 from memorist.context.world_state import restore_state
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import InputError, UsageError
-from memorist.formats import transcript as transcript_format
-from memorist.formats.transcript import TurnRollback
+from memorist.formats import transcript_format
+from memorist.formats.transcript_format import TurnRollback
 from memorist.settings import CompactionSettings, ContextSettings, Settings
-from memorist.store.transcript import LineFile
-from memorist.testing.memory import FrozenClock
+from memorist.store.transcript_writer import LineFile
+from memorist.testing.in_memory_files import FrozenClock
 
 NOON = 1_784_894_400.0
 DAY = 86_400.0

@@ -14,11 +14,11 @@ from memorist.auto_memory.topic import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.history_search import SearchResults
-from memorist.recall.relevance import names_file
+from memorist.recall.memory_selection import names_file
 from memorist.recall.session_index import SessionIndex
 from memorist.settings import RecallSettings, Settings
-from memorist.store.rollouts import Rollout, save_rollouts
-from memorist.store.state import open_state
+from memorist.store.rollout_rows import Rollout, save_rollouts
+from memorist.store.state_database import open_state
 from support.past_sessions import ROUNDING, write_session
 
 FAILED = "error: unrecognized subcommand 'bun'"

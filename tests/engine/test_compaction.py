@@ -13,7 +13,7 @@ import pytest
 from anthropic import AsyncAnthropic
 
 from memorist.context.prefix_check import PrefixChecker
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.engine.model_limits import thresholds_for
 from memorist.engine.session import Session
@@ -26,10 +26,10 @@ from memorist.events import (
     ResultsStored,
 )
 from memorist.forks.fork_request import FORK_MARK
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Fail, Say, Step

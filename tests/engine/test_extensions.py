@@ -17,7 +17,7 @@ from memorist.core.messages import Message, Origin, TextBlock, ToolUse
 from memorist.engine.session import Session
 from memorist.events import Event, ExtensionFailed
 from memorist.extensions import ExtensionList, HistoryChange, SessionReply, SessionView
-from memorist.forks.spec import ParentCall
+from memorist.forks.fork_spec import ParentCall
 
 EVENTS = (
     "on_message",

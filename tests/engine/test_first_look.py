@@ -14,12 +14,12 @@ import pytest
 from auto_memory.conftest import memory
 from engine.test_memory import Loop, project
 from engine.test_memory_faults import BEARS, INDEX, count
-from memorist.auto_memory.index import find_suspicions
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_index import find_suspicions
 from memorist.auto_memory.topic import Topic, Trust
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
-from memorist.recall.search import MAX_INLINE_FILES
+from memorist.recall.memory_search import MAX_INLINE_FILES
 from memorist.testing.steps import CallTool
 
 __all__ = ["project"]

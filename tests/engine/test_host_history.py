@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memorist.engine.engine import Memorist
 from memorist.engine.host_history import HostHistory
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 ANTHROPIC = find_codec("anthropic")
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.topic import Trust
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
@@ -30,14 +30,14 @@ from memorist.events import (
 from memorist.extensions import ExtensionList, SessionExtension
 from memorist.flags.flag_lookup import InMemoryFlagSource
 from memorist.forks.fork_request import FORK_MARK
-from memorist.forks.spec import ForkOutcome
+from memorist.forks.fork_spec import ForkOutcome
 from memorist.ports import HostInfo, Reply, Request
-from memorist.recall.search import InitialScan
+from memorist.recall.memory_search import InitialScan
 from memorist.settings import AutoMemorySettings, CompactionSettings, RecallSettings, Settings
-from memorist.store.files import DiskFiles
-from memorist.store.sessions import list_uses
-from memorist.team.location import RemoteLocation, save_remote_location
-from memorist.testing.memory import FrozenClock
+from memorist.store.disk_files import DiskFiles
+from memorist.store.session_rows import list_uses
+from memorist.team.remote_location import RemoteLocation, save_remote_location
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, CutReply, DelayReply, Fail, Garbage, Hang, Say, Step
 

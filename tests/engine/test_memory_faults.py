@@ -17,7 +17,7 @@ from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.topic import MemoryKind, Topic
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
-from memorist.store.layout import SessionLayout
+from memorist.store.home_layout import SessionLayout
 from memorist.testing import request_checks
 
 __all__ = ["project"]

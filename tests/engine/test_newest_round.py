@@ -12,8 +12,8 @@ import pytest
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
 from memorist.events import CompactionFailed, ConversationCompacted, Event
-from memorist.formats.registry import find_codec
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.formats.codec_registry import find_codec
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.models import ScriptedModel

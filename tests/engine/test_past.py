@@ -22,11 +22,11 @@ from memorist.engine.session import Session
 from memorist.engine.worker_process import START_INTERVAL_SECONDS, has_exited, start_worker
 from memorist.ports import HostInfo as HostFacts
 from memorist.settings import ContextSettings, LongTermMemory, RolloutsSettings, Settings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
-from memorist.store.rollouts import list_extracts
-from memorist.store.state import open_sqlite_state
-from memorist.testing.memory import FrozenClock
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.store.rollout_rows import list_extracts
+from memorist.store.state_database import open_sqlite_state
+from memorist.testing.in_memory_files import FrozenClock
 from rollouts.conftest import claude, codex
 
 FORMATS = ["anthropic", "openai_responses", "openai_chat"]

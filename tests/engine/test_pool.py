@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from memorist.engine import pool as module
-from memorist.engine.pool import PoolLimits, SessionPool
+from memorist.engine import session_pool as module
+from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import UsageError
 from memorist.system import SystemClock
 

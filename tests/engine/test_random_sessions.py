@@ -15,13 +15,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memorist.compaction.history import CompactionStrategy
+from memorist.compaction.measured_history import CompactionStrategy
 from memorist.context.environment import HostContext
 from memorist.engine.engine import Memorist
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Reply, Request
 from memorist.settings import Settings
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, ReplyParts, Say, Step
 

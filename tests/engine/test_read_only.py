@@ -15,7 +15,7 @@ import pytest
 
 from auto_memory.conftest import memory
 from engine.test_memory import project
-from memorist.auto_memory.changes import ChangeReason
+from memorist.auto_memory.memory_changes import ChangeReason
 from memorist.auto_memory.topic import MemoryKind
 from memorist.engine.engine import Memorist
 

@@ -22,13 +22,13 @@ from memorist.errors import FormatError, NothingToDo, StoreError, UsageError
 from memorist.events import Event, NotesFailed, NotesUpdated
 from memorist.forks.fork_request import FORK_MARK
 from memorist.ports import HostInfo, Reply, Request
-from memorist.session_memory.notes import NotesCursor
-from memorist.session_memory.template import STRUCTURAL_MARK, section_bodies
+from memorist.session_memory.notes_template import STRUCTURAL_MARK, section_bodies
+from memorist.session_memory.session_notes import NotesCursor
 from memorist.settings import Settings
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Hang, ReplyParts, Say, Step
-from memorist.transcript.ledger import UNREAD_LIMIT, TranscriptLedger
+from memorist.transcript.transcript_ledger import UNREAD_LIMIT, TranscriptLedger
 
 TEMPLATE = load_prompt("session_memory/template")
 PAGE = (

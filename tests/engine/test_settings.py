@@ -9,7 +9,7 @@ import pytest
 from memorist.config import load_settings
 from memorist.engine.engine import Memorist
 from memorist.errors import SettingsError
-from memorist.flags.overrides import apply_all_flags
+from memorist.flags.flag_overrides import apply_all_flags
 from memorist.settings import Settings, flatten_settings
 
 

@@ -18,17 +18,17 @@ import pytest
 from click.testing import CliRunner
 
 from memorist.auto_memory.topic import MemoryKind
-from memorist.budget.governor import BudgetGovernor
+from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.events import ConversationCompacted, Event
-from memorist.forks.spec import ForkRefusal, ForkSpec, NoTools
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.forks.fork_spec import ForkRefusal, ForkSpec, NoTools
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings, SpendSettings
 from memorist.store import database as database_module
 from memorist.store.database import HOST_BUSY_SECONDS, UnsavedConnection, open_database
-from memorist.store.sessions import list_sessions
+from memorist.store.session_rows import list_sessions
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
 

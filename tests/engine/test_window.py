@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.engine.host_history import COMPARED_ENTRIES, HostHistory
 from memorist.engine.view_window import ViewWindow
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 CODEC = find_codec("anthropic")
 

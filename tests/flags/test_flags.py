@@ -15,8 +15,7 @@ from openfeature.provider.in_memory_provider import InMemoryFlag, InMemoryProvid
 
 from memorist.errors import SettingsError
 from memorist.flags.flag_lookup import FileFlagSource, Flags, InMemoryFlagSource, open_flags_file
-from memorist.flags.open_feature import OpenFeatureFlagSource
-from memorist.flags.overrides import (
+from memorist.flags.flag_overrides import (
     MAX_FLAG_NUMBER,
     SECTIONS,
     find_flag_problems,
@@ -24,8 +23,9 @@ from memorist.flags.overrides import (
     list_active_flags,
     override_settings,
 )
+from memorist.flags.open_feature import OpenFeatureFlagSource
 from memorist.ports import HostInfo
-from memorist.session_memory.trigger import NotesProgress, are_notes_allowed, check_due
+from memorist.session_memory.notes_trigger import NotesProgress, are_notes_allowed, check_due
 from memorist.settings import (
     DreamSettings,
     FlagsSettings,

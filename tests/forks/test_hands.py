@@ -13,10 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorist.core.apply_patch import AddFilePatch, DeleteFilePatch, PatchHunk, UpdateFilePatch
-from memorist.forks.executor import ToolAnswer, ToolExecutor
-from memorist.forks.permissions import is_same_name, path_problem
-from memorist.forks.spec import FileChange, FolderAccess, NoTools, SingleFileEdit
-from memorist.forks.tool_calls import (
+from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
     ForkToolCall,
@@ -29,7 +26,10 @@ from memorist.forks.tool_calls import (
     UnknownCall,
     WriteFileCall,
 )
-from memorist.store.files import DiskFiles
+from memorist.forks.fork_permissions import is_same_name, path_problem
+from memorist.forks.fork_spec import FileChange, FolderAccess, NoTools, SingleFileEdit
+from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
+from memorist.store.disk_files import DiskFiles
 from memorist.testing import InMemoryFiles
 
 SECRET = "nobody's business\n"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.queue import BackgroundQueue
-from memorist.forks.spec import ForkOutcome
+from memorist.forks.background_queue import BackgroundQueue
+from memorist.forks.fork_spec import ForkOutcome
 from memorist.system import SystemClock
 from memorist.testing import FrozenClock
 

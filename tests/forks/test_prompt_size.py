@@ -12,18 +12,18 @@ from memorist.auto_memory.extraction_policy import (
     render_extraction_prompt,
 )
 from memorist.core.markdown import load_prompt
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import build_first_request
-from memorist.forks.spec import EditMethod, ForkSpec, NoTools, ParentCall
-from memorist.formats.registry import find_codec
+from memorist.forks.fork_spec import EditMethod, ForkSpec, NoTools, ParentCall
+from memorist.formats.codec_registry import find_codec
 from memorist.magic_docs.document_files import load_magic_doc_prompts
-from memorist.magic_docs.header import MagicDocHeader, build_update_prompt
+from memorist.magic_docs.document_header import MagicDocHeader, build_update_prompt
 from memorist.ports import Request
-from memorist.session_memory.notes import load_notes_prompts, render_update_prompt
+from memorist.session_memory.session_notes import load_notes_prompts, render_update_prompt
 from memorist.settings import AutoMemorySettings, SessionMemorySettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 
 MAX_TOKENS = 600
 """New tokens of a fork beside the cached conversation and the files that it is shown."""

@@ -13,10 +13,10 @@ import pytest
 
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
+from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork import load_fork_prompts, run_fork
 from memorist.forks.fork_request import FORK_MARK, is_fork, shares_prefix
-from memorist.forks.queue import BackgroundQueue
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     EditMethod,
     FolderAccess,
     ForkLimits,
@@ -29,7 +29,7 @@ from memorist.forks.spec import (
     SingleFileEdit,
     skipped_receipt,
 )
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
     CallTool,

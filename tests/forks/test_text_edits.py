@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.tool_calls import (
+from memorist.forks.file_tool_calls import (
     EDITS_JSON_SCHEMA,
     EditFileCall,
     TextReplacement,

@@ -16,7 +16,7 @@ from memorist.core.apply_patch import (
     parse_file_patches,
 )
 from memorist.core.messages import ToolUse
-from memorist.forks.tool_calls import (
+from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
     ForkToolCall,

@@ -8,7 +8,7 @@ import pytest
 
 from memorist.core.messages import JsonObject
 from memorist.forks.fork import run_fork
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     FolderAccess,
     ForkLimits,
     ForkOutcome,
@@ -16,9 +16,9 @@ from memorist.forks.spec import (
     ParentCall,
     Receipt,
 )
-from memorist.models.openai import OpenAIChatModel
-from memorist.models.pricing import ModelSettings
-from memorist.models.streaming import ModelAccess
+from memorist.models.event_stream import ModelAccess
+from memorist.models.model_pricing import ModelSettings
+from memorist.models.openai_model import OpenAIChatModel
 from memorist.ports import Request
 from memorist.testing import CallTool, FrozenClock, InMemoryFiles, Say, ScriptedServer
 from memorist.testing.steps import Step

@@ -23,7 +23,7 @@ from memorist.core.messages import (
     WireInfo,
 )
 from memorist.errors import FormatError
-from memorist.formats.anthropic import CODEC
+from memorist.formats.anthropic_messages import CODEC
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),

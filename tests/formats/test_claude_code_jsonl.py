@@ -17,7 +17,7 @@ from memorist.core.messages import Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
 from memorist.formats import claude_code, claude_code_tree
 from memorist.formats.claude_code import read_session
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     RepairedLine,

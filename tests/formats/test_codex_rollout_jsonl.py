@@ -18,7 +18,7 @@ from memorist.errors import InputError
 from memorist.formats import codex_rollout
 from memorist.formats.codex_rollout import read_session
 from memorist.formats.openai_responses import read_item
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     RepairedLine,

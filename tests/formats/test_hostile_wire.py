@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import FormatError
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 NAMES = ["anthropic", "openai_chat", "openai_responses"]
 BY_NAME = pytest.mark.parametrize("name", NAMES)

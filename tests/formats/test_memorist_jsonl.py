@@ -21,7 +21,7 @@ from memorist.core.messages import (
     WireInfo,
 )
 from memorist.errors import InputError, UnreadableSession
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     RepairedLine,

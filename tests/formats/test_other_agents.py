@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import UnreadableSession
-from memorist.formats.detect import detect_format, read_session
-from memorist.formats.transcript import (
+from memorist.formats.format_detection import detect_format, read_session
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     SessionHead,
@@ -20,7 +20,7 @@ from memorist.formats.transcript import (
     TranscriptEntry,
     encode_entry,
 )
-from memorist.transcript.tool_calls import CommandAction, parse_tool_action
+from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 from support.other_agents import ANSWERED, ASKED, COMMAND, FAILED, RECORDED, pi_session
 
 FORMATS = sorted(RECORDED)

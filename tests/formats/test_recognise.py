@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import InputError, UnreadableSession
-from memorist.formats.detect import detect_format, read_session
-from memorist.formats.transcript import RecordedLine, SessionHead, encode_entry
+from memorist.formats.format_detection import detect_format, read_session
+from memorist.formats.transcript_format import RecordedLine, SessionHead, encode_entry
 
 CLAUDE = {
     "type": "user",

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 SESSIONS = Path(__file__).parents[3] / "shared" / "data" / "sessions"
 LIMIT = 400

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import DecodedRequest, Message, Origin, TextBlock, ToolUse
 from memorist.errors import FormatError
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 NAMES = ["anthropic", "openai_chat", "openai_responses"]
 PAIRS = list(permutations(NAMES, 2))

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from memorist.core.messages import Message, TextBlock, ToolDefinition, ToolResult
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 TOOL = ToolDefinition("Edit", "Change a file.", {"type": "object"}, {})
 

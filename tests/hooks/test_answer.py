@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.event import CLIENTS, KNOWN_EVENTS, Client, HookEvent
-from memorist.hooks.response import (
+from memorist.hooks.hook_event import CLIENTS, KNOWN_EVENTS, Client, HookEvent
+from memorist.hooks.hook_response import (
     OUTPUT_LIMITS,
     OutputText,
     fit_texts,

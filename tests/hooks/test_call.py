@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from hooks.conftest import Hooks
-from memorist.hooks import protocol
+from memorist.hooks import hook_protocol
 
 EVENT = json.dumps(
     {
@@ -42,7 +42,7 @@ def answering(folder: Path, answer: Callable[[socket.socket], None]) -> Iterator
     before = Path.cwd()
     os.chdir(folder)
     line = socket.socket(socket.AF_UNIX)
-    line.bind(protocol.SOCKET)
+    line.bind(hook_protocol.SOCKET)
     os.chdir(before)
     line.listen(8)
 
@@ -62,7 +62,7 @@ def answering(folder: Path, answer: Callable[[socket.socket], None]) -> Iterator
     finally:
         line.shutdown(socket.SHUT_RDWR)
         line.close()
-        (folder / protocol.SOCKET).unlink(missing_ok=True)
+        (folder / hook_protocol.SOCKET).unlink(missing_ok=True)
         thread.join(5)
 
 
@@ -89,11 +89,11 @@ def test_the_program_loads_nothing_but_pythons_own() -> None:
         "memorist",
         "memorist.__main__",
         "memorist.hooks",
-        "memorist.hooks.client",
-        "memorist.hooks.protocol",
+        "memorist.hooks.hook_client",
+        "memorist.hooks.hook_protocol",
         "memorist.platforms",
-        "memorist.platforms.descriptors",
-        "memorist.platforms.locks",
+        "memorist.platforms.file_descriptors",
+        "memorist.platforms.file_locks",
         "memorist.platforms.sockets",
         "memorist.platforms.spawning",
     ]
@@ -225,7 +225,7 @@ def test_a_home_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
     for home in (a_file, open_to_all):  # where there is no file of failures, the user sees why
         notice = Hooks(home).notice("SessionStart", source="startup")
         assert ("no memory in this session: FileExistsError" in notice) == (home == a_file)
-    assert not (open_to_all / "hooks" / protocol.SOCKET).exists()
+    assert not (open_to_all / "hooks" / hook_protocol.SOCKET).exists()
 
 
 @pytest.mark.covers("IN-2")
@@ -256,10 +256,10 @@ def test_a_full_disk_stops_nobody(hooks: Hooks) -> None:
 def test_the_file_of_failures_stays_small(hooks: Hooks) -> None:
     """Above its size it begins anew, and the one before is kept."""
     path = hooks.home / "hooks" / "failures.log"
-    path.write_bytes(b"x" * protocol.MAX_FAILURES_BYTES)
+    path.write_bytes(b"x" * hook_protocol.MAX_FAILURES_BYTES)
 
     hooks.raw("Stop", b"junk")
     hooks.raw("Stop", b"junk")
 
     assert path.stat().st_size < 1_000
-    assert path.with_name("failures.log.1").stat().st_size > protocol.MAX_FAILURES_BYTES
+    assert path.with_name("failures.log.1").stat().st_size > hook_protocol.MAX_FAILURES_BYTES

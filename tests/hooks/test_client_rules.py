@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from memorist.auto_memory.topic import MemoryKind
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
-from memorist.hooks.event import Client, HookEvent
+from memorist.hooks.hook_event import Client, HookEvent
 from memorist.hooks.hook_session import HookSession
 
 FILES: list[tuple[Client, str, str]] = [

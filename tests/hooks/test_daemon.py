@@ -16,14 +16,14 @@ import pytest
 from clients.plugged import end, process_of, wait_for
 from hooks.conftest import Hooks
 from memorist import __version__
-from memorist.hooks import protocol
+from memorist.hooks import hook_protocol
 
 STOP = json.dumps({"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "Stop"}).encode()
 
 
 def stop(version: str) -> bytes:
     """The end of a turn, as a program of this version asks."""
-    return protocol.encode_hook_header(version, "Stop", "", "", len(STOP)) + STOP
+    return hook_protocol.encode_hook_header(version, "Stop", "", "", len(STOP)) + STOP
 
 
 def ask(home: Path, question: bytes) -> bytes:
@@ -33,7 +33,7 @@ def ask(home: Path, question: bytes) -> bytes:
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(300)
-            line.connect(protocol.SOCKET)
+            line.connect(hook_protocol.SOCKET)
             line.sendall(question)
             said = b""
             while part := line.recv(4_096):
@@ -178,11 +178,11 @@ def test_junk_on_the_socket_disturbs_nobody(hooks: Hooks) -> None:
         b"",
         b"GET / HTTP/1.1\r\n\r\n",
         b"x" * 100_000,
-        protocol.encode_hook_header(__version__, "Stop", "", "", 500) + b"half",
+        hook_protocol.encode_hook_header(__version__, "Stop", "", "", 500) + b"half",
     ):
         os.chdir(hooks.home / "hooks")
         with socket.socket(socket.AF_UNIX) as line:
-            line.connect(protocol.SOCKET)
+            line.connect(hook_protocol.SOCKET)
             os.chdir(before)
             try:
                 line.sendall(junk)

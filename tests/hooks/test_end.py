@@ -10,7 +10,7 @@ import pytest
 
 from hooks.conftest import Hooks
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile
-from memorist.cli.daemon import end_daemon
+from memorist.cli.hook_commands import end_daemon
 
 EVENTS: dict[str, dict[str, str]] = {
     "SessionStart": {"source": "startup"},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.hooks.event import (
+from memorist.hooks.hook_event import (
     KNOWN_EVENTS,
     HookEvent,
     UnknownHookEvent,

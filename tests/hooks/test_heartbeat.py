@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.hooks.daemon import BUSY_CPU_SECONDS, IDLE_CPU_SECONDS, Heartbeat
+from memorist.hooks.hook_daemon import BUSY_CPU_SECONDS, IDLE_CPU_SECONDS, Heartbeat
 
 HANGS = """
 import asyncio, time
-from memorist.hooks.daemon import Heartbeat, exit_process
+from memorist.hooks.hook_daemon import Heartbeat, exit_process
 
 async def main():
     Heartbeat(exit_process, missed_checks=2).start(asyncio.get_running_loop(), 0.01)
@@ -23,7 +23,7 @@ asyncio.run(main())
 """
 WAITS = """
 import asyncio
-from memorist.hooks.daemon import Heartbeat
+from memorist.hooks.hook_daemon import Heartbeat
 
 class Counted(Heartbeat):
     beats = 0

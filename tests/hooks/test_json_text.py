@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.install import (
+from memorist.hooks.hook_install import (
     INSTALLED_EVENTS,
     LaunchCommand,
     add_hooks,

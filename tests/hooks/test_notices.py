@@ -13,12 +13,12 @@ from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.events import MemoryChanged, MemoryNeedsReview
-from memorist.hooks.event import Client, HookEvent
+from memorist.hooks.hook_event import Client, HookEvent
+from memorist.hooks.hook_notices import MAX_NOTICE_CHARS, render_notice
+from memorist.hooks.hook_response import render_output
 from memorist.hooks.hook_session import HookSessionPool
-from memorist.hooks.notices import MAX_NOTICE_CHARS, render_notice
-from memorist.hooks.response import render_output
 from memorist.settings import HooksSettings, Settings
-from memorist.store.layout import Layout
+from memorist.store.home_layout import Layout
 from rollouts.conftest import claude
 
 AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]

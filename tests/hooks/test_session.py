@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile, Recording
 from memorist.engine.engine import Memorist
 from memorist.errors import UnreadableSession
-from memorist.forks.spec import ForkLimits
-from memorist.hooks.event import Client, HookEvent
+from memorist.forks.fork_spec import ForkLimits
+from memorist.hooks.hook_event import Client, HookEvent
+from memorist.hooks.hook_response import OUTPUT_LIMITS, output_size
 from memorist.hooks.hook_session import HookSession, HookSessionPool
-from memorist.hooks.response import OUTPUT_LIMITS, output_size
 from memorist.settings import Settings
-from memorist.store.rollouts import list_rollouts
+from memorist.store.rollout_rows import list_rollouts
 from memorist.testing import Hang, Say, ScriptedModel, Step
 
 AGENTS: list[tuple[Client, type[Recording]]] = [("claude-code", ClaudeFile), ("codex", CodexFile)]

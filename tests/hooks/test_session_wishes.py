@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hooks.recordings import FOLDER, ClaudeFile
 from memorist.auto_memory.statements.session_wishes import asks_for_no_memory, read_pinned_text
 from memorist.engine.engine import Memorist
-from memorist.hooks.event import HookEvent
+from memorist.hooks.hook_event import HookEvent
 from memorist.hooks.hook_session import HookAnswer, HookSessionPool
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.models import ScriptedModel

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.recordings import ClaudeFile, CodexFile, Recording, a_session
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
-from memorist.formats.transcript import CompactionBoundary, TurnRollback, UsageReport
+from memorist.formats.transcript_format import CompactionBoundary, TurnRollback, UsageReport
 from memorist.hooks import session_file as tail
 from memorist.hooks.session_file import SessionFileTail
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import InputError
-from memorist.hooks.install import LaunchCommand, add_toml_server, remove_toml_server
+from memorist.hooks.hook_install import LaunchCommand, add_toml_server, remove_toml_server
 
 PROGRAM = LaunchCommand(arguments=("/home/dev/.local/bin/memorist",), home="/srv/data “a” \\ 🙂")
 LINES = st.lists(

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.folder import MemoryFolder
 from memorist.cli.main import memorist_group
-from memorist.machines.place import GitBranch
-from memorist.machines.snapshot import ProjectEntries, take_over
-from memorist.machines.vault import seal_snapshot
-from memorist.store.files import DiskFiles
+from memorist.machines.machine_remote import GitBranch
+from memorist.machines.machine_snapshot import ProjectEntries, take_over
+from memorist.machines.snapshot_cipher import seal_snapshot
+from memorist.store.disk_files import DiskFiles
 
 pytest.importorskip("cryptography")
 

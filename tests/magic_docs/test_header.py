@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.magic_docs.header import find_header
+from memorist.magic_docs.document_header import find_header
 
 LINES = st.lists(
     st.sampled_from(

@@ -27,12 +27,12 @@ from memorist.events import (
     MagicDocUpdated,
 )
 from memorist.forks.fork_request import FORK_MARK
-from memorist.forks.spec import ForkOutcome, Receipt
-from memorist.magic_docs.header import ConversationReader
+from memorist.forks.fork_spec import ForkOutcome, Receipt
+from memorist.magic_docs.document_header import ConversationReader
 from memorist.magic_docs.magic_docs import MagicDocs
 from memorist.ports import Request
 from memorist.settings import MagicDocsSettings, Settings, SpendSettings
-from memorist.store.files import DiskFiles, store_error
+from memorist.store.disk_files import DiskFiles, store_error
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import CallTool, Fail, Hang, ReplyParts, Say, Step
 

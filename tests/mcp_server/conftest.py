@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 
 from memorist.engine.engine import Memorist
-from memorist.mcp_server.server import McpServer
+from memorist.mcp_server.stdio_server import McpServer
 from memorist.settings import AutoMemorySettings, Settings
 
 Mode = Literal["auto", "legacy"]

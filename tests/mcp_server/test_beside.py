@@ -50,8 +50,8 @@ def test_a_missing_extra_is_told(options: list[str], monkeypatch: pytest.MonkeyP
 
     command = memorist_group.get_command(Context(memorist_group), "mcp")  # loads its module
     assert command is not None
-    monkeypatch.setattr("memorist.cli.mcp.importlib.util.find_spec", lambda _: None)
-    monkeypatch.setattr("memorist.cli.mcp.importlib.import_module", missing)
+    monkeypatch.setattr("memorist.cli.mcp_command.importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("memorist.cli.mcp_command.importlib.import_module", missing)
     said = CliRunner().invoke(memorist_group, ["mcp", *options])
     monkeypatch.undo()
 

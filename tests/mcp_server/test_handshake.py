@@ -28,7 +28,7 @@ FIRST: list[dict[str, Any]] = [
     {"jsonrpc": "2.0", "id": 3, "method": "ping"},
 ]
 SDK_ALONE = (
-    "from pathlib import Path; from memorist.mcp_server.server import serve_stdio; "
+    "from pathlib import Path; from memorist.mcp_server.stdio_server import serve_stdio; "
     "serve_stdio(None, Path.cwd())"
 )
 

@@ -16,9 +16,14 @@ from hypothesis import strategies as st
 
 from mcp_server.conftest import Connect
 from memorist.errors import InputError, MemoristError, UsageError
-from memorist.mcp_server.dispatch import ToolDispatcher
-from memorist.mcp_server.rendering import MAX_ANSWER_CHARS, cut_page, limit_answer
-from memorist.mcp_server.tools import MAX_ERROR_CHARS, MAX_NAME_CHARS, TOOLS, parse_arguments
+from memorist.mcp_server.call_dispatch import ToolDispatcher
+from memorist.mcp_server.result_rendering import MAX_ANSWER_CHARS, cut_page, limit_answer
+from memorist.mcp_server.tool_arguments import (
+    MAX_ERROR_CHARS,
+    MAX_NAME_CHARS,
+    TOOLS,
+    parse_arguments,
+)
 
 PATHS = (
     "../../etc/passwd", "/etc/passwd", "a/../../b.md", "..\\b.md", "%2e%2e/b.md", "a\0.md", "MEMORY.md", "memory.md", ".git/config.md", "a.md/",

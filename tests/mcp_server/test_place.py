@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from mcp_server.conftest import Connect, folder
 from memorist.errors import InputError
-from memorist.mcp_server.dispatch import (
+from memorist.mcp_server.call_dispatch import (
     MAX_OPEN_PROJECTS,
     ToolDispatcher,
     folder_from_uri,
     project_from_folder,
     project_from_roots,
 )
-from memorist.mcp_server.tools import parse_arguments
+from memorist.mcp_server.tool_arguments import parse_arguments
 
 
 @pytest.mark.covers("AM-4")

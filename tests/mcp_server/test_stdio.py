@@ -198,7 +198,7 @@ def test_little_is_loaded_before_the_first_call() -> None:
     """Neither memory nor recall nor any model's SDK before the protocol is up; and the engine
     never.
     """
-    serve = "memorist.mcp_server.server"
+    serve = "memorist.mcp_server.stdio_server"
     code = f"import sys, {serve}\nfrom importlib import import_module\n"
     code += (
         "def loaded(*names): return sorted(name for name in sys.modules if "
@@ -208,9 +208,9 @@ def test_little_is_loaded_before_the_first_call() -> None:
         "print(loaded('memorist.auto_memory', 'memorist.recall', 'memorist.store', "
         "'anthropic', 'openai'))\n"
     )
-    code += "import_module('memorist.mcp_server.dispatch')\n"
+    code += "import_module('memorist.mcp_server.call_dispatch')\n"
     code += (
-        "print(loaded('memorist.engine.engine', 'memorist.transcript.ledger', "
+        "print(loaded('memorist.engine.engine', 'memorist.transcript.transcript_ledger', "
         "'memorist.rollouts.stage_one', 'anthropic', 'openai', 'numpy'))"
     )
 

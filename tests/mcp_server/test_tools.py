@@ -12,11 +12,11 @@ from mcp.shared.exceptions import MCPError
 from msgspec.structs import replace
 
 from mcp_server.conftest import Connect, folder, recorded
-from memorist.auto_memory.location import locate_project_root
-from memorist.mcp_server.rendering import MAX_ANSWER_CHARS
-from memorist.mcp_server.tools import MAX_TEXT_CHARS, TOOLS
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.mcp_server.result_rendering import MAX_ANSWER_CHARS
+from memorist.mcp_server.tool_arguments import MAX_TEXT_CHARS, TOOLS
 from memorist.recall.session_index import SessionIndex
-from memorist.store.layout import Layout
+from memorist.store.home_layout import Layout
 from support.past_sessions import ROUNDING, write_session
 
 RELEASE = "The release is on 2026-12-01; Ann decides about it."
@@ -297,7 +297,7 @@ async def test_a_defect_of_ours_is_an_error_and_not_the_end(
     """Where something breaks that nobody foresaw, the client is told so, and its next call is
     answered.
     """
-    from memorist.mcp_server import dispatch as run
+    from memorist.mcp_server import call_dispatch as run
 
     async with connect() as asker:
         with monkeypatch.context() as patched:

@@ -18,9 +18,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from mcp_server.conftest import Connect
-from memorist.mcp_server import dispatch
+from memorist.mcp_server import call_dispatch
 from memorist.store.database import HOST_BUSY_SECONDS
-from memorist.store.files import hold_lock
+from memorist.store.disk_files import hold_lock
 
 
 async def test_a_locked_folder_holds_up_only_what_needs_it(connect: Connect) -> None:
@@ -96,7 +96,7 @@ async def test_a_call_that_is_given_up_is_finished(
     """A client that does not wait for its write gets an error, the write is whole, and the next
     call is answered.
     """
-    going, told = threading.Event(), dispatch._call_memory_tool
+    going, told = threading.Event(), call_dispatch._call_memory_tool
 
     def slowly(*given: Any) -> str:
         going.wait(30)
@@ -104,7 +104,7 @@ async def test_a_call_that_is_given_up_is_finished(
 
     async with connect(mode=mode) as asker:
         await asker.ask("status")
-        monkeypatch.setattr(dispatch, "_call_memory_tool", slowly)
+        monkeypatch.setattr(call_dispatch, "_call_memory_tool", slowly)
         write = {"text": "The door is green.", "kind": "project", "description": "The door"}
         with pytest.raises(MCPError):
             await asker.client.call_tool("memory_write", write, read_timeout_seconds=0.05)

@@ -10,10 +10,10 @@ import pytest
 
 from memorist.core.messages import TextBlock, ThinkingBlock, ToolUse, Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.formats.codec import OUTPUT_LIMIT_KEYS
-from memorist.formats.registry import find_codec
-from memorist.models.pricing import ModelPrice, ModelSettings
-from memorist.models.registry import open_model
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.models.model_choice import open_model
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Model, Request
 from memorist.testing import (
     CallTool,

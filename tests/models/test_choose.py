@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import ModelNameError
-from memorist.models.pricing import ModelSettings
-from memorist.models.registry import (
+from memorist.models.event_stream import StreamingModel
+from memorist.models.model_choice import (
     AnthropicChoice,
     LocalChoice,
     ModelChoice,
@@ -22,7 +22,7 @@ from memorist.models.registry import (
     open_model,
     parse_model_name,
 )
-from memorist.models.streaming import StreamingModel
+from memorist.models.model_pricing import ModelSettings
 from memorist.testing import Say, ScriptedServer
 
 GOOD: list[tuple[str, ModelChoice]] = [

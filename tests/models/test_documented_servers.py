@@ -10,7 +10,7 @@ import pytest
 
 from memorist.config import load_settings
 from memorist.core.messages import JsonObject
-from memorist.models.registry import open_model
+from memorist.models.model_choice import open_model
 from memorist.ports import Request, discover_window
 from memorist.testing import Say, ScriptedServer
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import ContextTooLong, ModelRefused, ModelUnavailable
-from memorist.models.errors import (
+from memorist.models.call_failure import (
     CallFailure,
     FailureKind,
     build_model_error,

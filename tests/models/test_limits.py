@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import ModelError
-from memorist.formats.registry import find_codec
-from memorist.models.errors import RateLimitStatus
+from memorist.formats.codec_registry import find_codec
+from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport, read_rate_limits, subscribe_to_rate_limits
 from memorist.ports import Model, Request
 from memorist.testing import FrozenClock, HttpError, Say, ScriptedServer

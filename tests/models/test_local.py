@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelNameError
-from memorist.formats.registry import find_codec
-from memorist.models.local import LocalModel, find_model_file
-from memorist.models.pricing import ModelSettings
-from memorist.models.registry import open_model
+from memorist.formats.codec_registry import find_codec
+from memorist.models.local_model import LocalModel, find_model_file
+from memorist.models.model_choice import open_model
+from memorist.models.model_pricing import ModelSettings
 from memorist.ports import Request
 from memorist.testing import check_model
 
@@ -36,7 +36,7 @@ def test_a_file_that_is_not_there_is_told() -> None:
 @pytest.mark.covers("OP-1")
 def test_without_any_model_file_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file named and none installed."""
-    monkeypatch.setattr("memorist.models.local.TEST_PACKAGE", "no_such_package_here")
+    monkeypatch.setattr("memorist.models.local_model.TEST_PACKAGE", "no_such_package_here")
     with pytest.raises(ModelNameError, match="GGUF"):
         find_model_file(None, {})
 
@@ -44,7 +44,7 @@ def test_without_any_model_file_the_error_says_what_to_do(monkeypatch: pytest.Mo
 @pytest.mark.covers("OP-1")
 def test_a_missing_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pip command is in the error."""
-    monkeypatch.setattr("memorist.models.local.find_spec", lambda _: None)
+    monkeypatch.setattr("memorist.models.local_model.find_spec", lambda _: None)
     with pytest.raises(ModelNameError, match=r"pip install 'memorist\[local\]'"):
         open_model("local", environment={})
 

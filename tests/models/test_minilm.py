@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from memorist.errors import ModelNameError
 from memorist.models import embedder
 from memorist.models.embedder import MiniLmEmbedder, is_embedder_installed
-from memorist.recall.index import Ranker
-from memorist.recall.ranking import SearchEntry
+from memorist.recall.lexical_score import SearchEntry
+from memorist.recall.ranker import Ranker
 
 
 @pytest.mark.covers("RC-3")

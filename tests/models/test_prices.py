@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Usage
-from memorist.models.pricing import (
+from memorist.models.model_pricing import (
     ModelPrice,
     ModelSettings,
     call_cost,

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.models.errors import CallFailure
-from memorist.models.pricing import ModelSettings
-from memorist.models.retry import ModelAttempt, RetryPolicy, retry_delay
+from memorist.models.call_failure import CallFailure
+from memorist.models.model_pricing import ModelSettings
+from memorist.models.retry_policy import ModelAttempt, RetryPolicy, retry_delay
 from memorist.testing import FrozenClock
 
 BUSY = CallFailure(kind="status", status=529, message="busy")

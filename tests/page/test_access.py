@@ -21,10 +21,10 @@ from starlette.testclient import TestClient
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.page import web_server
-from memorist.page.access import PageAccess, to_local_address
+from memorist.page.page_access import PageAccess, to_local_address
 from memorist.page.web_server import MAX_BODY_BYTES, PageServer
-from memorist.views.blocks import show_untrusted
 from memorist.views.page_rendering import name_views
+from memorist.views.view_blocks import show_untrusted
 from support.page_home import KEY, LONG, make_home
 
 PORT = 8765

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from memorist.page.access import PageAccess
+from memorist.page.page_access import PageAccess
 from memorist.page.web_server import PageServer
-from memorist.views import texts
+from memorist.views import page_texts
 from memorist.views.page_rendering import name_views
-from memorist.views.texts import LANGUAGES, choose_language, load_catalogue
+from memorist.views.page_texts import LANGUAGES, choose_language, load_catalogue
 from support.page_home import LONG, make_home
 
-PACKAGE = Path(texts.__file__).parents[1]
+PACKAGE = Path(page_texts.__file__).parents[1]
 ADDRESS = "http://127.0.0.1:8765"
 DETAILS = (
     f"session?id={LONG}&turn=30",
@@ -126,7 +126,7 @@ def test_every_word_of_the_page_comes_from_the_catalogue(
             return f"⟦{message}⟧"
 
     monkeypatch.setitem(LANGUAGES, "qps", lambda count: 0)
-    monkeypatch.setattr(texts, "load_catalogue", lambda language: Marked())
+    monkeypatch.setattr(page_texts, "load_catalogue", lambda language: Marked())
     bare = []
     for client in open_page(access, "qps"):
         for view in (*name_views(), *DETAILS):

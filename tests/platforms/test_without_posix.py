@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.hooks import protocol
-from memorist.platforms import locks, sockets
+from memorist.hooks import hook_protocol
+from memorist.platforms import file_locks, sockets
 
 
 @pytest.fixture
@@ -60,15 +60,15 @@ def test_memory_and_hooks_work(environment: dict[str, str], tmp_path: Path) -> N
 
     (home / "config.toml").write_text("[hooks]\nstart_seconds = 40\n", "utf-8")
     (home / "hooks").mkdir(mode=0o700)
-    (home / "hooks" / protocol.LIMITS).write_text("SessionStart 40\n", "utf-8")
+    (home / "hooks" / hook_protocol.LIMITS).write_text("SessionStart 40\n", "utf-8")
     event = {"session_id": "one", "cwd": str(home), "hook_event_name": "SessionStart"}
     said = memorist(environment, "hook", "SessionStart", data={**event, "source": "startup"})
     assert "Use pnpm, never npm" in said
 
-    port, token = (home / "hooks" / protocol.SOCKET).read_text("utf-8").split()
-    assert (home / "hooks" / protocol.SOCKET).stat().st_mode & 0o077 == 0
+    port, token = (home / "hooks" / hook_protocol.SOCKET).read_text("utf-8").split()
+    assert (home / "hooks" / hook_protocol.SOCKET).stat().st_mode & 0o077 == 0
     with socket.create_connection(("127.0.0.1", int(port)), timeout=30) as line:
-        line.sendall(b"0" * len(token) + protocol.PING)
+        line.sendall(b"0" * len(token) + hook_protocol.PING)
         assert line.recv(100) == b""
     assert "answers" in memorist(environment, "doctor")
 
@@ -94,9 +94,9 @@ def test_a_lock_excludes_others_and_ends_with_its_holder(tmp_path: Path) -> None
         assert holder.stdout is not None
         assert holder.stdout.readline() == "b'me'\n"
         mine = os.open(path, os.O_RDWR)
-        assert not locks.try_lock(mine)
+        assert not file_locks.try_lock(mine)
         holder.kill()
-    locks.wait_for_lock(mine)
+    file_locks.wait_for_lock(mine)
     os.close(mine)
 
 

@@ -31,8 +31,8 @@ from memorist.adapters.bridge import EngineThread
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event
-from memorist.formats.registry import find_codec
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.formats.codec_registry import find_codec
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing.provider_server import ReceivedRequest, ScriptedServer

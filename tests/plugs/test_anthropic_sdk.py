@@ -43,7 +43,7 @@ from memorist.adapters.anthropic_sdk import (
 )
 from memorist.adapters.bridge import EngineThread
 from memorist.errors import ContextTooLong, UsageError
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import (
     CallTool,

@@ -66,7 +66,7 @@ from memorist.adapters.conversation import HostConversation as Ground
 from memorist.adapters.langchain import MemoristMiddleware
 from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Say, Step

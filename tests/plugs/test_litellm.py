@@ -35,7 +35,7 @@ import litellm
 
 from memorist.adapters.litellm import FEATURES, MemoristLogger
 from memorist.errors import ContextTooLong
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import Fail, Say, ScriptedServer
 

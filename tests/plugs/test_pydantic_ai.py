@@ -73,7 +73,7 @@ from memorist.adapters.pydantic_ai_messages import (
     join_pieces,
 )
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import CallTool, Say, Step

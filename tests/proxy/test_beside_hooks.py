@@ -11,7 +11,7 @@ from memorist import Memorist
 from memorist.cli.main import memorist_group
 from memorist.core.messages import JsonObject
 from memorist.proxy.call_pipeline import ProxyEngines, ProxySessionPool
-from memorist.proxy.conversations import ProxyConversation
+from memorist.proxy.conversation_matching import ProxyConversation
 from memorist.settings import ProxySettings
 
 REQUEST: JsonObject = {

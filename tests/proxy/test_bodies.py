@@ -10,7 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import FormatError
-from memorist.proxy.body import parse_request_body, replace_lone_surrogate_escapes, rewrite_body
+from memorist.proxy.request_body import (
+    parse_request_body,
+    replace_lone_surrogate_escapes,
+    rewrite_body,
+)
 
 BUSY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """Also where the machine has much else to do."""

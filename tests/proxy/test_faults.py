@@ -28,12 +28,12 @@ from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import StoreError
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.platforms.processes import is_running
 from memorist.ports import FileSystem
-from memorist.proxy.server import HeavyProcess, listen
+from memorist.proxy.proxy_server import HeavyProcess, listen
 from memorist.settings import CompactionSettings, ProxySettings, Settings
-from memorist.store.files import DiskFiles
+from memorist.store.disk_files import DiskFiles
 from memorist.testing import CallTool, Say, ScriptedServer, Step
 from memorist.testing.steps import CutReply, DelayReply, Garbage, Hang, HttpError, RawReply
 from proxy.conftest import KEY, Answer, Proxied, anthropic, assistant, raw_provider, user
@@ -934,8 +934,8 @@ def test_requests_that_never_arrive_whole_are_closed(
     proxied: Proxied, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A body that stops is answered by 408, and a header that stops closes the connection."""
-    monkeypatch.setattr("memorist.proxy.exchange.BODY_SECONDS", 0.1)
-    monkeypatch.setattr("memorist.proxy.server.IDLE_SECONDS", 0.1)
+    monkeypatch.setattr("memorist.proxy.upstream_exchange.BODY_SECONDS", 0.1)
+    monkeypatch.setattr("memorist.proxy.proxy_server.IDLE_SECONDS", 0.1)
     head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n"
     heard = []
     with ScriptedServer(lambda request: Say(text="Hello.")) as server:
@@ -976,7 +976,7 @@ def test_a_long_first_request_keeps_no_other_waiting(proxied: Proxied) -> None:
 
 HEAVY = """
 import asyncio, os
-from memorist.proxy.server import HeavyProcess
+from memorist.proxy.proxy_server import HeavyProcess
 
 async def main():
     heavy = HeavyProcess()
@@ -1012,6 +1012,6 @@ async def test_heavy_work_goes_on_where_there_is_no_process(
     def refuse(**_: object) -> None:
         raise OSError("no more processes")
 
-    monkeypatch.setattr("memorist.proxy.server.ProcessPoolExecutor", refuse)
+    monkeypatch.setattr("memorist.proxy.proxy_server.ProcessPoolExecutor", refuse)
 
     assert await HeavyProcess().run(sum, [1, 2]) == 3

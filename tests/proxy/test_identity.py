@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorist.formats.registry import find_codec
-from memorist.proxy.body import RequestBody, parse_request_body
-from memorist.proxy.conversations import (
+from memorist.formats.codec_registry import find_codec
+from memorist.proxy.client_identity import find_working_folder, identify_client
+from memorist.proxy.conversation_matching import (
     ConversationCall,
     ConversationMatcher,
     IncomingCall,
     UnrelatedCall,
     link_history,
 )
-from memorist.proxy.identity import find_working_folder, identify_client
-from memorist.proxy.routing import find_route, join_url
+from memorist.proxy.provider_routing import find_route, join_url
+from memorist.proxy.request_body import RequestBody, parse_request_body
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import Proxied, anthropic, assistant, user
 

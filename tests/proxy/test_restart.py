@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.proxy import known_conversations as remembered
-from memorist.proxy.conversations import (
+from memorist.proxy.client_identity import identify_client
+from memorist.proxy.conversation_matching import (
     ConversationFileHeader,
     ConversationMatcher,
     IncomingCall,
@@ -28,10 +29,9 @@ from memorist.proxy.conversations import (
     parse_stored_conversations,
     to_stored_conversation,
 )
-from memorist.proxy.exchange import ReplyEnding
-from memorist.proxy.identity import identify_client
 from memorist.proxy.known_conversations import ConversationStore
-from memorist.store.files import DiskFiles
+from memorist.proxy.upstream_exchange import ReplyEnding
+from memorist.store.disk_files import DiskFiles
 from memorist.testing import Say, ScriptedServer
 from proxy.conftest import (
     KEY,

@@ -12,8 +12,8 @@ import pytest
 from anthropic import Anthropic
 from openai import OpenAI
 
-from memorist.core.tokens import estimate_text_tokens
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.core.token_count import estimate_text_tokens
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings
 from memorist.testing import CallTool, Say, ScriptedServer
 from proxy.conftest import KEY, Proxied, anthropic, user

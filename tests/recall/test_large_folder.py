@@ -15,7 +15,7 @@ from memorist.auto_memory import folder_glance
 from memorist.auto_memory.topic import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.engine.recorded_session import ObservedSession
-from memorist.recall import index, search
+from memorist.recall import memory_search, ranker
 from memorist.settings import RecallSettings, Settings
 
 
@@ -144,17 +144,18 @@ def test_sessions_that_begin_at_once_embed_each_memory_once(
     """
     pytest.importorskip("numpy")
     model = CountingEmbedder()
-    monkeypatch.setattr(search, "is_embedder_installed", lambda: True)
-    monkeypatch.setattr(search, "shared_embedder", lambda: model)
-    monkeypatch.setattr(index, "COHORT_MESSAGES", ("a message",))
-    monkeypatch.setattr(index, "COHORT_MEMORIES", ("a memory",))
-    monkeypatch.setattr(search, "EMBEDDING_BATCH", 1)
+    monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
+    monkeypatch.setattr(memory_search, "shared_embedder", lambda: model)
+    monkeypatch.setattr(ranker, "COHORT_MESSAGES", ("a message",))
+    monkeypatch.setattr(ranker, "COHORT_MEMORIES", ("a memory",))
+    monkeypatch.setattr(memory_search, "EMBEDDING_BATCH", 1)
     engine = open_engine(tmp_path)
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
     add_memories(engine, project)
     searches = [
-        search.FolderSearch(engine.memory(str(project)).folder, RecallSettings()) for _ in range(8)
+        memory_search.FolderSearch(engine.memory(str(project)).folder, RecallSettings())
+        for _ in range(8)
     ]
 
     for each in searches:

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.errors import DamagedIndex, ModelRefused, StoreError
-from memorist.recall.index import Ranker
-from memorist.recall.ranking import EntryPosition, SearchEntry, render_embedding_text
+from memorist.recall.lexical_score import EntryPosition, SearchEntry, render_embedding_text
+from memorist.recall.ranker import Ranker
 
 MEMORIES = [
     SearchEntry(
@@ -446,7 +446,7 @@ def test_another_process_sees_what_was_written(ranker: Ranker, tmp_path: Path) -
 KILLED = """
 import os, sys
 from pathlib import Path
-from memorist.recall.ranking import SearchEntry
+from memorist.recall.lexical_score import SearchEntry
 from memorist.recall import index, postings
 
 written = postings.WordIndex._insert_entries

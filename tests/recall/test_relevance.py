@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.index import MemoryHeader
+from memorist.auto_memory.memory_index import MemoryHeader
 from memorist.auto_memory.topic import MemoryKind
 from memorist.models.embedder import is_embedder_installed, shared_embedder
-from memorist.recall.chance import chance_of_word, measure_evidence
-from memorist.recall.index import Ranker
-from memorist.recall.ranking import SearchEntry
-from memorist.recall.relevance import MemoryMatch, is_relevant, is_searchable, select_relevant
+from memorist.recall.lexical_score import SearchEntry
+from memorist.recall.memory_selection import (
+    MemoryMatch,
+    is_relevant,
+    is_searchable,
+    select_relevant,
+)
+from memorist.recall.ranker import Ranker
+from memorist.recall.word_chance import chance_of_word, measure_evidence
 from memorist.settings import RecallSettings
 
 

@@ -9,9 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.core.words import MAX_STEM_LETTERS, MAX_WORD_CHARS, extract_search_words, stem_word
-from memorist.recall.index import Ranker, is_one_letter_off
-from memorist.recall.ranking import SearchEntry
+from memorist.core.search_words import (
+    MAX_STEM_LETTERS,
+    MAX_WORD_CHARS,
+    extract_search_words,
+    stem_word,
+)
+from memorist.recall.lexical_score import SearchEntry
+from memorist.recall.ranker import Ranker, is_one_letter_off
 
 ENGLISH = (
     "caresses ponies ties caress cats feed agreed plastered bled motoring sing conflated "

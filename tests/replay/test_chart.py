@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as some
 
-from memorist.formats.transcript import SessionHead
-from memorist.replay.chart import (
+from memorist.formats.transcript_format import SessionHead
+from memorist.replay.context_chart import (
     DRAWN_POINTS,
     NARROW,
     WIDE,
@@ -19,7 +19,7 @@ from memorist.replay.chart import (
     render_chart,
     thin_points,
 )
-from memorist.replay.record import (
+from memorist.replay.replay_results import (
     CompactionRecord,
     ContextPoint,
     NotesUpdateRecord,

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from memorist.formats import transcript
-from memorist.formats.transcript import SkippedLine
+from memorist.formats import transcript_format
+from memorist.formats.transcript_format import SkippedLine
 from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
-from memorist.store.transcript import LineFile
+from memorist.store.transcript_writer import LineFile
 
 
 def claude_session(path: Path, turns: int, page: int = 60) -> Path:
@@ -182,7 +182,7 @@ def test_a_killed_replay_leaves_nothing_half_written_and_the_next_one_is_whole(
         process.communicate(timeout=30)
         finished = tmp_path / "out" / "s"
         if finished.exists():
-            entries = list(transcript.read_session(LineFile(finished / "transcript.jsonl")))
+            entries = list(transcript_format.read_session(LineFile(finished / "transcript.jsonl")))
             assert not [entry for entry in entries if isinstance(entry, SkippedLine)]
             assert (finished / "session-memory" / "summary.md").read_text("utf-8").endswith("\n")
     last = start([str(source), "--out", "out"], tmp_path)

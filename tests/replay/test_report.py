@@ -11,8 +11,9 @@ from hypothesis import strategies as some
 from msgspec.structs import replace
 
 from memorist.core.messages import Usage
-from memorist.formats.transcript import RepairedLine, SessionHead, SkippedLine
-from memorist.replay.record import (
+from memorist.formats.transcript_format import RepairedLine, SessionHead, SkippedLine
+from memorist.replay.replay_report import render_report
+from memorist.replay.replay_results import (
     CommandUse,
     CompactionRecord,
     ContextPoint,
@@ -23,8 +24,7 @@ from memorist.replay.record import (
     SessionRecord,
     TroubleRecord,
 )
-from memorist.replay.report import render_report
-from memorist.replay.tables import describe_cost, session_title
+from memorist.replay.replay_tables import describe_cost, session_title
 from memorist.views.markdown_html import render_markdown_html
 
 VOID = {"meta", "input", "br", "hr", "link", "img"}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memorist.core.messages import Message, OpenToolCalls, Origin, TextBlock, ToolResult, ToolUse
-from memorist.formats.detect import detect_format, read_session
-from memorist.formats.transcript import (
+from memorist.formats.format_detection import detect_format, read_session
+from memorist.formats.transcript_format import (
     RepairedLine,
     SessionHead,
     SkippedLine,
@@ -20,7 +20,7 @@ from memorist.formats.transcript import (
 )
 from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
-from memorist.store.transcript import LineFile
+from memorist.store.transcript_writer import LineFile
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CODEX = EXAMPLES / "sessions" / "codex-invoice-rounding.jsonl"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.formats.transcript import SessionHead, TranscriptEntry, encode_entry
-from memorist.store.rollouts import Rollout
+from memorist.formats.transcript_format import SessionHead, TranscriptEntry, encode_entry
+from memorist.store.rollout_rows import Rollout
 
 START = 1_780_000_000.0
 """28 May 2026, in seconds since the epoch."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from memorist.rollouts.draft import DraftInput, FolderDraft, build_draft
 from memorist.rollouts.raw_memory import (
     ClaimProof,
     ClaimScope,
@@ -14,7 +13,8 @@ from memorist.rollouts.raw_memory import (
     TaskOutcome,
     render_raw_memory,
 )
-from memorist.store.rollouts import RolloutExtract, StoredExtract
+from memorist.rollouts.structural_handbook import DraftInput, FolderDraft, build_draft
+from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 SHOP = "/home/dev/shop"
 TILL = "/home/dev/till"

@@ -8,10 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memorist.rollouts.worker import JobEvent, WorkerDependencies, WorkerStages, build_claim_terms
+from memorist.rollouts.job_worker import (
+    JobEvent,
+    WorkerDependencies,
+    WorkerStages,
+    build_claim_terms,
+)
 from memorist.settings import RolloutsSettings
-from memorist.store.rollouts import Rollout, RolloutExtract, list_extracts
-from memorist.store.state import StateDatabase
+from memorist.store.rollout_rows import Rollout, RolloutExtract, list_extracts
+from memorist.store.state_database import StateDatabase
 from memorist.system import SystemClock
 
 SETTINGS = RolloutsSettings(max_age_days=40_000, running=9)

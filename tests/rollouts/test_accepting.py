@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.draft_review import AcceptedDraft, RejectedDraft, review_draft
 from memorist.rollouts.handbook import ENTRY_LISTS, Handbook, HandbookEntry, render_handbook
+from memorist.rollouts.handbook_review import AcceptedDraft, RejectedDraft, review_draft
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 ROWS = [

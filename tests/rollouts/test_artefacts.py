@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex import read_codex
-from memorist.rollouts.artifacts import (
+from memorist.auto_memory.interop.codex_memory import read_codex
+from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
     build_artifacts,
     parse_artifacts,
@@ -17,7 +17,7 @@ from memorist.rollouts.artifacts import (
     summary_paths,
     summary_stem,
 )
-from memorist.store.rollouts import RolloutExtract
+from memorist.store.rollout_rows import RolloutExtract
 
 UUID7 = "01930000-0000-7abc-8def-0123456789ab"
 

@@ -19,7 +19,7 @@ from memorist.rollouts.memory_folder import (
     read_memory_folder,
     write_note,
 )
-from memorist.store.files import DiskFiles
+from memorist.store.disk_files import DiskFiles
 
 FILES = {
     "MEMORY.md": b"one\n",

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from memorist.errors import ModelUnavailable, StoreError, WriteConflict
-from memorist.forks.spec import ForkLimits, ForkOutcome, Receipt
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome, Receipt
 from memorist.ports import Request
 from memorist.rollouts.handbook import parse_handbook
 from memorist.rollouts.memory_folder import read_memory_folder, write_note
@@ -24,8 +24,8 @@ from memorist.rollouts.stage_two import (
 )
 from memorist.runtime import Runtime
 from memorist.settings import RolloutsSettings, Settings
-from memorist.store.files import DiskFiles
-from memorist.store.rollouts import StoredExtract
+from memorist.store.disk_files import DiskFiles
+from memorist.store.rollout_rows import StoredExtract
 from memorist.testing import CallTool, Fail, FrozenClock, Hang, Say, ScriptedModel, Step
 from rollouts.sessions import DAY, NOW, SHOP, TILL, bullet, kept, task
 

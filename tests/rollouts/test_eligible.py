@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.rollouts.eligibility import judge_thread, judge_threads
+from memorist.rollouts.session_eligibility import judge_thread, judge_threads
 from memorist.settings import RolloutsSettings
-from memorist.store.rollouts import ExtractionProgress, Rollout
+from memorist.store.rollout_rows import ExtractionProgress, Rollout
 
 NOW = 1_800_000_000
 HOUR, DAY = 3_600, 86_400

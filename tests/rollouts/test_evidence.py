@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import ImageBlock, Message, Origin, TextBlock, ToolResult
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import ContextTooLong
-from memorist.rollouts.evidence import (
+from memorist.rollouts.session_evidence import (
     EvidenceRow,
     EvidenceRowBuilder,
     EvidenceRows,

@@ -18,7 +18,7 @@ from memorist.errors import (
     ModelUnavailable,
     UnreadableSession,
 )
-from memorist.forks.spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkOutcome, ForkRefusal, ForkSpec, Receipt
 from memorist.ports import Request
 from memorist.rollouts.raw_memory import parse_raw_memory
 from memorist.rollouts.stage_one import extract_session

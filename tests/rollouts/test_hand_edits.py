@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.draft import FolderDraft
 from memorist.rollouts.handbook import HandbookEntry, parse_handbook
-from memorist.store.rollouts import StoredExtract
+from memorist.rollouts.structural_handbook import FolderDraft
+from memorist.store.rollout_rows import StoredExtract
 from rollouts.sessions import SHOP, TILL, bullet, handbook, kept, made, summary, task
 
 ROWS = [

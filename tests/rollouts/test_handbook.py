@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex import read_codex
+from memorist.auto_memory.interop.codex_memory import read_codex
 from memorist.rollouts.handbook import (
     Handbook,
     HandbookEntry,

@@ -15,9 +15,9 @@ from memorist.core.markdown import load_prompt
 from memorist.rollouts.raw_memory import SECTION_TITLES, RawMemory, parse_raw_memory
 from memorist.rollouts.stage_one import extract_session
 from memorist.rollouts.stage_one_answer import JudgedSession, StageOneAnswer, judge_answer
-from memorist.rollouts.structural import StageOneResult
+from memorist.rollouts.structural_stage_one import StageOneResult
 from memorist.runtime import Runtime
-from memorist.store.rollouts import Rollout
+from memorist.store.rollout_rows import Rollout
 from memorist.testing import FrozenClock, InMemoryFiles, Say, ScriptedModel
 from rollouts.conftest import Talk
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import ModelUnavailable, StoreError
+from memorist.rollouts.job_worker import JobEvent, JobFinished, WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
-from memorist.rollouts.worker import JobEvent, JobFinished, WorkerPace
-from memorist.store.jobs import (
+from memorist.store.job_claims import (
     JobClaim,
     claim_consolidation,
     fail_job,
@@ -29,7 +29,7 @@ from memorist.store.jobs import (
     set_memory_mode,
 )
 from memorist.store.postgres import PostgresState
-from memorist.store.rollouts import (
+from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,
     list_extracts,
@@ -38,7 +38,7 @@ from memorist.store.rollouts import (
     reset_rollouts,
     save_rollouts,
 )
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 from rollouts.stages import SETTINGS, Scripted, means
 from store.claiming import DAY, NOW, TERMS, claim, extract, refused, thread
 from support.postgres_server import postgres
@@ -171,7 +171,7 @@ def test_two_workers_share_the_work_and_one_is_killed_in_the_middle(
 HOLDER = """
 import sys
 from memorist.platforms.processes import name_process
-from memorist.store.jobs import claim_extraction
+from memorist.store.job_claims import claim_extraction
 from memorist.store.postgres import PostgresState
 from store.claiming import NOW, TERMS
 state, name = PostgresState(sys.argv[1]), name_process()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
-from memorist.store.jobs import finish_extraction
-from memorist.store.rollouts import (
+from memorist.store.job_claims import finish_extraction
+from memorist.store.rollout_rows import (
     RolloutExtract,
     list_extraction_progress,
     list_extracts,

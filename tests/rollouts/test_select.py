@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.rollouts.eligibility import select_rollouts
-from memorist.store.rollouts import RolloutExtract, StoredExtract
+from memorist.rollouts.session_eligibility import select_rollouts
+from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 DAY = 86_400
 NOW = 100 * DAY

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memorist.core.markdown import load_prompt
-from memorist.core.tokens import estimate_text_tokens
-from memorist.rollouts.claims import SessionLocation, applies_at
+from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.memory_files import (
     MemorySummary,
     SummaryPart,
@@ -22,6 +21,7 @@ from memorist.rollouts.memory_files import (
     parse_note,
     render_memory_summary,
 )
+from memorist.rollouts.session_claims import SessionLocation, applies_at
 from memorist.rollouts.summary_view import (
     RolloutMemoryPrompts,
     RolloutMemoryView,

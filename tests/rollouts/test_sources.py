@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from memorist.rollouts import sources
-from memorist.rollouts.source_metadata import find_newest_time, parse_memory_mode
-from memorist.rollouts.sources import (
+from memorist.rollouts import session_sources
+from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
@@ -22,8 +21,9 @@ from memorist.rollouts.sources import (
     load_skipped_files,
     save_skipped_files,
 )
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
+from memorist.rollouts.source_metadata import find_newest_time, parse_memory_mode
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 from rollouts.conftest import Talk, claude, codex
 
 
@@ -259,10 +259,14 @@ def test_a_session_belongs_to_its_repository(tmp_path: Path) -> None:
     """
     (tmp_path / "shop/.git").mkdir(parents=True)
     (tmp_path / "shop/till").mkdir()
-    sources.find_repository_root.cache_clear()
+    session_sources.find_repository_root.cache_clear()
 
-    assert sources.find_repository_root(str(tmp_path / "shop/till")) == str(tmp_path / "shop")
-    assert sources.find_repository_root("/home/nobody/shop/till") == "/home/nobody/shop/till"
+    assert session_sources.find_repository_root(str(tmp_path / "shop/till")) == str(
+        tmp_path / "shop"
+    )
+    assert (
+        session_sources.find_repository_root("/home/nobody/shop/till") == "/home/nobody/shop/till"
+    )
 
 
 @pytest.mark.covers("SF-1")

@@ -26,8 +26,8 @@ from memorist.rollouts.stage_one_answer import (
     parse_answer,
     render_part_material,
 )
-from memorist.rollouts.structural import StageOneResult
-from memorist.store.rollouts import Rollout
+from memorist.rollouts.structural_stage_one import StageOneResult
+from memorist.store.rollout_rows import Rollout
 
 THREAD = Rollout(
     id="s",

@@ -16,10 +16,10 @@ from memorist.engine import engine as engine_module
 from memorist.engine.engine import Memorist
 from memorist.engine.rollout_pipeline import open_rollout_pipeline
 from memorist.ports import Request
-from memorist.rollouts.worker import RolloutSyncReport
+from memorist.rollouts.job_worker import RolloutSyncReport
 from memorist.settings import RolloutsSettings, Settings, SpendSettings
-from memorist.store.jobs import LeasePolicy, set_memory_mode
-from memorist.store.rollouts import list_extracts
+from memorist.store.job_claims import LeasePolicy, set_memory_mode
+from memorist.store.rollout_rows import list_extracts
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Say, Step
 from rollouts.conftest import claude, codex, lines

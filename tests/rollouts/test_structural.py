@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from memorist.core.tokens import estimate_text_tokens
-from memorist.formats.transcript import TurnRollback
-from memorist.rollouts.draft import MAX_SUMMARY_TOKENS, DraftInput, build_draft
+from memorist.core.token_count import estimate_text_tokens
+from memorist.formats.transcript_format import TurnRollback
 from memorist.rollouts.message_acts import MessageAct, classify_message
-from memorist.rollouts.procedures import draft_procedures
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
+from memorist.rollouts.skill_procedures import draft_procedures
 from memorist.rollouts.stage_one import scan_transcript
-from memorist.rollouts.structural import (
+from memorist.rollouts.structural_handbook import MAX_SUMMARY_TOKENS, DraftInput, build_draft
+from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     build_structural_result,
     to_extracted,
 )
 from memorist.rollouts.task_log import MAX_LOGGED_TASKS, TaskLogBuilder
-from memorist.store.rollouts import Rollout, StoredExtract
-from memorist.store.transcript import LineFile
+from memorist.store.rollout_rows import Rollout, StoredExtract
+from memorist.store.transcript_writer import LineFile
 from rollouts.conftest import Talk
 
 THREAD = Rollout(

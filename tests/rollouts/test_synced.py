@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from memorist.rollouts.worker import (
+from memorist.rollouts.job_worker import (
     JobDeferred,
     JobFinished,
     split_job_events,
     structural_fallback_remarks,
 )
-from memorist.store.jobs import ClaimRefused
-from memorist.store.rollouts import StoredExtract
+from memorist.store.job_claims import ClaimRefused
+from memorist.store.rollout_rows import StoredExtract
 from store.claiming import NOW, extract
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from memorist.errors import BudgetSpent, ModelUnavailable
 from memorist.platforms.processes import is_named_process_dead, name_process
-from memorist.rollouts.worker import (
+from memorist.rollouts.job_worker import (
     JobDeferred,
     JobEvent,
     JobFinished,
@@ -22,8 +22,8 @@ from memorist.rollouts.worker import (
     run_worker,
 )
 from memorist.settings import RolloutsSettings
-from memorist.store.jobs import LeasePolicy, list_exhausted_jobs, list_failures, list_jobs
-from memorist.store.rollouts import list_extracts, save_rollouts
+from memorist.store.job_claims import LeasePolicy, list_exhausted_jobs, list_failures, list_jobs
+from memorist.store.rollout_rows import list_extracts, save_rollouts
 from rollouts.stages import Scripted, means
 from store.claiming import DAY, NOW, claim, opened, thread
 

@@ -9,8 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
+from memorist.rollouts.job_worker import WorkerPace
 from memorist.rollouts.shared_worker import run_shared_worker
-from memorist.rollouts.worker import WorkerPace
 from memorist.store.postgres import PostgresState
 from rollouts.stages import SETTINGS, Scripted, means
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memorist.core.messages import Origin
 from memorist.formats import host_markup
 from memorist.formats.host_markup import detect_origin, strip_host_markup
-from memorist.safety.sanitize import (
+from memorist.safety.markup_sanitizer import (
     COMMON_WORD_TAGS,
     SCAFFOLD_OPENINGS,
     SCAFFOLD_TAGS,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.safety.unicode import (
+from memorist.safety.hidden_characters import (
     find_hidden_characters,
     read_hidden_text,
     strip_hidden_characters,

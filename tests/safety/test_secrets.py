@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.secret_situations import SITUATIONS, fill_situation
 from benchmarks.secrets import Chance, Sample, fill, innocent, secrets
-from memorist.safety.finding import SafetyFinding
+from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import classify_key
 from memorist.safety.secret_patterns import (
     HOLE_CLASSES,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.session_memory.structural import NotesBudget, render_structural_notes
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 
 class Told:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memorist.core.messages import ToolUse
-from memorist.transcript.shell import find_restored_files
-from memorist.transcript.tool_calls import (
+from memorist.transcript.command_lines import find_restored_files
+from memorist.transcript.tool_actions import (
     ChangeAction,
     OtherToolAction,
     ReadAction,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.markdown import load_prompt
-from memorist.session_memory.template import (
+from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_notes,
     is_empty_notes,

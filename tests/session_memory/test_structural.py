@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memorist.session_memory.structural import NOTE_SECTIONS
+from memorist.session_memory.structural_notes import NOTE_SECTIONS
 
 pytestmark = pytest.mark.covers("SM-13")
 

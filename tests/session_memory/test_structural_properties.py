@@ -13,13 +13,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock, ThinkingBlock, ToolResult, ToolUse
-from memorist.core.text import estimate_token_cost
-from memorist.core.tokens import estimate_text_tokens
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import CompactionBoundary, SessionHead
-from memorist.session_memory.structural import NotesBudget, render_structural_notes
-from memorist.store.transcript import LineFile
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.core.text_analysis import estimate_token_cost
+from memorist.core.token_count import estimate_text_tokens
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import CompactionBoundary, SessionHead
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 pytestmark = pytest.mark.covers("SM-13")
 

@@ -9,15 +9,15 @@ import pytest
 
 from memorist.core.apply_patch import parse_patch
 from memorist.core.messages import ToolUse
-from memorist.core.text import estimate_token_cost
-from memorist.transcript.outcomes import parse_user_answers
-from memorist.transcript.shell import (
+from memorist.core.text_analysis import estimate_token_cost
+from memorist.transcript.call_outcome import parse_user_answers
+from memorist.transcript.command_lines import (
     classify_command,
     find_commit_message,
     find_printed_files,
     shorten_command,
 )
-from memorist.transcript.tool_calls import (
+from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
     OtherToolAction,

@@ -10,9 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.catalogue import build_catalogue
-from memorist.skills.discovery import DiscoveredSkills, SkillDiscovery, discover_skills
-from memorist.skills.roots import SkillLocations
 from memorist.skills.skill import (
     MAX_EXTRA_DEPTH,
     MAX_EXTRA_VALUES,
@@ -21,6 +18,9 @@ from memorist.skills.skill import (
     load_skill_prompts,
     parse_skill_interface,
 )
+from memorist.skills.skill_catalogue import build_catalogue
+from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery, discover_skills
+from memorist.skills.skill_roots import SkillLocations
 
 pytestmark = pytest.mark.covers("SK-1")
 

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.compaction.history import load_compaction_prompts as compaction_texts
-from memorist.compaction.restore import RestorableContent, restore_items
+from memorist.compaction.measured_history import load_compaction_prompts as compaction_texts
+from memorist.compaction.restored_content import RestorableContent, restore_items
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import detect_origin
 from memorist.settings import CompactionSettings, Family, SkillsSettings
-from memorist.skills.invocation import (
+from memorist.skills.skill import Skill, SkillScope
+from memorist.skills.skill_invocation import (
     blank_code,
     build_skill_messages,
     find_invoked_skills,
     find_mentions,
 )
-from memorist.skills.skill import Skill, SkillScope
 
 pytestmark = pytest.mark.covers("SK-2")
 

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.discovery import DiscoveredSkills, discover_skills
-from memorist.skills.invocation import find_mentions
 from memorist.skills.plugin_files import (
     MAX_PLUGIN_NAME_CHARS,
     parse_codex_plugins,
@@ -20,8 +18,10 @@ from memorist.skills.plugin_files import (
     parse_plugin_manifest,
     select_active_version,
 )
-from memorist.skills.roots import SkillLocations
 from memorist.skills.skill import SkillProblem, parse_skill
+from memorist.skills.skill_discovery import DiscoveredSkills, discover_skills
+from memorist.skills.skill_invocation import find_mentions
+from memorist.skills.skill_roots import SkillLocations
 
 pytestmark = pytest.mark.covers("SK-1")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from memorist.context.assembly import assemble_pieces
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.settings import Family, SkillsSettings
-from memorist.skills.catalogue import (
+from memorist.skills.skill import Skill, SkillProblem, load_skill_prompts
+from memorist.skills.skill_catalogue import (
     CATALOGUE_SOURCE,
     build_catalogue,
     build_catalogue_section,
     list_left_out_skills,
     wrap_catalogue,
 )
-from memorist.skills.skill import Skill, SkillProblem, load_skill_prompts
 
 pytestmark = pytest.mark.covers("SK-2", "CX-9")
 

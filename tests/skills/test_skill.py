@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.settings import SkillsSettings
-from memorist.skills.discovery import (
+from memorist.skills.skill import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
+from memorist.skills.skill_discovery import (
     DiscoveredSkills,
     SkillDiscovery,
     discover_skills,
     find_skill_locations,
 )
-from memorist.skills.roots import (
+from memorist.skills.skill_roots import (
     SkillLocations,
     SkillRoot,
     _scan_folder,
     list_skill_roots,
     read_limited_text,
 )
-from memorist.skills.skill import MAX_NAME_CHARS, Skill, SkillProblem, parse_skill
 
 pytestmark = pytest.mark.covers("SK-1")
 
@@ -365,8 +365,8 @@ def test_a_second_search_lists_and_reads_nothing_that_stayed(
         opened.append(path)
         return read_limited_text(path, limit)
 
-    monkeypatch.setattr("memorist.skills.roots._scan_folder", listing)
-    monkeypatch.setattr("memorist.skills.discovery.read_limited_text", opening)
+    monkeypatch.setattr("memorist.skills.skill_roots._scan_folder", listing)
+    monkeypatch.setattr("memorist.skills.skill_discovery.read_limited_text", opening)
     search = SkillDiscovery(
         SkillLocations(project=str(project), cwd=str(project), system=()), SkillsSettings()
     )

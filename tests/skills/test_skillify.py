@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from memorist.cli.main import memorist_group
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.errors import InputError, MemoristError, UsageError
-from memorist.skills.discovery import save_draft
 from memorist.skills.skill import MAX_NAME_CHARS, Skill, load_skill_prompts, parse_skill
+from memorist.skills.skill_discovery import save_draft
 from memorist.skills.skillify import (
     SkillDraft,
     build_skeleton,
@@ -23,8 +23,8 @@ from memorist.skills.skillify import (
     make_skill_name,
     render_interview,
 )
-from memorist.store.files import DiskFiles
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.store.disk_files import DiskFiles
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 pytestmark = pytest.mark.covers("SK-3")
 

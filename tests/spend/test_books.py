@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memorist.budget.governor import (
+from memorist.budget.budget_governor import (
     GRACE_SECONDS,
     BudgetGovernor,
     read_budget_usage,
@@ -20,7 +20,7 @@ from memorist.budget.governor import (
 )
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     ForkGrant,
     ForkLimits,
     ForkOutcome,
@@ -30,12 +30,12 @@ from memorist.forks.spec import (
     Receipt,
     count_tokens,
 )
-from memorist.models.errors import RateLimitStatus
+from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
 from memorist.store.database import load_migrations, open_database
-from memorist.store.sessions import record_receipt
-from memorist.store.spend import (
+from memorist.store.session_rows import record_receipt
+from memorist.store.spend_rows import (
     DAY_SECONDS,
     ResourceAmount,
     day_of,
@@ -46,7 +46,7 @@ from memorist.store.spend import (
     usage_in_session,
     usage_on_day,
 )
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 
 FEW = SpendSettings(day_requests=10)
 """Nine for notes, of which one fork may use eight."""
@@ -413,9 +413,9 @@ CLAIM = """
 import sys
 from pathlib import Path
 from memorist.system import SystemClock
-from memorist.forks.spec import ForkGrant
-from memorist.forks.spec import ForkLimits, ForkSpec, NoTools
-from memorist.budget.governor import BudgetGovernor
+from memorist.forks.fork_spec import ForkGrant
+from memorist.forks.fork_spec import ForkLimits, ForkSpec, NoTools
+from memorist.budget.budget_governor import BudgetGovernor
 from memorist.settings import SpendSettings
 from memorist.store.database import open_database
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.budget.policy import (
+from memorist.budget.budget_policy import (
     CAP_SHARES,
     MEASURES,
     MINIMUM_GRANT,
@@ -23,9 +23,9 @@ from memorist.budget.policy import (
     decide_budget,
     largest_use,
 )
-from memorist.forks.spec import ForkLimits
+from memorist.forks.fork_spec import ForkLimits
 from memorist.settings import SpendSettings
-from memorist.store.spend import ProviderHold, ResourceAmount
+from memorist.store.spend_rows import ProviderHold, ResourceAmount
 
 NOW = 1_700_000_000.0
 """22:13:20 UTC."""

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import memorist
-from memorist.budget.governor import BudgetGovernor
+from memorist.budget.budget_governor import BudgetGovernor
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
@@ -28,9 +28,9 @@ from memorist.events import (
     NotesFailed,
     NotesUpdated,
 )
-from memorist.forks.spec import ForkLimits, ForkOutcome, Receipt
-from memorist.models.errors import RateLimitStatus
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.forks.fork_spec import ForkLimits, ForkOutcome, Receipt
+from memorist.models.call_failure import RateLimitStatus
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Request
 from memorist.settings import (
@@ -40,9 +40,9 @@ from memorist.settings import (
     Settings,
     SpendSettings,
 )
-from memorist.store.sessions import list_receipts
-from memorist.store.spend import ResourceAmount, reserved_amount
-from memorist.testing.memory import FrozenClock
+from memorist.store.session_rows import list_receipts
+from memorist.store.spend_rows import ResourceAmount, reserved_amount
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Hang, HttpError, Say, Step
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.budget.policy import MAX_HOLD_SECONDS, decide_hold
-from memorist.models.errors import RateLimitStatus
+from memorist.budget.budget_policy import MAX_HOLD_SECONDS, decide_hold
+from memorist.models.call_failure import RateLimitStatus
 from memorist.models.rate_limits import RateLimitReport
 from memorist.settings import SpendSettings
 

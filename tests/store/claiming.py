@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from memorist.store.jobs import ClaimRefused, JobClaim, LeasePolicy, claim_extraction
-from memorist.store.rollouts import Rollout, RolloutExtract
-from memorist.store.state import SqliteState, StateDatabase, open_sqlite_state
-from memorist.testing.memory import FrozenClock
+from memorist.store.job_claims import ClaimRefused, JobClaim, LeasePolicy, claim_extraction
+from memorist.store.rollout_rows import Rollout, RolloutExtract
+from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
+from memorist.testing.in_memory_files import FrozenClock
 
 NOW = 1_800_000_000
 HOUR, DAY = 3_600, 86_400

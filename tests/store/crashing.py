@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from memorist.store.database import open_database
-from memorist.store.jobs import (
+from memorist.store.job_claims import (
     JobClaim,
     LeasePolicy,
     claim_consolidation,
@@ -26,7 +26,7 @@ from memorist.store.jobs import (
     renew_lease,
     set_memory_mode,
 )
-from memorist.store.rollouts import (
+from memorist.store.rollout_rows import (
     count_uses,
     list_extraction_progress,
     list_extracts,
@@ -34,7 +34,7 @@ from memorist.store.rollouts import (
     prune_extracts,
     save_rollouts,
 )
-from memorist.store.state import SqliteState, StateDatabase, open_sqlite_state
+from memorist.store.state_database import SqliteState, StateDatabase, open_sqlite_state
 from store.claiming import DAY, NOW, extract, thread
 
 TERMS = LeasePolicy(max_running=9)

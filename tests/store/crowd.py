@@ -12,9 +12,9 @@ import sys
 import time
 from pathlib import Path
 
-from memorist.store.jobs import JobClaim, LeasePolicy, claim_extraction, finish_extraction
-from memorist.store.rollouts import list_extraction_progress
-from memorist.store.state import open_sqlite_state
+from memorist.store.job_claims import JobClaim, LeasePolicy, claim_extraction, finish_extraction
+from memorist.store.rollout_rows import list_extraction_progress
+from memorist.store.state_database import open_sqlite_state
 from store.claiming import extract
 
 TERMS = LeasePolicy(lease_seconds=1, max_running=99, retries=99)

@@ -10,9 +10,9 @@ import pytest
 
 from memorist.core.messages import Usage
 from memorist.errors import StoreError
-from memorist.forks.spec import FileChange, ForkOutcome, Receipt
+from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.store.database import load_migrations, open_database
-from memorist.store.sessions import (
+from memorist.store.session_rows import (
     find_session_folders,
     list_receipts,
     record_receipt,

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.errors import StoreError, UnreadableSession, WriteConflict
-from memorist.formats.transcript import RecordedLine
+from memorist.formats.transcript_format import RecordedLine
 from memorist.ports import FileSystem
-from memorist.store.files import DiskFiles, make_folders, store_error
-from memorist.store.transcript import LineFile
+from memorist.store.disk_files import DiskFiles, make_folders, store_error
+from memorist.store.transcript_writer import LineFile
 
 FILES: FileSystem = DiskFiles()
 
@@ -111,7 +111,7 @@ ADD_ONE = """
 import sys
 from pathlib import Path
 from memorist.errors import WriteConflict
-from memorist.store.files import DiskFiles
+from memorist.store.disk_files import DiskFiles
 files, path, left = DiskFiles(), Path(sys.argv[1]), 25
 while left:
     before = files.read(path)

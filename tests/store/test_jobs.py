@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.jobs import (
+from memorist.store.job_claims import (
     ClaimRefused,
     JobClaim,
     LeasePolicy,
@@ -22,7 +22,7 @@ from memorist.store.jobs import (
     renew_lease,
     retry_jobs,
 )
-from memorist.store.rollouts import (
+from memorist.store.rollout_rows import (
     StoredExtract,
     list_extracts,
     list_rollouts,

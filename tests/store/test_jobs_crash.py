@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.store.rollouts import list_extracts, save_rollouts
-from memorist.store.state import open_sqlite_state
+from memorist.store.rollout_rows import list_extracts, save_rollouts
+from memorist.store.state_database import open_sqlite_state
 from store.claiming import NOW, thread
 
 TESTS = Path(__file__).parents[1]

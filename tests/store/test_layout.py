@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.store.layout import Layout, folder_name
+from memorist.store.home_layout import Layout, folder_name
 
 
 @pytest.mark.parametrize(

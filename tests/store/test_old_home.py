@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from memorist.engine.engine import Memorist
-from memorist.store.layout import folder_name
+from memorist.store.home_layout import folder_name
 from support.program import run_program
 
 PACKED = Path(__file__).with_name("home_of_0_1.zip")

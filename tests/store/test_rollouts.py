@@ -9,15 +9,15 @@ import pytest
 
 from memorist.errors import StoreError
 from memorist.store.database import open_database
-from memorist.store.jobs import (
+from memorist.store.job_claims import (
     JobClaim,
     finish_consolidation,
     finish_extraction,
     list_jobs,
     set_memory_mode,
 )
-from memorist.store.jobs import claim_consolidation as claim_whole
-from memorist.store.rollouts import (
+from memorist.store.job_claims import claim_consolidation as claim_whole
+from memorist.store.rollout_rows import (
     StoredExtract,
     count_uses,
     list_extraction_progress,
@@ -28,7 +28,7 @@ from memorist.store.rollouts import (
     reset_rollouts,
     save_rollouts,
 )
-from memorist.store.state import SqliteState, list_damage_remarks, open_sqlite_state
+from memorist.store.state_database import SqliteState, list_damage_remarks, open_sqlite_state
 from store.claiming import DAY, NOW, TERMS, claim, extract, opened, thread
 
 

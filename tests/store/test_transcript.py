@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.errors import StoreError
-from memorist.formats.transcript import SessionHead, SideRecord, TranscriptEntry, read_session
-from memorist.store.transcript import LineFile, TranscriptWriter
+from memorist.formats.transcript_format import (
+    SessionHead,
+    SideRecord,
+    TranscriptEntry,
+    read_session,
+)
+from memorist.store.transcript_writer import LineFile, TranscriptWriter
 
 HEAD = SessionHead(session="s", format="memorist")
 
@@ -70,7 +75,7 @@ def test_a_second_writer_is_refused_and_told_who_writes(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="this process"):
         TranscriptWriter(path)
     code = (
-        "import sys; from pathlib import Path; from memorist.store.transcript import "
+        "import sys; from pathlib import Path; from memorist.store.transcript_writer import "
         "TranscriptWriter; TranscriptWriter(Path(sys.argv[1]))"
     )
     other = subprocess.run(
@@ -91,7 +96,7 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
     """The lock goes with its process, however that ends."""
     path = tmp_path / "t.jsonl"
     code = (
-        "import os, sys; from pathlib import Path; from memorist.store.transcript import "
+        "import os, sys; from pathlib import Path; from memorist.store.transcript_writer import "
         "TranscriptWriter\n"
         "writer = TranscriptWriter(Path(sys.argv[1])); os.kill(os.getpid(), 9)"
     )

@@ -13,11 +13,11 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
+from memorist.context.context_tags import identify_row, split_by_rows
 from memorist.context.recorded_attachments import describe_block, name_untagged
-from memorist.context.tags import identify_row, split_by_rows
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, UnknownBlock
 from memorist.errors import InputError
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.settings import Family
 
 NO_TAG = "no tag"

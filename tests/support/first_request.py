@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.context.assembly import pieces_to_messages
-from memorist.context.pieces import ContextPiece, ContextSection
+from memorist.context.context_pieces import ContextPiece, ContextSection
 from memorist.core.messages import (
     DecodedRequest,
     JsonObject,
@@ -14,7 +14,7 @@ from memorist.core.messages import (
     TextBlock,
     WireInfo,
 )
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 
 _CACHED: JsonObject = {"cache_control": {"type": "ephemeral"}}
 

@@ -7,13 +7,13 @@ import json
 import os
 from pathlib import Path
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.topic import MemoryKind
-from memorist.cli.search import sync_session_index
+from memorist.cli.search_command import sync_session_index
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist
-from memorist.forks.spec import ForkOutcome, Receipt
+from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.rollouts.raw_memory import (
     MemoryBullet,
     RawMemory,
@@ -21,9 +21,9 @@ from memorist.rollouts.raw_memory import (
     render_raw_memory,
 )
 from memorist.store.database import open_database
-from memorist.store.rollouts import Rollout, RolloutExtract, save_extract, save_rollouts
-from memorist.store.sessions import MemoryUse, record_receipt, record_uses
-from memorist.store.state import SqliteState
+from memorist.store.rollout_rows import Rollout, RolloutExtract, save_extract, save_rollouts
+from memorist.store.session_rows import MemoryUse, record_receipt, record_uses
+from memorist.store.state_database import SqliteState
 from memorist.system import SystemClock
 
 LONG = "11111111-aaaa-4bbb-8ccc-000000000001"

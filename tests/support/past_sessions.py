@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from memorist.store.rollouts import Rollout
+from memorist.store.rollout_rows import Rollout
 
 
 def write_session(folder: Path, id: str, turns: Sequence[tuple[str, str]], day: int = 1) -> Rollout:

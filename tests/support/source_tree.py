@@ -33,7 +33,7 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 
 def part_of(name: str) -> str:
-    """The part that a module is of: `recall.search` is of recall."""
+    """The part that a module is of: `recall.memory_search` is of recall."""
     return name.partition(".")[0]
 
 

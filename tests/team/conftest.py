@@ -7,14 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.errors import RemoteChanged, RemoteRolledBack
 from memorist.settings import AutoMemorySettings, Policy, TeamSettings
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout
-from memorist.team.remote import RemoteChange, RemoteListing, RemoteState, TeamRemote, TeamRevision
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
 from memorist.team.shared_file import text_checksum
-from memorist.team.sync import TeamSync
+from memorist.team.team_remote import (
+    RemoteChange,
+    RemoteListing,
+    RemoteState,
+    TeamRemote,
+    TeamRevision,
+)
+from memorist.team.team_sync import TeamSync
 from memorist.testing import FrozenClock
 
 TOKEN = "ghp_" + "x7Kq2Lm9Pz4Rt8Vw3Yb6" + "Nc1Hd5Jf0Gs2Ta7Q"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.team.remote import RemoteChange
-from memorist.team.sync import (
+from memorist.team.team_remote import RemoteChange
+from memorist.team.team_sync import (
     MASS_DELETION_COUNT,
     MAX_CHANGES_PER_REQUEST,
     SyncedMemory,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memorist.errors import RemoteRefused, RemoteRolledBack, RemoteUnavailable, SettingsError
-from memorist.team.git import GitRemote, TeamBranch
 from memorist.team.git_output import strip_credentials
+from memorist.team.git_remote import GitRemote, TeamBranch
 from team.conftest import Machine, note
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from memorist.team.git import GitRemote, TeamBranch
-from memorist.team.http import ServerAccess, ServerRemote
-from memorist.team.remote import TeamRemote
-from memorist.team.server import open_team_store
+from memorist.team.git_remote import GitRemote, TeamBranch
+from memorist.team.team_client import ServerAccess, ServerRemote
+from memorist.team.team_remote import TeamRemote
+from memorist.team.team_server import open_team_store
 from support.postgres_server import postgres
 from team.conftest import Machine, note
 from team.test_server import serving
@@ -29,8 +29,8 @@ import json, os, signal, subprocess, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from team.test_killed import machine
-from memorist.team.git import GitRemote
-from memorist.team.http import ServerRemote
+from memorist.team.git_remote import GitRemote
+from memorist.team.team_client import ServerRemote
 
 def mortal(at):
     state = {"left": at}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.core.text import encode_text
-from memorist.team.local import conflict_copy_name, merge_texts, split_sections
+from memorist.core.text_analysis import encode_text
+from memorist.team.local_copy import conflict_copy_name, merge_texts, split_sections
 from memorist.team.shared_file import (
     find_sharing_problem,
     text_checksum,

@@ -25,10 +25,11 @@ from memorist.errors import (
     UsageError,
 )
 from memorist.safety.server_access import LOOPBACK_NAMES, parse_host_header
-from memorist.team.http import ServerAccess, ServerRemote
-from memorist.team.protocol import MAX_REQUEST_BYTES, space_name
-from memorist.team.remote import RemoteChange, RemoteState
-from memorist.team.server import (
+from memorist.team.shared_file import text_checksum
+from memorist.team.team_client import ServerAccess, ServerRemote
+from memorist.team.team_protocol import MAX_REQUEST_BYTES, space_name
+from memorist.team.team_remote import RemoteChange, RemoteState
+from memorist.team.team_server import (
     FORWARDED_HEADERS,
     TeamApplication,
     TeamServerLimits,
@@ -39,7 +40,6 @@ from memorist.team.server import (
     bind_server_socket,
     open_team_store,
 )
-from memorist.team.shared_file import text_checksum
 from support.postgres_server import postgres
 from team.conftest import TOKEN, Machine, note
 

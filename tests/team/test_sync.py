@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memorist.auto_memory.changes import Actor, ChangeReason, MemoryChange
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
 from memorist.auto_memory.topic import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import (
@@ -23,10 +23,10 @@ from memorist.errors import (
     WriteConflict,
 )
 from memorist.settings import AutoMemorySettings, TeamSettings
-from memorist.store.files import DiskFiles
-from memorist.team.remote import RemoteListing, RemoteState
+from memorist.store.disk_files import DiskFiles
 from memorist.team.shared_file import text_checksum
-from memorist.team.sync import MASS_DELETION_COUNT, TeamSync
+from memorist.team.team_remote import RemoteListing, RemoteState
+from memorist.team.team_sync import MASS_DELETION_COUNT, TeamSync
 from memorist.testing import FrozenClock
 from team.conftest import TOKEN, Machine, MemoryRemote, note
 

@@ -12,8 +12,8 @@ from memorist.engine.engine import Memorist
 from memorist.errors import RemoteRefused, RemoteUnavailable
 from memorist.events import Event, TeamFailed, TeamSynced
 from memorist.settings import Settings, TeamSettings
-from memorist.team.remote import RemoteChange, RemoteState
-from memorist.team.watcher import TeamWatcher
+from memorist.team.team_remote import RemoteChange, RemoteState
+from memorist.team.team_watcher import TeamWatcher
 from team.conftest import Machine, MemoryRemote, note
 
 QUICK = TeamSettings(pause_seconds=0.05, every_seconds=0.2, flush_seconds=20.0)

@@ -21,7 +21,7 @@ from memorist.events import (
     TeamFailed,
     TeamSynced,
 )
-from memorist.forks.spec import FileChange, ForkOutcome, Receipt
+from memorist.forks.fork_spec import FileChange, ForkOutcome, Receipt
 from memorist.telemetry.spans import (
     FORK_OPERATION,
     MAX_TEXT_CHARACTERS,
@@ -156,13 +156,13 @@ def test_compaction_recall_dream_and_team_have_spans_of_our_names() -> None:
         ("memorist.recall", 0.0, ""),
         ("memorist.dream", 4.0, ""),
         ("memorist.dream", 0.0, "dream_failed"),
-        ("memorist.team.sync", 0.5, ""),
-        ("memorist.team.sync", 0.0, "team_failed"),
+        ("memorist.team.team_sync", 0.5, ""),
+        ("memorist.team.team_sync", 0.0, "team_failed"),
     ]
     assert spans[0].attributes["memorist.compact.tokens.before"] == 9_000
     assert spans[2].attributes["memorist.recall.memories"] == 1
     assert spans[4].attributes["memorist.dream.changed"] is True
-    assert spans[6].attributes["memorist.team.sync.sent"] == 2
+    assert spans[6].attributes["memorist.team.team_sync.sent"] == 2
     assert all(span.attributes["gen_ai.conversation.id"] == "s-1" for span in spans)
     assert build_event_span(FileRead("a"), "s-1", 1.0, content=False) is None
 

@@ -21,8 +21,8 @@ from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import ModelRefused
 from memorist.events import Event, MemoryRecalled, TimestampedEvent
-from memorist.forks.spec import ForkOutcome, ForkRequest, Receipt
-from memorist.models.pricing import ModelPrice, ModelSettings
+from memorist.forks.fork_spec import ForkOutcome, ForkRequest, Receipt
+from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
 from memorist.settings import (
     DreamSettings,
@@ -31,9 +31,9 @@ from memorist.settings import (
     Settings,
     TelemetrySettings,
 )
-from memorist.store.sessions import list_receipts
+from memorist.store.session_rows import list_receipts
 from memorist.telemetry.tracing import SessionTracer, trace_work
-from memorist.testing.memory import FrozenClock
+from memorist.testing.in_memory_files import FrozenClock
 from memorist.testing.models import ScriptedModel
 from memorist.testing.steps import Fail, Say
 

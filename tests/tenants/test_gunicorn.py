@@ -23,9 +23,9 @@ import httpx
 import msgspec
 import pytest
 
-from memorist.formats.transcript import read_session
+from memorist.formats.transcript_format import read_session
 from memorist.ports import Request
-from memorist.store.transcript import LineFile
+from memorist.store.transcript_writer import LineFile
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say, Step
 

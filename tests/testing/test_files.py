@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
-from memorist.store.files import DiskFiles
+from memorist.store.disk_files import DiskFiles
 from memorist.testing import InMemoryFiles, check_files
 
 ROOT = Path("/project")

@@ -9,7 +9,7 @@ import pytest
 
 from memorist.core.messages import Usage
 from memorist.errors import ContextTooLong, ModelRefused, ModelTimeout, ModelUnavailable
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
     CallTool,

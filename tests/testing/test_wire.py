@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorist.core.messages import Usage
-from memorist.formats.registry import find_codec
-from memorist.models.errors import CallFailure
+from memorist.formats.codec_registry import find_codec
+from memorist.models.call_failure import CallFailure
 from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
 from memorist.testing.request_checks import WIRES
 from memorist.testing.steps import CallTool, ReplyParts, Say, Think

@@ -23,11 +23,11 @@ from memorist.adapters.conversation import (
     HostConversation,
 )
 from memorist.core.lazy import LruCache
-from memorist.engine.blocking import LoopThread
+from memorist.engine.blocking_engine import LoopThread
 from memorist.engine.disk_breaker import DiskBreaker
 from memorist.engine.engine import Memorist
-from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
+from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import IDLE_SECONDS, Tenants
 from memorist.errors import UsageError
 from memorist.events import Event, EventListener

@@ -40,14 +40,14 @@ from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_
 from memorist.adapters.conversation import EngineFailure
 from memorist.errors import FormatError, StoreError
 from memorist.events import AdapterFailed
-from memorist.hooks.event import Client, HookEvent, UnknownHookEvent, parse_hook_event
+from memorist.hooks.hook_event import Client, HookEvent, UnknownHookEvent, parse_hook_event
+from memorist.hooks.hook_response import OutputText, fit_texts, render_output
 from memorist.hooks.hook_session import HookAnswer, HookSessionPool
-from memorist.hooks.response import OutputText, fit_texts, render_output
-from memorist.platforms.descriptors import PRIVATE
+from memorist.platforms.file_descriptors import PRIVATE
 from memorist.ports import Clock, Model
 from memorist.settings import HooksSettings, Settings
 from memorist.store.database import transaction
-from memorist.store.files import make_folders
+from memorist.store.disk_files import make_folders
 from memorist.system import SystemClock
 
 # A store for the sessions of the Claude Agent SDK: every line of every session as the SDK gives

@@ -32,11 +32,11 @@ from memorist.adapters.chat_items import FORMAT, content_text
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.wire_reply import is_too_long_error
-from memorist.compaction.history import CompactionStrategy
+from memorist.compaction.measured_history import CompactionStrategy
 from memorist.core.messages import JsonObject
 from memorist.errors import MemoristError
-from memorist.recall.search import FolderSearch
-from memorist.store.layout import folder_name
+from memorist.recall.memory_search import FolderSearch
+from memorist.store.home_layout import folder_name
 
 FEATURES = frozenset({"notes", "compaction", "recall", "extraction"})
 """Features of memorist that this adapter provides."""

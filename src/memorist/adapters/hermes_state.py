@@ -20,7 +20,7 @@ from memorist.adapters.chat_items import (
 from memorist.adapters.conversation import HostConversation
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
-from memorist.store.layout import folder_name
+from memorist.store.home_layout import folder_name
 
 _WIRE_KEYS = ("role", "content", "tool_calls", "tool_call_id", "name")
 """Keys of a Hermes message that go over the wire; the rest (times, ids, the prepared text of a

@@ -13,15 +13,15 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import (
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.extraction import select_newest_texts
+from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     find_path_problem,
     render_headline,
 )
-from memorist.auto_memory.extraction import select_newest_texts
-from memorist.auto_memory.index import INDEX_NAME, TEAM_PREFIX, MemoryIndex
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_index import INDEX_NAME, TEAM_PREFIX, MemoryIndex
 from memorist.auto_memory.topic import (
     MEMORIST_KEY,
     Topic,
@@ -33,11 +33,11 @@ from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_r
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import MarkdownDocument, join_front_matter
 from memorist.core.messages import Message
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.engine.session import Session
 from memorist.errors import InputError
-from memorist.safety.sanitize import neutralize_markup
-from memorist.store.transcript import read_transcript
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.store.transcript_writer import read_transcript
 
 ROOT = "/memories"
 LISTED_LEVELS = 2

@@ -10,10 +10,10 @@ import msgspec
 from memorist.core.messages import JsonObject
 from memorist.engine.host_history import to_plain_json
 from memorist.errors import FormatError
-from memorist.formats.registry import find_codec
-from memorist.models.errors import CallFailure, failure_from_status, is_too_long
+from memorist.formats.codec_registry import find_codec
+from memorist.models.call_failure import CallFailure, failure_from_status, is_too_long
+from memorist.models.event_stream import ReplyAssembler, parse_plain_reply
 from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
-from memorist.models.streaming import ReplyAssembler, parse_plain_reply
 
 _ASSEMBLERS: dict[str, ReplyAssembler] = {
     "anthropic": assemble_anthropic,

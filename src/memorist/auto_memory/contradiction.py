@@ -19,10 +19,10 @@ from itertools import accumulate
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import MemoryChange
-from memorist.auto_memory.index import USER_TRUST, MemoryHeader, is_shared
-from memorist.auto_memory.statements.patterns import VERB
-from memorist.auto_memory.statements.similarity import is_same_rule
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_index import USER_TRUST, MemoryHeader, is_shared
+from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.auto_memory.topic import (
     Topic,
     parse_topic,
@@ -31,7 +31,7 @@ from memorist.auto_memory.topic import (
     with_provenance,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 
 
 class Agreement(StrEnum):

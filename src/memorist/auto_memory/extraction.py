@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.extraction_policy import (
     AddMemory,
     ExtractionCursor,
@@ -28,10 +28,10 @@ from memorist.auto_memory.extraction_policy import (
     plan_removal,
     render_extraction_prompt,
 )
-from memorist.auto_memory.index import is_index_file
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_index import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed
-from memorist.auto_memory.statements.parser import (
+from memorist.auto_memory.statements.statement_parser import (
     Statement,
     find_statements,
     find_waiting_statements,
@@ -49,10 +49,10 @@ from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import ExtractionFailed, MemoryRefused
+from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_request import shares_prefix
-from memorist.forks.queue import BackgroundQueue
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     FolderAccess,
     ForkOutcome,
     ForkSpec,
@@ -63,9 +63,9 @@ from memorist.forks.spec import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes import render_conversation_brief
+from memorist.session_memory.session_notes import render_conversation_brief
 from memorist.store.database import is_disk_failure
-from memorist.store.overlay import OverlayFiles
+from memorist.store.overlay_files import OverlayFiles
 from memorist.transcript.answer_lines import CoveredLines
 from memorist.transcript.typed_replies import TypedReplyReader
 

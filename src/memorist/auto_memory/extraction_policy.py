@@ -11,11 +11,11 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import MemoryChange
-from memorist.auto_memory.dates import make_dates_absolute
-from memorist.auto_memory.index import MemoryHeader, render_manifest
-from memorist.auto_memory.statements.parser import Statement
-from memorist.auto_memory.statements.similarity import derive_title
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
+from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_similarity import derive_title
 from memorist.auto_memory.topic import (
     KIND_GUIDANCE,
     MemoryKind,
@@ -28,8 +28,8 @@ from memorist.auto_memory.topic import (
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolUse
-from memorist.core.text import encode_text
-from memorist.forks.tool_calls import (
+from memorist.core.text_analysis import encode_text
+from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
     EditFileCall,
     InsertTextCall,

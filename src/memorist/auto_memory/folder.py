@@ -14,18 +14,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import (
+from memorist.auto_memory.folder_glance import FolderGlance
+from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.history_rewrite import HistoryRewrite
+from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     PendingChange,
     describe_external_changes,
     find_path_problem,
 )
-from memorist.auto_memory.folder_glance import FolderGlance
-from memorist.auto_memory.history import FolderHistory
-from memorist.auto_memory.history_objects import compute_blob_id
-from memorist.auto_memory.history_rewrite import HistoryRewrite
-from memorist.auto_memory.index import (
+from memorist.auto_memory.memory_history import FolderHistory
+from memorist.auto_memory.memory_index import (
     HEAD_BYTES,
     INDEX_NAME,
     MAX_FILE_BYTES,
@@ -50,20 +50,20 @@ from memorist.auto_memory.index import (
     select_headers,
 )
 from memorist.auto_memory.topic import Topic, Trust, parse_topic
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem
 from memorist.safety.secrets import redact_bytes
 from memorist.settings import AutoMemorySettings
 from memorist.store.database import PAUSE_SECONDS, is_disk_failure
-from memorist.store.files import (
+from memorist.store.disk_files import (
     hold_lock,
     is_write_forbidden,
     read_if_exists,
     remove_if_exists,
     replace_content,
 )
-from memorist.store.layout import MemoryLayout
+from memorist.store.home_layout import MemoryLayout
 
 # State of a memory folder's last scan and its differences, so that a second scan costs only what
 # changed.

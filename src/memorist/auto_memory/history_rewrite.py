@@ -8,8 +8,6 @@ import shutil
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from memorist.auto_memory.changes import ChangeReason, render_commit_message
-from memorist.auto_memory.history import BRANCH, FolderHistory, pack, repo
 from memorist.auto_memory.history_objects import (
     FOLDER_MODE,
     KINDS,
@@ -18,7 +16,9 @@ from memorist.auto_memory.history_objects import (
     compute_object_id,
     object_name,
 )
-from memorist.store.files import make_folders, replace_folder, staging_folder, store_error
+from memorist.auto_memory.memory_changes import ChangeReason, render_commit_message
+from memorist.auto_memory.memory_history import BRANCH, FolderHistory, pack, repo
+from memorist.store.disk_files import make_folders, replace_folder, staging_folder, store_error
 
 if TYPE_CHECKING:
     from dulwich.objects import Commit, ObjectID

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange
 from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
 from memorist.auto_memory.topic import Trust, parse_topic
 from memorist.errors import InputError
 from memorist.ports import FileSystem
-from memorist.store.files import hold_lock, remove_if_exists
-from memorist.store.layout import MemoryLayout
+from memorist.store.disk_files import hold_lock, remove_if_exists
+from memorist.store.home_layout import MemoryLayout
 
 MAX_PROPOSALS = 500
 """Waiting proposals at most; beyond them the oldest are removed. A flood must not fill the disk,

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from memorist.auto_memory.topic import Topic
 from memorist.ports import FileSystem
-from memorist.store.files import remove_if_exists
-from memorist.store.layout import MemoryLayout
+from memorist.store.disk_files import remove_if_exists
+from memorist.store.home_layout import MemoryLayout
 
 
 class PurgeEntry(Struct, frozen=True):

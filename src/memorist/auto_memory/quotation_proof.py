@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.filters import is_question
-from memorist.auto_memory.statements.parser import Statement, find_statements
-from memorist.auto_memory.statements.patterns import find_lead_in_end
-from memorist.auto_memory.statements.prose import find_sentence_ends, mask_quotations
-from memorist.auto_memory.statements.similarity import derive_title
+from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.statement_parser import Statement, find_statements
+from memorist.auto_memory.statements.statement_patterns import find_lead_in_end
+from memorist.auto_memory.statements.statement_similarity import derive_title
+from memorist.auto_memory.statements.user_prose import find_sentence_ends, mask_quotations
 from memorist.auto_memory.topic import Topic, with_body, with_header
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
@@ -27,7 +27,7 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
-from memorist.core.words import stem_word
+from memorist.core.search_words import stem_word
 
 MAX_PROVING_SENTENCES = 8
 """Consecutive sentences that one quotation may span."""

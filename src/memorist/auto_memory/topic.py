@@ -21,7 +21,7 @@ from memorist.core.markdown import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 
 # The four kinds of memory, and how far each origin is trusted. Pure.
 

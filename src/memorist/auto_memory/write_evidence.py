@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.auto_memory.statements.filters import is_reported_speech
-from memorist.auto_memory.statements.prose import (
+from memorist.auto_memory.statements.statement_filters import is_reported_speech
+from memorist.auto_memory.statements.user_prose import (
     extract_prose_lines,
     find_quotations,
     find_sentence_ends,

@@ -15,8 +15,8 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import Actor, MemoryChange, find_path_problem
-from memorist.auto_memory.index import (
+from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_path_problem
+from memorist.auto_memory.memory_index import (
     USER_TRUST,
     TeamMemory,
     compute_content_seal,
@@ -48,7 +48,12 @@ from memorist.auto_memory.write_evidence import (
     normalize_for_comparison,
 )
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
+from memorist.safety.hidden_characters import (
+    find_hidden_characters,
+    fold_text,
+    strip_hidden_characters,
+)
 from memorist.safety.prompt_injection import (
     is_risky_order,
     may_bind,
@@ -56,7 +61,6 @@ from memorist.safety.prompt_injection import (
 )
 from memorist.safety.redacted_json import redact_json
 from memorist.safety.secrets import find_secrets, redact
-from memorist.safety.unicode import find_hidden_characters, fold_text, strip_hidden_characters
 
 USER_ACTORS: frozenset[Actor] = frozenset({"user", "inbox", "undo"})
 """Actors that are the user: no further evidence is required."""

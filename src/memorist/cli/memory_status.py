@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.topic import Trust, format_utc_timestamp
-from memorist.cli.install import build_settings_scope
-from memorist.cli.memory.topics import open_project_memory
-from memorist.hooks.agents import find_joined_agents
-from memorist.store.sessions import find_last_use
+from memorist.cli.install_command import build_settings_scope
+from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.hooks.agent_programs import find_joined_agents
+from memorist.store.session_rows import find_last_use
 
 ORIGINS: Mapping[Trust, str] = {
     Trust.STATED: "stated by you",

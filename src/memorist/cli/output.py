@@ -10,8 +10,8 @@ import msgspec
 from rich.console import Console
 from rich.markdown import Markdown
 
-from memorist.core.text import replace_surrogates
-from memorist.session_memory.template import STRUCTURAL_MARK
+from memorist.core.text_analysis import replace_surrogates
+from memorist.session_memory.notes_template import STRUCTURAL_MARK
 
 
 def make_console() -> Console:

@@ -11,20 +11,20 @@ from pathlib import Path
 
 import click
 
-from memorist.auto_memory.index import MemoryHeader, sort_newest_first
+from memorist.auto_memory.memory_index import MemoryHeader, sort_newest_first
 from memorist.auto_memory.topic import Trust
-from memorist.cli.install import build_settings_scope
-from memorist.cli.memory.topics import open_project_memory
-from memorist.cli.rollouts.group import load_rollout_settings, with_past_state
-from memorist.core.text import shorten
+from memorist.cli.install_command import build_settings_scope
+from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.rollouts.rollouts_group import load_rollout_settings, with_past_state
+from memorist.core.text_analysis import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
-from memorist.hooks.agents import find_joined_agents
+from memorist.hooks.agent_programs import find_joined_agents
 from memorist.platforms.regular_files import read_regular
 from memorist.rollouts.project_facts import ProjectFact, select_project_facts
 from memorist.rollouts.raw_memory import RawMemory, parse_raw_memory
-from memorist.rollouts.sources import find_repository_root
-from memorist.store.layout import Layout
-from memorist.store.rollouts import Rollout, list_extracts, list_rollouts
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.home_layout import Layout
+from memorist.store.rollout_rows import Rollout, list_extracts, list_rollouts
 from memorist.system import SystemClock
 
 FACTS = 3

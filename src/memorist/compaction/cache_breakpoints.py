@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject
-from memorist.core.tokens import BYTES_PER_TOKEN, token_factor
+from memorist.core.token_count import BYTES_PER_TOKEN, token_factor
 
 MAX_BREAKPOINTS = 4
 """Breakpoints allowed per request; the automatic one (`cache_control` beside the messages) counts.

@@ -12,8 +12,26 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from memorist.compaction import full, inline, tool_results
-from memorist.compaction import session_memory as session_memory_module
+from memorist.compaction import full_compaction, inline_compaction, tool_result_budget
+from memorist.compaction import session_memory_compaction as session_memory_module
+from memorist.compaction.compaction_plan import (
+    CircuitBreaker,
+    CompactionAttempt,
+    CompactionThresholds,
+    RejectRequest,
+    SkipCompaction,
+    WindowState,
+    is_provider_attempt,
+    plan_compaction,
+    record_failure,
+    record_reply,
+    record_success,
+)
+from memorist.compaction.conversation_preamble import (
+    SplitHistory,
+    reattach_preamble,
+    split_preamble,
+)
 from memorist.compaction.economics import (
     MIN_THRESHOLD_SHARE,
     CostState,
@@ -22,8 +40,8 @@ from memorist.compaction.economics import (
     find_profitable_edit,
     token_rates,
 )
-from memorist.compaction.extractive import build_extractive_summary
-from memorist.compaction.full import (
+from memorist.compaction.extractive_summary import build_extractive_summary
+from memorist.compaction.full_compaction import (
     CompactionOutcome,
     CompactionRequest,
     RewriteOptions,
@@ -31,7 +49,7 @@ from memorist.compaction.full import (
     build_summary_request,
     restore_missing_items,
 )
-from memorist.compaction.history import (
+from memorist.compaction.measured_history import (
     CompactedHistory,
     CompactionPrompts,
     CompactionResult,
@@ -49,36 +67,22 @@ from memorist.compaction.newest_messages import (
     find_unanswered_start,
     keep_unanswered,
 )
-from memorist.compaction.policy import (
-    CircuitBreaker,
-    CompactionAttempt,
-    CompactionThresholds,
-    RejectRequest,
-    SkipCompaction,
-    WindowState,
-    is_provider_attempt,
-    plan_compaction,
-    record_failure,
-    record_reply,
-    record_success,
-)
-from memorist.compaction.restore import (
+from memorist.compaction.restored_content import (
     RestorableContent,
     RestorableFile,
     find_announcements,
 )
-from memorist.compaction.session_memory import SessionNotes
-from memorist.compaction.standing import SplitHistory, reattach_preamble, split_preamble
-from memorist.compaction.summary import UnusableSummary, parse_summary
+from memorist.compaction.session_memory_compaction import SessionNotes
+from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import review_summary
-from memorist.compaction.tool_results import (
+from memorist.compaction.tool_result_budget import (
     OffloadDecisions,
     apply_result_budget,
     is_cache_cold,
     keep_all_shown,
 )
 from memorist.core.messages import JsonObject, Message, Usage, starts_reply
-from memorist.core.tokens import (
+from memorist.core.token_count import (
     estimate_message_tokens,
     estimate_messages_tokens,
     estimate_text_tokens,
@@ -90,25 +94,25 @@ from memorist.events import CompactionFailed, ConversationCompacted, ResultsStor
 from memorist.extensions import SessionExtension, SessionReply
 from memorist.forks.fork import run_with_budget
 from memorist.forks.fork_request import shares_prefix
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
     ForkSpec,
     NoTools,
     ParentCall,
 )
-from memorist.formats.registry import find_codec
-from memorist.models.pricing import MILLION, ModelPrice
-from memorist.models.registry import open_sibling
-from memorist.models.streaming import ErrorRecordingModel
+from memorist.formats.codec_registry import find_codec
+from memorist.models.event_stream import ErrorRecordingModel
+from memorist.models.model_choice import open_sibling
+from memorist.models.model_pricing import MILLION, ModelPrice
 from memorist.ports import FileSystem, Model, Request, discover_window
 from memorist.runtime import Runtime, SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes import SessionMemory
-from memorist.session_memory.trigger import ConversationTracker
+from memorist.session_memory.notes_trigger import ConversationTracker
+from memorist.session_memory.session_notes import SessionMemory
 from memorist.settings import CompactionSettings
 from memorist.telemetry.tracing import trace_work
-from memorist.transcript.ledger import TranscriptLedger, WorkRecord
+from memorist.transcript.transcript_ledger import TranscriptLedger, WorkRecord
 
 # Ask a model for a summary of the conversation, by a fork that shares the prompt cache;
 # shortened when too long (CP-7).
@@ -568,7 +572,7 @@ class Compactor(SessionExtension):
         settings = self._settings
         if call.manual or call.forced:
             return UnchangedHistory("Asked for in another way.")
-        made = tool_results.clear_when_idle(
+        made = tool_result_budget.clear_when_idle(
             held.messages,
             now=now,
             last_reply=self._last_reply,
@@ -598,7 +602,7 @@ class Compactor(SessionExtension):
             made = smaller if isinstance(smaller, CompactedHistory) else made
         if paying is None or isinstance(made, CompactedHistory):
             return made
-        return tool_results.clear_results(
+        return tool_result_budget.clear_results(
             held.messages, paying.ids, factor=held.factor, sizes=held.sizes
         )
 
@@ -644,9 +648,9 @@ class Compactor(SessionExtension):
         self, strategy: str, held: MeasuredConversation, call: CompactionRequest
     ) -> CompactionResult:
         if strategy == "micro":
-            return tool_results.clear_results(
+            return tool_result_budget.clear_results(
                 held.messages,
-                tool_results.find_old_results(held.messages, self._settings.micro_keep),
+                tool_result_budget.find_old_results(held.messages, self._settings.micro_keep),
                 factor=held.factor,
             )
         apart = split_preamble(
@@ -757,8 +761,14 @@ class Compactor(SessionExtension):
         )
         if isinstance(reviewed, UnusableSummary):
             return UnchangedHistory(reviewed.why)
-        rewrite = inline.compact_inline if strategy == "inline" else full.compact_with_summary
-        return full.record_dropped_lines(rewrite(held, reviewed.text, terms), reviewed.dropped)
+        rewrite = (
+            inline_compaction.compact_inline
+            if strategy == "inline"
+            else full_compaction.compact_with_summary
+        )
+        return full_compaction.record_dropped_lines(
+            rewrite(held, reviewed.text, terms), reviewed.dropped
+        )
 
     async def _request_summary(
         self,

@@ -23,11 +23,11 @@ from math import floor, inf
 
 from msgspec import Struct
 
-from memorist.compaction.history import MeasuredConversation
-from memorist.compaction.tool_results import CLEARED_TEXT, find_old_results
+from memorist.compaction.measured_history import MeasuredConversation
+from memorist.compaction.tool_result_budget import CLEARED_TEXT, find_old_results
 from memorist.core.messages import Message, Origin
-from memorist.core.tokens import estimate_text_tokens
-from memorist.models.pricing import MILLION, ModelPrice
+from memorist.core.token_count import estimate_text_tokens
+from memorist.models.model_pricing import MILLION, ModelPrice
 from memorist.settings import CompactionSettings
 
 DEFAULT_CALLS = 1.0

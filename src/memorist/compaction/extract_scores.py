@@ -24,7 +24,7 @@ from memorist.compaction.extracts import (
     SourceBlock,
     split_into_extracts,
 )
-from memorist.transcript.names import find_names
+from memorist.transcript.name_search import find_names
 
 AGE_UNIT, CLEARED_AGE_UNIT = 2_000, 1_000
 """Tokens; an age enters as log(1 + tokens since / unit)."""

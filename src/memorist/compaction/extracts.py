@@ -23,7 +23,7 @@ from memorist.core.messages import (
     ToolResult,
     ToolUse,
 )
-from memorist.transcript.tool_calls import (
+from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
     ReadAction,

@@ -12,24 +12,24 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from memorist.compaction.extractive import (
+from memorist.compaction.extractive_summary import (
     EXTRACTIVE_SUMMARY_ID,
     SUMMARY_OPENING,
     build_extractive_summary,
     is_scaffold,
     render_summary_section,
 )
-from memorist.compaction.history import user_text
+from memorist.compaction.measured_history import user_text
 from memorist.compaction.newest_messages import find_unanswered_start, mark_media
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.tokens import estimate_text_tokens, truncate_end, truncate_middle
+from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 from memorist.safety.secrets import redact
-from memorist.transcript.ledger import TranscriptLedger
-from memorist.transcript.tool_calls import TaskItem
+from memorist.transcript.tool_actions import TaskItem
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 NOTES_SHARE = 0.25
 """Share of the budget for the notes that a model wrote. Our choice."""

@@ -24,7 +24,7 @@ from memorist.compaction.extract_scores import (
 )
 from memorist.compaction.extract_weights import NAME_WEIGHTS
 from memorist.compaction.extracts import SourceBlock
-from memorist.core.tokens import BYTES_PER_TOKEN
+from memorist.core.token_count import BYTES_PER_TOKEN
 
 _HASH = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
 _MIN_HASH_LENGTH = 7

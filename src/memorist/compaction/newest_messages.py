@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.compaction.history import MeasuredConversation, RemovedItem, find_tail_start
+from memorist.compaction.measured_history import MeasuredConversation, RemovedItem, find_tail_start
 from memorist.core.messages import (
     Block,
     DocumentBlock,
@@ -25,7 +25,7 @@ from memorist.core.messages import (
     align_to_cut_point,
     find_cut_points,
 )
-from memorist.core.tokens import (
+from memorist.core.token_count import (
     estimate_message_tokens,
     estimate_messages_tokens,
     estimate_text_tokens,

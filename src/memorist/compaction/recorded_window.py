@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from memorist.core.messages import Message
 from memorist.errors import InputError
-from memorist.formats.transcript import CompactionBoundary, SessionHead, TranscriptEntry
+from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TranscriptEntry
 
 
 class RecordedWindow(Struct, frozen=True, kw_only=True):

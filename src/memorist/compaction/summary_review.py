@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from memorist.compaction.extractive import build_extractive_summary
-from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.extractive_summary import build_extractive_summary
+from memorist.compaction.summary_parser import UnusableSummary
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.transcript.answer_lines import LineCheck, join_texts
-from memorist.transcript.names import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_names
 
 MIN_NAME_SHARE = 0.5
 """Least share of the extractive summary's identifiers that a model's summary of the same size must

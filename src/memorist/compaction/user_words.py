@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from memorist.compaction.newest_messages import find_common_limit
 from memorist.core.messages import Message, Origin, TextBlock
-from memorist.core.tokens import estimate_text_tokens, truncate_middle
+from memorist.core.token_count import estimate_text_tokens, truncate_middle
 from memorist.formats.host_markup import strip_host_markup
 
 LONG_UTTERANCE_TOKENS = 400

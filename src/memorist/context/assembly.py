@@ -15,7 +15,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.discovery import detect_environment
+from memorist.context.context_pieces import ContextPiece, ContextSection, OmittedSource, build_piece
+from memorist.context.context_pieces import ContextSection as Given
+from memorist.context.context_tags import (
+    FILE_NATIVE_ROWS,
+    ROLLOUT_ROWS,
+    ScaffoldRow,
+    escape_closing_tag,
+    find_row,
+    unwrap_tag,
+    wrap_in_tag,
+)
 from memorist.context.environment import (
     UNSPECIFIED_PERMISSIONS,
     HostPermissions,
@@ -28,6 +38,7 @@ from memorist.context.environment import (
     render_environment_fields,
     render_git_state,
 )
+from memorist.context.instruction_discovery import detect_environment
 from memorist.context.instructions import (
     InstructionReport,
     describe_agents_sources,
@@ -35,17 +46,6 @@ from memorist.context.instructions import (
     read_claude_files,
     render_agents_files,
     render_claude_file,
-)
-from memorist.context.pieces import ContextPiece, ContextSection, OmittedSource, build_piece
-from memorist.context.pieces import ContextSection as Given
-from memorist.context.tags import (
-    FILE_NATIVE_ROWS,
-    ROLLOUT_ROWS,
-    ScaffoldRow,
-    escape_closing_tag,
-    find_row,
-    unwrap_tag,
-    wrap_in_tag,
 )
 from memorist.context.world_state import PriorValue, SectionRenderer, WorldSection, hash_text
 from memorist.core.markdown import render_template

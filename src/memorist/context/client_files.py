@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRule, split_rules
 from memorist.auto_memory.topic import parse_topic
-from memorist.context.discovery import (
+from memorist.context.instruction_discovery import (
     InstructionRead,
     RealPathCache,
     find_project_root,

@@ -12,11 +12,11 @@ from typing import get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.pieces import ContextSection
+from memorist.context.context_pieces import ContextSection
 from memorist.core.markdown import escape_text, load_prompt, quote_attribute, render_template
 from memorist.errors import UsageError
-from memorist.safety.sanitize import neutralize_markup
-from memorist.safety.unicode import strip_hidden_characters
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import Family
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memorist.core.messages import Message
-from memorist.transcript.tool_calls import ChangeAction, ReadAction, parse_tool_action
+from memorist.transcript.tool_actions import ChangeAction, ReadAction, parse_tool_action
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _BACKTICK_RUN = re.compile(r"`+")

@@ -17,7 +17,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.context.discovery import (
+from memorist.context.context_pieces import OmittedSource
+from memorist.context.instruction_discovery import (
     InstructionRead,
     RealPathCache,
     find_project_root,
@@ -30,13 +31,12 @@ from memorist.context.instruction_imports import (
     matches_any_glob,
     strip_comments,
 )
-from memorist.context.pieces import OmittedSource
 from memorist.core.markdown import split_front_matter
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import StoreError
 from memorist.ports import ReadableFileSystem
-from memorist.safety.sanitize import neutralize_markup
-from memorist.safety.unicode import strip_hidden_characters
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import ContextSettings
 
 InstructionScope = Literal["managed", "user", "project", "local"]

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from memorist.compaction.recorded_window import RecordedWindow
-from memorist.context.pieces import ContextPiece, OmittedSource, build_piece
-from memorist.context.tags import (
+from memorist.context.context_pieces import ContextPiece, OmittedSource, build_piece
+from memorist.context.context_tags import (
     escape_closing_tag,
     find_row,
     identify_row,
@@ -40,9 +40,9 @@ from memorist.core.messages import (
     UnknownBlock,
     WireInfo,
 )
-from memorist.core.tokens import estimate_message_tokens
+from memorist.core.token_count import estimate_message_tokens
 from memorist.errors import InputError
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
     SideRecord,

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from memorist.core.messages import Message, Origin
 from memorist.formats.codex_rollout_records import TurnTracker
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     TranscriptEntry,
     TurnRollback,

@@ -29,7 +29,7 @@ from memorist.core.messages import (
     Role,
     TextBlock,
 )
-from memorist.formats.transcript import CompactionBoundary, TranscriptEntry, WorldStateRecord
+from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry, WorldStateRecord
 from memorist.settings import Family
 
 # JSON merge patches (RFC 7386) and the canonical form of values that they can carry. Pure.

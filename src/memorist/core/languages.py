@@ -1,8 +1,9 @@
 """The language of a text, for search: its commonest words and its stems. Pure.
 
-English is stemmed in `memorist.core.words`. A text in another language that is recognised gets a
-second key for each word, its stem there, so that `Rechnungen` is found by `Rechnung`; a text too
-short to be recognised still matches by either. Stems are Snowball's (package `snowballstemmer`).
+English is stemmed in `memorist.core.search_words`. A text in another language that is recognised
+gets a second key for each word, its stem there, so that `Rechnungen` is found by `Rechnung`; a text
+too short to be recognised still matches by either. Stems are Snowball's (package
+`snowballstemmer`).
 """
 
 from __future__ import annotations

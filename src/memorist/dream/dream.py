@@ -14,16 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import (
+from memorist.auto_memory.memory_changes import (
     render_headline,
 )
-from memorist.auto_memory.index import MemoryUsage
+from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
 )
 from memorist.core.markdown import load_prompt
-from memorist.dream.gates import (
+from memorist.dream.dream_gates import (
     GateClosed,
     GateFacts,
     GateOpen,
@@ -32,12 +32,12 @@ from memorist.dream.gates import (
     judge_gates,
     select_new_sessions,
 )
-from memorist.dream.journal import (
+from memorist.dream.dream_journal import (
     DailyLogs,
     DreamReport,
     summarize_acts,
 )
-from memorist.dream.lock import DreamLock, DreamLockBusy
+from memorist.dream.dream_lock import DreamLock, DreamLockBusy
 from memorist.dream.model_pass import (
     DreamMaterial,
     FittedMaterial,
@@ -62,9 +62,9 @@ from memorist.dream.workspace import (
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event
 from memorist.extensions import SessionExtension
+from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork import run_on_copy_with_budget
-from memorist.forks.queue import BackgroundQueue
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     FolderAccess,
     ForkOutcome,
     ForkSpec,
@@ -75,8 +75,8 @@ from memorist.forks.spec import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.settings import DreamSettings
-from memorist.store.layout import MemoryLayout
-from memorist.store.overlay import OverlayFiles
+from memorist.store.home_layout import MemoryLayout
+from memorist.store.overlay_files import OverlayFiles
 from memorist.telemetry.tracing import trace_work
 from memorist.transcript.answer_lines import LineCheck
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.changes import MemoryChange, find_path_problem
-from memorist.auto_memory.index import INDEX_NAME, USER_TRUST
-from memorist.auto_memory.statements.similarity import count_negations
+from memorist.auto_memory.memory_changes import MemoryChange, find_path_problem
+from memorist.auto_memory.memory_index import INDEX_NAME, USER_TRUST
+from memorist.auto_memory.statements.statement_similarity import count_negations
 from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
-from memorist.core.text import replace_surrogates
-from memorist.dream.rules import DreamAct, InstructionSource
-from memorist.safety.sanitize import neutralize_markup
+from memorist.core.text_analysis import replace_surrogates
+from memorist.dream.structural_dream import DreamAct, InstructionSource
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.safety.unicode import strip_hidden_characters
 from memorist.settings import DreamSettings
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import (
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import (
     Actor,
     RecordedChange,
     blame_lines,
 )
-from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.memory_index import INDEX_NAME, MAX_FILE_BYTES
 from memorist.auto_memory.topic import parse_topic
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
@@ -28,13 +28,13 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.context.instructions import read_agents_files, read_claude_files
 from memorist.core.messages import Message, Origin
-from memorist.dream.gates import (
+from memorist.dream.dream_gates import (
     SessionActivity,
 )
 from memorist.dream.model_pass import (
     UserUtterance,
 )
-from memorist.dream.rules import (
+from memorist.dream.structural_dream import (
     InstructionSource,
     MemorySnapshot,
     paths_needing_times,
@@ -43,9 +43,9 @@ from memorist.dream.rules import (
 from memorist.errors import MemoristError, StoreError
 from memorist.ports import FileSystem
 from memorist.settings import ContextSettings
-from memorist.store.files import read_if_exists
-from memorist.store.layout import SessionLayout
-from memorist.store.transcript import read_transcript
+from memorist.store.disk_files import read_if_exists
+from memorist.store.home_layout import SessionLayout
+from memorist.store.transcript_writer import read_transcript
 from memorist.transcript.typed_replies import with_typed_replies
 
 MAX_PAST_SESSIONS = 20

@@ -13,14 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.anchors import describe_changes
-from memorist.auto_memory.changes import (
+from memorist.auto_memory.auto_memory import AutoMemory, StaleMemory
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.memory_changes import (
     ChangeReason,
     MemoryChange,
     render_headline,
 )
-from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.index import MemoryUsage, parse_pointer_target
-from memorist.auto_memory.memory import AutoMemory, StaleMemory
+from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.topic import Topic, parse_topic
 from memorist.auto_memory.write_evidence import (
@@ -28,7 +28,7 @@ from memorist.auto_memory.write_evidence import (
 )
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult
-from memorist.dream.journal import (
+from memorist.dream.dream_journal import (
     JOURNAL_HEADING,
     DailyLogs,
     DreamReport,
@@ -46,7 +46,7 @@ from memorist.dream.past_evidence import (
     read_past_evidence,
     snapshot_memory,
 )
-from memorist.dream.rules import (
+from memorist.dream.structural_dream import (
     DreamPlan,
     DreamRemark,
     InstructionSource,
@@ -57,9 +57,9 @@ from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.events import Event
 from memorist.ports import Clock, FileSystem
 from memorist.settings import AutoMemorySettings, ContextSettings, DreamSettings
-from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.files import hold_lock as locked
-from memorist.store.layout import MemoryLayout
+from memorist.store.disk_files import DiskFiles, read_if_exists
+from memorist.store.disk_files import hold_lock as locked
+from memorist.store.home_layout import MemoryLayout
 
 MAX_WRITE_TRIES = 3
 """How often a dream starts over because a file changed meanwhile."""

@@ -28,7 +28,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.assembly import load_first_context as load_shown
 from memorist.context.assembly import save_first_context as keep_shown
-from memorist.context.discovery import WatchedFiles
+from memorist.context.context_pieces import ContextPiece, OmittedSource
 from memorist.context.environment import (
     GitState,
     HostContext,
@@ -36,9 +36,9 @@ from memorist.context.environment import (
     apply_permissions,
     build_permissions_sections,
 )
+from memorist.context.instruction_discovery import WatchedFiles
 from memorist.context.instruction_imports import TouchedFiles, find_touched_paths
-from memorist.context.normalize import IncrementalNormalizer
-from memorist.context.pieces import ContextPiece, OmittedSource
+from memorist.context.message_normalization import IncrementalNormalizer
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,
     WorldSection,
@@ -53,14 +53,14 @@ from memorist.core.messages import SKILL_ID_PREFIX, JsonObject, Message, Origin
 from memorist.engine.memory_extension import MemoryExtension
 from memorist.engine.session_log import SessionLog
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
-from memorist.forks.spec import ParentCall
-from memorist.formats import transcript
-from memorist.formats.transcript import WorldStateRecord
+from memorist.forks.fork_spec import ParentCall
+from memorist.formats import transcript_format
+from memorist.formats.transcript_format import WorldStateRecord
 from memorist.settings import Family
-from memorist.skills.catalogue import build_catalogue_section
-from memorist.skills.discovery import DiscoveredSkills, SkillDiscovery
-from memorist.skills.invocation import build_skill_messages
-from memorist.store.transcript import LineFile
+from memorist.skills.skill_catalogue import build_catalogue_section
+from memorist.skills.skill_discovery import DiscoveredSkills, SkillDiscovery
+from memorist.skills.skill_invocation import build_skill_messages
+from memorist.store.transcript_writer import LineFile
 
 MEMORY_INDEX_SOURCE = "auto memory"
 """Source of the piece that holds the project's memory index."""
@@ -229,7 +229,7 @@ class ContextExtension(SessionExtension):
 
     def _read_world_state(self) -> WorldState:
         return restore_state(
-            transcript.read_session(LineFile(self._log.context.layout.transcript))
+            transcript_format.read_session(LineFile(self._log.context.layout.transcript))
         ).state
 
     def _assemble_first(self) -> None:

@@ -26,15 +26,15 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.location import locate_memory
-from memorist.auto_memory.memory import AutoMemory, open_memory
-from memorist.budget.governor import record_rate_limits
+from memorist.auto_memory.auto_memory import AutoMemory, open_memory
+from memorist.auto_memory.memory_location import locate_memory
+from memorist.budget.budget_governor import record_rate_limits
 from memorist.config import apply_project_settings, is_switched_off, load_settings
 from memorist.context.client_files import ClientFiles
 from memorist.core.lazy import LruCache
 from memorist.dream.dream import Dream
-from memorist.dream.project import open_dream
-from memorist.engine.blocking import BlockingMemorist
+from memorist.dream.project_dream import open_dream
+from memorist.engine.blocking_engine import BlockingMemorist
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.effect_meter import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
@@ -42,13 +42,13 @@ from memorist.engine.recorded_session import ObservedSession, ReplayedSession
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
 from memorist.engine.session_log import SessionLog
-from memorist.engine.session_recall import SessionRecall
-from memorist.engine.session_wishes import (
+from memorist.engine.session_pins import (
     OffSwitch,
     PinnedTexts,
     note_off_session,
     read_off_sessions,
 )
+from memorist.engine.session_recall import SessionRecall
 from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
@@ -56,24 +56,24 @@ from memorist.events import EventListener
 from memorist.extensions import SessionExtension
 from memorist.flags.flag_lookup import Flags, FlagSource, open_flags_file
 from memorist.magic_docs.magic_docs import MagicDocs
+from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
-from memorist.models.registry import open_model
 from memorist.ports import Clock, FileSystem, HostInfo, Model
-from memorist.rollouts.sources import default_source_folders, has_recordings
+from memorist.rollouts.session_sources import default_source_folders, has_recordings
 from memorist.runtime import HeavyRunner, Runtime, SessionContext
 from memorist.safety.secrets import conceal_id
-from memorist.session_memory.notes import SessionMemory, load_notes_prompts
+from memorist.session_memory.session_notes import SessionMemory, load_notes_prompts
 from memorist.settings import Family, Settings
-from memorist.skills.discovery import SkillDiscovery, find_skill_locations
+from memorist.skills.skill_discovery import SkillDiscovery, find_skill_locations
 from memorist.store.database import PAUSE_SECONDS, UnsavedConnection, is_disk_failure, open_database
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, SessionLayout
-from memorist.store.sessions import list_drawn_sessions, record_draw
-from memorist.store.state import StateDatabase, is_shared, open_state
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.session_rows import list_drawn_sessions, record_draw
+from memorist.store.state_database import StateDatabase, is_shared, open_state
 from memorist.system import SystemClock
-from memorist.team.location import open_remote, read_remote_location
-from memorist.team.sync import TeamSync
-from memorist.team.watcher import TeamWatcher
+from memorist.team.remote_location import open_remote, read_remote_location
+from memorist.team.team_sync import TeamSync
+from memorist.team.team_watcher import TeamWatcher
 
 FLAGS_WAIT_SECONDS = 2.0
 """Longest wait of a replay for the feature flags, in seconds, so that its first messages are judged

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.index import is_shared
+from memorist.auto_memory.memory_index import is_shared
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular
-from memorist.recall.documents import SearchableDocument, SectionMatch, search_documents
+from memorist.recall.document_search import SearchableDocument, SectionMatch, search_documents
+from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.passages import PassageMatch
-from memorist.recall.relevance import MemoryMatch
-from memorist.rollouts.sources import find_repository_root
-from memorist.store.layout import Layout, SessionLayout
-from memorist.store.sessions import list_newest_sessions
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.session_rows import list_newest_sessions
 
 MAX_NOTES = 300
 """Newest sessions of a project whose notes are searched: some tenths of a millisecond each."""

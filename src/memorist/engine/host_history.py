@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.messages import Message, TextBlock, ToolResult, ToolUse, UnknownBlock
-from memorist.formats.codec import Codec
+from memorist.formats.request_codec import Codec
 
 COMPARED_ENTRIES = 8
 """Number of the newest known entries that are compared: more than the cache marks (4) that one

@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
 from memorist.auto_memory.extraction import MemoryExtraction
-from memorist.auto_memory.memory import AutoMemory
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, ToolUse
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
-from memorist.forks.spec import ParentCall
+from memorist.forks.fork_spec import ParentCall
+from memorist.recall.memory_search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
+from memorist.recall.memory_selection import list_tools_used
 from memorist.recall.recall import MemoryRecall
-from memorist.recall.relevance import list_tools_used
-from memorist.recall.search import SCAN_WAIT_SECONDS, FolderSearch, InitialScan
 from memorist.runtime import SessionContext
-from memorist.team.watcher import TeamWatcher
-from memorist.transcript.tool_calls import ChangeAction, CommandAction, parse_tool_action
+from memorist.team.team_watcher import TeamWatcher
+from memorist.transcript.tool_actions import ChangeAction, CommandAction, parse_tool_action
 
 MAX_SCAN_WAIT_SECONDS = 60.0
 """Longest wait at close, in seconds, for the initial scan when a memory is still to be written

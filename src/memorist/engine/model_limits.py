@@ -10,14 +10,14 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
-from memorist.compaction.policy import (
+from memorist.compaction.compaction_plan import (
     CompactionThresholds,
     compute_inline_limit,
     compute_thresholds,
 )
 from memorist.core.messages import JsonObject
-from memorist.formats.codec import OUTPUT_LIMIT_KEYS
-from memorist.models.pricing import (
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.models.model_pricing import (
     ModelPrice,
     PriceTable,
     lookup_price,

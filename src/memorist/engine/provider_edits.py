@@ -14,8 +14,8 @@ from memorist.compaction.cache_breaks import (
     detect_cache_break,
     fingerprint_request,
 )
-from memorist.compaction.policy import CompactionThresholds
-from memorist.compaction.provider import (
+from memorist.compaction.compaction_plan import CompactionThresholds
+from memorist.compaction.provider_compaction import (
     ProviderRequest,
     ProviderSummary,
     read_anthropic_compaction,
@@ -23,8 +23,8 @@ from memorist.compaction.provider import (
     request_anthropic_compaction,
     request_openai_compaction,
 )
-from memorist.compaction.summary import UnusableSummary
-from memorist.compaction.tool_results import (
+from memorist.compaction.summary_parser import UnusableSummary
+from memorist.compaction.tool_result_budget import (
     ClearingBoundary,
     PinnedResults,
     add_clearing_edit,

@@ -13,25 +13,25 @@ import msgspec
 from msgspec import Struct
 
 from memorist.auto_memory.statements.session_wishes import read_pinned_text
+from memorist.compaction.compaction_plan import CompactionThresholds
 from memorist.compaction.compactor import NO_USAGE
-from memorist.compaction.full import CompactionOutcome, CompactionRequest
-from memorist.compaction.policy import CompactionThresholds
+from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.memory_extension import MemoryExtension, RecalledText
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session_log import LogEntry, SessionLog
+from memorist.engine.session_pins import PinnedTexts
 from memorist.engine.session_recall import SessionRecall
-from memorist.engine.session_wishes import PinnedTexts
 from memorist.errors import NothingToDo, StoreError
 from memorist.extensions import SessionReply
-from memorist.forks.spec import Receipt
+from memorist.forks.fork_spec import Receipt
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.transcript import CompactionBoundary, SessionHead, TurnRollback
-from memorist.models.pricing import ModelPrice
+from memorist.formats.transcript_format import CompactionBoundary, SessionHead, TurnRollback
+from memorist.models.model_pricing import ModelPrice
 from memorist.safety.redacted_json import encode_redacted
-from memorist.session_memory.template import section_bodies
-from memorist.session_memory.trigger import ConversationTracker, NotesDue
-from memorist.store.layout import SessionLayout
+from memorist.session_memory.notes_template import section_bodies
+from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue
+from memorist.store.home_layout import SessionLayout
 
 RECORDS_PER_SLICE = 20
 """Number of records that are processed before other tasks run: some milliseconds of work."""

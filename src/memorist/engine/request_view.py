@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from memorist.compaction.cache_breakpoints import add_breakpoints, find_host_breakpoints
 from memorist.compaction.compactor import Compactor
-from memorist.compaction.full import CompactionOutcome, CompactionRequest
+from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
 from memorist.compaction.recorded_window import find_text
 from memorist.core.messages import (
     JsonObject,
@@ -25,12 +25,12 @@ from memorist.core.messages import (
 from memorist.engine.host_history import COMPARED_ENTRIES, HistoryUpdate, HostEntry, HostHistory
 from memorist.engine.view_window import RolledBackTurns, ViewWindow
 from memorist.errors import StoreError
-from memorist.formats import transcript
+from memorist.formats import transcript_format
 from memorist.ports import FileSystem
 from memorist.safety.redacted_json import encode_redacted
-from memorist.store.files import remove_if_exists
-from memorist.store.layout import SessionLayout
-from memorist.store.transcript import LineFile
+from memorist.store.disk_files import remove_if_exists
+from memorist.store.home_layout import SessionLayout
+from memorist.store.transcript_writer import LineFile
 
 IDLE_WORK_DELAY_SECONDS = 0.02
 """Delay in seconds before idle work begins: by then the host has sent its request and waits.
@@ -333,7 +333,7 @@ class RequestView:
         path = self._layout.transcript
         if not path.exists():
             return None
-        entries = transcript.read_session(LineFile(path))
+        entries = transcript_format.read_session(LineFile(path))
         return find_text((entry for entry in entries if isinstance(entry, Message)), id)
 
     def _load_saved(self) -> list[SavedEntry]:

@@ -9,25 +9,25 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from memorist.context.assembly import REMINDER_TAG
-from memorist.context.tags import find_row, wrap_in_tag
+from memorist.context.context_tags import find_row, wrap_in_tag
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, TextBlock
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
-from memorist.rollouts.artifacts import summary_paths
 from memorist.rollouts.citations import strip_citations
-from memorist.rollouts.claims import SessionLocation
 from memorist.rollouts.memory_files import SUMMARY_FILE, find_notes
 from memorist.rollouts.memory_folder import read_memory_folder
-from memorist.rollouts.sources import SourceFolder, find_repository_root, find_rollouts
+from memorist.rollouts.rollout_summaries import summary_paths
+from memorist.rollouts.session_claims import SessionLocation
+from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
 from memorist.rollouts.summary_view import (
     RolloutMemoryPrompts,
     SummaryViewOptions,
     render_summary_view,
 )
 from memorist.runtime import Runtime, SessionContext
-from memorist.store.rollouts import count_uses, list_extracts, list_rollouts, save_rollouts
-from memorist.store.state import StateDatabase
+from memorist.store.rollout_rows import count_uses, list_extracts, list_rollouts, save_rollouts
+from memorist.store.state_database import StateDatabase
 
 
 def render_rollout_memory(runtime: Runtime, project: str) -> str:

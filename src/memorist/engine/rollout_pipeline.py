@@ -15,26 +15,38 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.budget.governor import BudgetGovernor, record_rate_limits
-from memorist.engine.session_wishes import read_off_sessions
+from memorist.budget.budget_governor import BudgetGovernor, record_rate_limits
+from memorist.engine.session_pins import read_off_sessions
 from memorist.errors import NothingToDo, StoreError
-from memorist.forks.spec import ForkOutcome, Receipt
+from memorist.forks.fork_spec import ForkOutcome, Receipt
+from memorist.models.model_choice import open_model
 from memorist.models.rate_limits import RateLimitReport, subscribe_to_rate_limits
-from memorist.models.registry import open_model
 from memorist.platforms.processes import name_process
 from memorist.ports import Clock, FileSystem, Model
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.artifacts import parse_artifacts
 from memorist.rollouts.copied_sessions import (
     copy_cursor_chats,
     copy_opencode_sessions,
     find_database_folder,
 )
-from memorist.rollouts.eligibility import judge_thread
 from memorist.rollouts.forked_sessions import Counts, find_parent_session
+from memorist.rollouts.job_worker import (
+    JobEvent,
+    RolloutSyncReport,
+    UnextractedSession,
+    WorkerDependencies,
+    WorkerStages,
+    build_claim_terms,
+    find_eligible_threads,
+    run_round,
+    split_job_events,
+    structural_fallback_remarks,
+)
 from memorist.rollouts.memory_files import restore_extracts_from_summaries
 from memorist.rollouts.memory_folder import read_memory_folder
-from memorist.rollouts.sources import (
+from memorist.rollouts.rollout_summaries import parse_artifacts
+from memorist.rollouts.session_eligibility import judge_thread
+from memorist.rollouts.session_sources import (
     SkippedFile,
     SourceFolder,
     SourceScan,
@@ -49,26 +61,14 @@ from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,
 )
-from memorist.rollouts.worker import (
-    JobEvent,
-    RolloutSyncReport,
-    UnextractedSession,
-    WorkerDependencies,
-    WorkerStages,
-    build_claim_terms,
-    find_eligible_threads,
-    run_round,
-    split_job_events,
-    structural_fallback_remarks,
-)
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings
 from memorist.store.database import open_database
-from memorist.store.files import DiskFiles
-from memorist.store.jobs import LeasePolicy, set_memory_mode
-from memorist.store.layout import Layout
-from memorist.store.rollouts import (
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.store.job_claims import LeasePolicy, set_memory_mode
+from memorist.store.rollout_rows import (
     ExtractionProgress,
     Rollout,
     RolloutExtract,
@@ -79,7 +79,7 @@ from memorist.store.rollouts import (
     reinsert_extracts,
     save_rollouts,
 )
-from memorist.store.state import StateDatabase, list_damage_remarks, open_state
+from memorist.store.state_database import StateDatabase, list_damage_remarks, open_state
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 

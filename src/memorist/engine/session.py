@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from memorist.compaction.full import CompactionOutcome, CompactionRequest
-from memorist.compaction.history import CompactionStrategy
-from memorist.compaction.provider import (
+from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
+from memorist.compaction.measured_history import CompactionStrategy
+from memorist.compaction.provider_compaction import (
     ProviderSummary,
 )
-from memorist.compaction.summary import UnusableSummary
+from memorist.compaction.summary_parser import UnusableSummary
+from memorist.context.context_pieces import ContextPiece
 from memorist.context.environment import HostContext
-from memorist.context.pieces import ContextPiece
 from memorist.core.messages import JsonObject, Message, ToolUse
-from memorist.core.tokens import token_factor
+from memorist.core.token_count import token_factor
 from memorist.engine.context_assembly import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.history_search import SearchResults
@@ -34,8 +34,8 @@ from memorist.engine.model_limits import (
 from memorist.engine.provider_edits import CacheWatcher, ProviderEdits
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
+from memorist.engine.session_pins import add_pin
 from memorist.engine.session_recall import search_session_history
-from memorist.engine.session_wishes import add_pin
 from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (
@@ -47,15 +47,15 @@ from memorist.events import (
 )
 from memorist.extensions import SessionReply
 from memorist.forks.fork_request import model_id
-from memorist.forks.spec import ParentCall, Receipt
-from memorist.formats.codec import OUTPUT_LIMIT_KEYS
-from memorist.formats.registry import find_codec
-from memorist.formats.transcript import CompactionBoundary
-from memorist.models.pricing import ModelPrice
+from memorist.forks.fork_spec import ParentCall, Receipt
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS
+from memorist.formats.transcript_format import CompactionBoundary
+from memorist.models.model_pricing import ModelPrice
 from memorist.ports import Request
-from memorist.session_memory.notes import SessionMemory
-from memorist.session_memory.trigger import ConversationTracker, NotesDue
-from memorist.store.layout import SessionLayout
+from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue
+from memorist.session_memory.session_notes import SessionMemory
+from memorist.store.home_layout import SessionLayout
 
 STEP_SECONDS, STEP_MESSAGES = 0.004, 256
 """After so many seconds or messages of reading a history, others get their turn. Our choice: less

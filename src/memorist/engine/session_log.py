@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from memorist.budget.governor import BudgetGovernor
+from memorist.budget.budget_governor import BudgetGovernor
 from memorist.compaction.compactor import Compactor
-from memorist.compaction.history import load_compaction_prompts
+from memorist.compaction.measured_history import load_compaction_prompts
 from memorist.context.rollback import starts_turn
 from memorist.core.messages import Message
 from memorist.errors import StoreError
@@ -26,8 +26,8 @@ from memorist.events import (
     TurnsRolledBack,
 )
 from memorist.extensions import ExtensionList, SessionExtension
-from memorist.forks.spec import Receipt
-from memorist.formats.transcript import (
+from memorist.forks.fork_spec import Receipt
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
     TurnRollback,
@@ -35,14 +35,14 @@ from memorist.formats.transcript import (
     WorldStateRecord,
 )
 from memorist.runtime import SessionContext
-from memorist.session_memory.notes import NotesPrompts, SessionMemory
-from memorist.session_memory.trigger import (
+from memorist.session_memory.notes_trigger import (
     ConversationTracker,
 )
+from memorist.session_memory.session_notes import NotesPrompts, SessionMemory
 from memorist.settings import SessionMemorySettings
-from memorist.skills.invocation import InvokedSkills
-from memorist.store.sessions import record_session
-from memorist.store.transcript import EventLog, TranscriptWriter, read_transcript
+from memorist.skills.skill_invocation import InvokedSkills
+from memorist.store.session_rows import record_session
+from memorist.store.transcript_writer import EventLog, TranscriptWriter, read_transcript
 from memorist.telemetry.tracing import SessionTracer
 
 _log = logging.getLogger("memorist")

@@ -20,21 +20,21 @@ from memorist.errors import MemoristError, StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionView
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.ports import Embedder
-from memorist.recall.index import build_alone
+from memorist.recall.memory_selection import MAX_QUERY_CHARS, is_searchable
 from memorist.recall.passages import (
     PassageMatch,
     render_mended,
     render_passages,
     select_passages,
 )
-from memorist.recall.relevance import MAX_QUERY_CHARS, is_searchable
+from memorist.recall.ranker import build_alone
 from memorist.recall.session_index import SessionIndex
-from memorist.rollouts.sources import find_repository_root
+from memorist.rollouts.session_sources import find_repository_root
 from memorist.runtime import SessionContext
-from memorist.store.rollouts import list_rollouts
-from memorist.store.state import StateDatabase
-from memorist.transcript.invocations import MendedInvocation, split_invocations
-from memorist.transcript.tool_calls import CommandAction, parse_tool_action
+from memorist.store.rollout_rows import list_rollouts
+from memorist.store.state_database import StateDatabase
+from memorist.transcript.invocation_log import MendedInvocation, split_invocations
+from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 
 CANDIDATES = 30
 """Passages that are judged for one prompt."""

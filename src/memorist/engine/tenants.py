@@ -26,15 +26,15 @@ import msgspec
 
 from memorist.config import check_shareable, load_home_settings, load_settings
 from memorist.engine.engine import Memorist
-from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
+from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import UsageError
 from memorist.events import EventListener
-from memorist.models.registry import SharedModel, SharedModelHandle, SharedModelPool, open_model
+from memorist.models.model_choice import SharedModel, SharedModelHandle, SharedModelPool, open_model
 from memorist.ports import Clock, HostInfo, Model
 from memorist.runtime import HeavyRunner
 from memorist.settings import Settings
-from memorist.store.layout import home_name
+from memorist.store.home_layout import home_name
 from memorist.system import SystemClock
 
 MAX_OPEN_SESSIONS = 100

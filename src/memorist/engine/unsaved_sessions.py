@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from memorist.errors import StoreError
-from memorist.store.files import DiskFiles, read_if_exists
-from memorist.store.layout import SessionLayout
+from memorist.store.disk_files import DiskFiles, read_if_exists
+from memorist.store.home_layout import SessionLayout
 
 _log = logging.getLogger("memorist")
 

@@ -16,7 +16,7 @@ from memorist.core.messages import (
     Message,
 )
 from memorist.engine.host_history import COMPARED_ENTRIES, HostEntry, HostHistory
-from memorist.formats.codec import Codec
+from memorist.formats.request_codec import Codec
 
 
 class ViewEntry(Struct, frozen=True):

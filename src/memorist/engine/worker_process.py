@@ -14,7 +14,7 @@ from memorist.errors import StoreError
 from memorist.platforms import spawning
 from memorist.ports import Clock, FileSystem
 from memorist.settings import Settings
-from memorist.store.layout import Layout
+from memorist.store.home_layout import Layout
 
 START_INTERVAL_SECONDS = 1_800.0
 """Seconds between two starts in one home.

@@ -13,7 +13,7 @@ from types import MappingProxyType, TracebackType
 from typing import Protocol, Self
 
 from memorist.errors import SettingsError
-from memorist.flags.overrides import SettingsSection, override_settings
+from memorist.flags.flag_overrides import SettingsSection, override_settings
 from memorist.platforms.regular_files import read_regular_text
 from memorist.settings import (
     FlagsSettings,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from openfeature.client import OpenFeatureClient
 from openfeature.flag_evaluation import FlagEvaluationDetails, Reason
 
-from memorist.flags.overrides import flag_defaults
+from memorist.flags.flag_overrides import flag_defaults
 
 
 class OpenFeatureFlagSource:

@@ -14,11 +14,11 @@ from memorist.errors import InputError
 from memorist.forks.file_text import (
     matches_glob,
 )
-from memorist.forks.shell_command import run_command
-from memorist.forks.tool_calls import (
+from memorist.forks.file_tool_calls import (
     ListFilesCall,
     SearchCall,
 )
+from memorist.forks.shell_command import run_command
 from memorist.ports import FileSystem
 
 MAX_SEARCHED_FILES = 5_000

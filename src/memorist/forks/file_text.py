@@ -16,7 +16,7 @@ from memorist.core.apply_patch import (
     UpdateFilePatch,
     apply_hunks,
 )
-from memorist.forks.tool_calls import (
+from memorist.forks.file_tool_calls import (
     EditFileCall,
     InsertTextCall,
     TextReplacement,

@@ -15,7 +15,12 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
-from memorist.forks.executor import ToolAnswer, ToolExecutor
+from memorist.forks.file_tool_calls import (
+    TextEdits,
+    parse_edit_elements,
+    parse_json_edits,
+    parse_tool_call,
+)
 from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
@@ -27,7 +32,7 @@ from memorist.forks.fork_request import (
     model_id,
     shares_prefix,
 )
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
     ForkRefusal,
@@ -39,20 +44,15 @@ from memorist.forks.spec import (
     discarded_receipt,
     skipped_receipt,
 )
-from memorist.forks.tool_calls import (
-    TextEdits,
-    parse_edit_elements,
-    parse_json_edits,
-    parse_tool_call,
-)
-from memorist.formats.codec import (
+from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
+from memorist.formats.codec_registry import find_codec
+from memorist.formats.request_codec import (
     CUT_OFF_REASONS,
     Codec,
     is_custom_call,
 )
-from memorist.formats.registry import find_codec
 from memorist.ports import Clock, FileSystem, Model, Reply, Request, discover_window
-from memorist.safety.sanitize import neutralize_markup
+from memorist.safety.markup_sanitizer import neutralize_markup
 
 _current_label: ContextVar[str] = ContextVar("memorist_fork", default="")
 """Label of the fork that the current task belongs to; child tasks inherit it."""

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import JsonObject, Message, OpenToolCalls, TextBlock, Usage
-from memorist.core.tokens import (
+from memorist.core.token_count import (
     estimate_messages_tokens,
     estimate_text_tokens,
     truncate_middle,
 )
-from memorist.forks.spec import EditMethod, ForkSpec, ParentCall
-from memorist.forks.tool_calls import EDITS_JSON_SCHEMA, can_edit
-from memorist.formats.codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
+from memorist.forks.file_tool_calls import EDITS_JSON_SCHEMA, can_edit
+from memorist.forks.fork_spec import EditMethod, ForkSpec, ParentCall
+from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
 
 FORK_MARK = "<memorist-fork "
 """Start of the boundary text; it identifies a fork's own history, so that a fork of a fork is

@@ -25,7 +25,7 @@ from memorist.formats.claude_code_tree import (
     build_tree_index,
     find_live_chain,
 )
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     FAILURES,
     MALFORMED,
     REPLACED_CHARACTERS,

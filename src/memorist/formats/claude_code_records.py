@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from memorist.core.messages import Block, Message, Origin, TextBlock, ToolResult, Usage, WireInfo
-from memorist.formats.anthropic import read_block, read_blocks
-from memorist.formats.codec import apply_origins, detect_user_origin, text_or_none
-from memorist.formats.transcript import (
+from memorist.formats.anthropic_messages import read_block, read_blocks
+from memorist.formats.request_codec import apply_origins, detect_user_origin, text_or_none
+from memorist.formats.transcript_format import (
     FAILURES,
     CompactionBoundary,
     epoch_seconds,

@@ -25,7 +25,7 @@ from memorist.formats.claude_code_records import (
     SystemRecord,
     TreeFields,
 )
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     FAILURES,
     RecordedLine,
     SessionHead,

@@ -36,7 +36,7 @@ from memorist.formats.codex_rollout_records import (
 )
 from memorist.formats.host_markup import detect_origin
 from memorist.formats.openai_responses import CALL_ITEMS, MESSAGE_KINDS, OUTPUT_ITEMS, read_item
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     FAILURES,
     MALFORMED,
     REPLACED_CHARACTERS,

@@ -21,9 +21,9 @@ from memorist.core.messages import (
     ToolUse,
     WireInfo,
 )
-from memorist.formats.codec import parse_tool_arguments
 from memorist.formats.openai_responses import read_item
-from memorist.formats.transcript import epoch_seconds
+from memorist.formats.request_codec import parse_tool_arguments
+from memorist.formats.transcript_format import epoch_seconds
 
 
 class HistoryItemLine(Struct):

@@ -29,7 +29,7 @@ from memorist.formats.json_records import (
     make_side_record,
     read_records,
 )
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLines,
     SessionHead,

@@ -29,7 +29,7 @@ from memorist.formats.json_records import (
     make_results,
     make_side_record,
 )
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     FAILURES,
     SessionHead,
     TranscriptEntry,

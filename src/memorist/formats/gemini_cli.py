@@ -30,7 +30,7 @@ from memorist.formats.json_records import (
     read_document,
     read_records,
 )
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     RecordedLines,
     SessionHead,
     TranscriptEntry,

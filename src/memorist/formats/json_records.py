@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import Block, JsonObject, Message, Origin, TextBlock, ToolResult
-from memorist.formats.transcript import (
+from memorist.formats.transcript_format import (
     FAILURES,
     REPLACED_CHARACTERS,
     RecordedLines,

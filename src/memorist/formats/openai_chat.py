@@ -31,8 +31,8 @@ from memorist.core.messages import (
     WireInfo,
 )
 from memorist.errors import FormatError
-from memorist.formats import codec
-from memorist.formats.codec import (
+from memorist.formats import request_codec
+from memorist.formats.request_codec import (
     UNKNOWN_ITEM,
     BaseCodec,
     SideGroup,
@@ -53,7 +53,7 @@ from memorist.formats.codec import (
     token_count,
     unknown_text,
 )
-from memorist.formats.codec import read_tool_definition as read_definition
+from memorist.formats.request_codec import read_tool_definition as read_definition
 from memorist.ports import Reply
 
 # Messages of OpenAI Chat Completions, both ways: one wire message is one core message.
@@ -460,7 +460,7 @@ def _translate_part(block: Block) -> JsonObject | None:
         case UnknownBlock() if said := unknown_text(block):
             return {"type": "text", "text": said}
         case ImageBlock():
-            link = codec.image_link(block)
+            link = request_codec.image_link(block)
             return (
                 {"type": "text", "text": "[image]"}
                 if link is None
@@ -473,10 +473,13 @@ def _translate_part(block: Block) -> JsonObject | None:
 
 
 def _translate_document(block: DocumentBlock) -> JsonObject:
-    text, link = codec.document_text(block), codec.document_link(block)
+    text, link = request_codec.document_text(block), request_codec.document_link(block)
     if text is not None or link is None or not link.startswith("data:"):
         return {"type": "text", "text": text or "[document]"}
-    return {"type": "file", "file": {"filename": codec.document_name(block), "file_data": link}}
+    return {
+        "type": "file",
+        "file": {"filename": request_codec.document_name(block), "file_data": link},
+    }
 
 
 def _translate_message(message: Message) -> list[JsonObject]:

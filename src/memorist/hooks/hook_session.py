@@ -12,13 +12,13 @@ from msgspec import Struct
 from memorist.auto_memory.statements.session_wishes import asks_for_no_memory
 from memorist.core.messages import Message, ToolUse
 from memorist.engine.engine import Memorist
-from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.recorded_session import ObservedSession
+from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.errors import MemoristError, UnreadableSession
 from memorist.events import Event, MemoryChanged, MemoryNeedsReview
-from memorist.hooks.event import Client, HookEvent
-from memorist.hooks.notices import NOTICE_EVENTS, render_notice
-from memorist.hooks.response import (
+from memorist.hooks.hook_event import Client, HookEvent
+from memorist.hooks.hook_notices import NOTICE_EVENTS, render_notice
+from memorist.hooks.hook_response import (
     render_context,
     render_restored_notes,
     render_summary_instructions,

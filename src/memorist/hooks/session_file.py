@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
-from memorist.formats.detect import SESSION_READERS, detect_format
-from memorist.formats.transcript import (
+from memorist.formats.format_detection import SESSION_READERS, detect_format
+from memorist.formats.transcript_format import (
     CompactionBoundary,
     RecordedLine,
     SessionHead,
@@ -25,7 +25,7 @@ from memorist.formats.transcript import (
     WorldStateRecord,
 )
 from memorist.platforms.regular_files import open_regular
-from memorist.store.transcript import LINE_LIMIT
+from memorist.store.transcript_writer import LINE_LIMIT
 
 # Find the records of a session file that were not processed yet. Pure.
 

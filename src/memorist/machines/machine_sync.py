@@ -13,21 +13,21 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange, find_path_problem
-from memorist.auto_memory.index import TEAM_PREFIX, is_index_file
-from memorist.auto_memory.location import read_remote_identity
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find_path_problem
+from memorist.auto_memory.memory_index import TEAM_PREFIX, is_index_file
+from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.errors import InputError, NothingToDo
-from memorist.machines.place import draw_bytes, open_place
-from memorist.machines.snapshot import (
+from memorist.machines.machine_remote import draw_bytes, open_place
+from memorist.machines.machine_snapshot import (
     MachineSnapshot,
     ProjectEntries,
     take_over,
 )
-from memorist.machines.vault import NONCE_BYTES, open_snapshot, seal_snapshot
-from memorist.store.files import DiskFiles, hold_lock
-from memorist.store.layout import Layout
-from memorist.team.protocol import space_name
+from memorist.machines.snapshot_cipher import NONCE_BYTES, open_snapshot, seal_snapshot
+from memorist.store.disk_files import DiskFiles, hold_lock
+from memorist.store.home_layout import Layout
+from memorist.team.team_protocol import space_name
 
 
 class MachineIdentity(Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from memorist.core.markdown import load_prompt
 from memorist.errors import SettingsError, StoreError
-from memorist.forks.permissions import path_problem
-from memorist.magic_docs.header import (
+from memorist.forks.fork_permissions import path_problem
+from memorist.magic_docs.document_header import (
     MagicDocPrompts,
     find_header,
     is_markdown,
@@ -24,8 +24,8 @@ from memorist.magic_docs.write_check import (
 )
 from memorist.ports import FileSystem
 from memorist.runtime import SessionContext
-from memorist.store.files import read_if_exists, remove_leftovers
-from memorist.store.layout import Layout
+from memorist.store.disk_files import read_if_exists, remove_leftovers
+from memorist.store.home_layout import Layout
 
 MAX_FILES_LISTED = 50_000
 """Files of a project that are searched for Magic Docs by name. Our choice."""

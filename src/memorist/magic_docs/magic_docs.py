@@ -25,10 +25,10 @@ from memorist.events import (
     MagicDocUpdated,
 )
 from memorist.extensions import SessionExtension
+from memorist.forks.background_queue import BackgroundQueue
 from memorist.forks.fork import run_on_copy_with_budget
 from memorist.forks.fork_request import shares_prefix
-from memorist.forks.queue import BackgroundQueue
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     ForkOutcome,
     ForkSpec,
     ParentCall,
@@ -44,7 +44,7 @@ from memorist.magic_docs.document_files import (
     open_document_scope,
     resolve_document,
 )
-from memorist.magic_docs.header import (
+from memorist.magic_docs.document_header import (
     ConversationReader,
     build_update_prompt,
     is_markdown,
@@ -60,9 +60,9 @@ from memorist.magic_docs.write_check import (
 from memorist.ports import Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
-from memorist.session_memory.notes import render_conversation_brief
-from memorist.session_memory.trigger import ConversationTracker
-from memorist.store.overlay import OverlayFiles
+from memorist.session_memory.notes_trigger import ConversationTracker
+from memorist.session_memory.session_notes import render_conversation_brief
+from memorist.store.overlay_files import OverlayFiles
 
 MAGIC_DOCS_LABEL = "magic_docs"
 

@@ -13,7 +13,8 @@ from collections import Counter
 from msgspec import Struct
 
 from memorist.auto_memory.write_evidence import WriteEvidence, find_borrowed_sentences
-from memorist.magic_docs.header import MagicDocHeader, find_header
+from memorist.magic_docs.document_header import MagicDocHeader, find_header
+from memorist.safety.hidden_characters import find_hidden_characters
 from memorist.safety.prompt_injection import (
     find_injection_rules,
     grants_permission,
@@ -21,7 +22,6 @@ from memorist.safety.prompt_injection import (
     waives_confirmation,
 )
 from memorist.safety.secrets import find_secrets
-from memorist.safety.unicode import find_hidden_characters
 
 MIN_WORDS_FOR_SHRINK_CHECK = 60
 """Words of a document from which its shrinking is checked. Our choice."""

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from memorist import __version__
 from memorist.core.markdown import load_prompt
-from memorist.mcp_server.tools import TOOLS
+from memorist.mcp_server.tool_arguments import TOOLS
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that begin with `initialize` and get the same answer; a client of another one

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memorist.errors import UsageError
-from memorist.mcp_server.server import McpServer
+from memorist.mcp_server.stdio_server import McpServer
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
 from memorist.uvicorn_server import BoundedConfig
 

@@ -11,12 +11,12 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.extraction_policy import plan_removal
 from memorist.auto_memory.history_objects import compute_blob_id
-from memorist.auto_memory.index import MemoryHeader, is_order_when_joined, sort_newest_first
-from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
-from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_index import MemoryHeader, is_order_when_joined, sort_newest_first
+from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.topic import (
     MemoryKind,
     Provenance,
@@ -29,10 +29,10 @@ from memorist.auto_memory.topic import (
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt, render_template
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.mcp_server.project_sessions import QuoteSource
-from memorist.mcp_server.rendering import (
+from memorist.mcp_server.result_rendering import (
     FRAME_CHARS,
     MAX_ANSWER_CHARS,
     cut_page,
@@ -40,7 +40,7 @@ from memorist.mcp_server.rendering import (
     sanitize_data,
     to_one_line,
 )
-from memorist.mcp_server.tools import (
+from memorist.mcp_server.tool_arguments import (
     MemoryForgetArguments,
     MemoryReadArguments,
     MemorySearchArguments,
@@ -48,10 +48,10 @@ from memorist.mcp_server.tools import (
 )
 from memorist.ports import Clock
 from memorist.recall.memory_rendering import render_memory
+from memorist.recall.memory_selection import MemoryMatch
 from memorist.recall.recall import load_recall_prompts
-from memorist.recall.relevance import MemoryMatch
 from memorist.settings import RecallSettings
-from memorist.store.sessions import MemoryUse, MemoryUseKind
+from memorist.store.session_rows import MemoryUse, MemoryUseKind
 
 VERSION_CHARS = 12
 """Characters of the version mark that tells whether a memory has changed."""

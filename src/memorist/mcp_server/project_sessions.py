@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from memorist.auto_memory.location import locate_project_root
+from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.quotation_proof import find_proven_statements
-from memorist.auto_memory.statements.parser import Statement
+from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import (
     collect_write_evidence,
     find_quoted_messages,
@@ -22,10 +22,10 @@ from memorist.compaction.recorded_window import find_text
 from memorist.core.messages import Message, Origin
 from memorist.errors import InputError, NothingToDo, UnreadableSession
 from memorist.ports import FileSystem
-from memorist.store.files import read_if_exists
-from memorist.store.layout import SessionLayout
-from memorist.store.sessions import list_newest_sessions
-from memorist.store.transcript import read_transcript
+from memorist.store.disk_files import read_if_exists
+from memorist.store.home_layout import SessionLayout
+from memorist.store.session_rows import list_newest_sessions
+from memorist.store.transcript_writer import read_transcript
 from memorist.transcript.typed_replies import with_typed_replies
 
 MAX_SEARCHED_SESSIONS = 20

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from memorist.errors import InputError, NothingToDo
 from memorist.mcp_server.project_sessions import ProjectSessions
-from memorist.mcp_server.rendering import limit_answer
-from memorist.mcp_server.tools import make_encodable
+from memorist.mcp_server.result_rendering import limit_answer
+from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.skills.skill import load_skill_prompts
 from memorist.skills.skillify import SkillMaterial, build_skeleton, read_material, render_interview
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 
 def build_skill_request(sessions: ProjectSessions, session: str, description: str) -> str:

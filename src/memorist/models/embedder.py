@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from memorist.core.text import replace_surrogates
+from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError, ModelRefused
 
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"

@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.models.errors import CallFailure, RateLimitStatus
+from memorist.models.call_failure import CallFailure, RateLimitStatus
 
 RATE_LIMIT_STATUSES = frozenset({429, 529})
 """Statuses by which a provider asks for a pause: a rate limit, and Anthropic's overload."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from memorist.core.messages import JsonObject
-from memorist.models.errors import CallFailure, failure_from_error
+from memorist.models.call_failure import CallFailure, failure_from_error
 
 _CUT_OFF = CallFailure(kind="cut", message="the stream ended before the reply did")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from memorist.auto_memory.inbox import Proposal
-from memorist.auto_memory.index import INDEX_NAME
-from memorist.cli.dream import find_last_dream
+from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.cli.dream_command import find_last_dream
 from memorist.dream.workspace import read_journal
-from memorist.page.addresses import PAGE_ROWS
 from memorist.page.memory_place import MemoryPlace
-from memorist.views.blocks import (
+from memorist.page.page_addresses import PAGE_ROWS
+from memorist.views.page_texts import say, say_each
+from memorist.views.view_blocks import (
     ActionBlock,
     ComparisonBlock,
     PageBlock,
@@ -18,8 +19,7 @@ from memorist.views.blocks import (
     ProseBlock,
     TableBlock,
 )
-from memorist.views.formatting import format_time
-from memorist.views.texts import say, say_each
+from memorist.views.view_formatting import format_time
 
 
 def build_inbox(place: MemoryPlace) -> PageView:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memorist.auto_memory.changes import ChangeReason, render_headline
-from memorist.auto_memory.memory import AutoMemory
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, render_headline
 from memorist.auto_memory.write_result import WriteResult
-from memorist.cli.memory.topics import forget_for_good
+from memorist.cli.memory.memory_commands import forget_for_good
 from memorist.errors import InputError
 from memorist.page.inbox_views import name_origin
 from memorist.page.memory_place import MemoryPlace
-from memorist.views.texts import say
+from memorist.views.page_texts import say
 
 
 def change_memory(place: MemoryPlace, action: str, fields: dict[str, str]) -> str:

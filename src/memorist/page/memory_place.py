@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.engine.engine import Memorist
-from memorist.page.addresses import address_of
-from memorist.store.sessions import MemoryUseTotal, total_uses
-from memorist.views.blocks import (
+from memorist.page.page_addresses import address_of
+from memorist.store.session_rows import MemoryUseTotal, total_uses
+from memorist.views.page_texts import say
+from memorist.views.view_blocks import (
     FormField,
     LinkBlock,
     PageAction,
 )
-from memorist.views.texts import say
 
 
 class MemoryPlace:

@@ -8,22 +8,23 @@ from itertools import groupby
 from msgspec import structs
 
 from memorist.auto_memory.anchors import describe_changes
-from memorist.auto_memory.changes import RecordedChange
-from memorist.auto_memory.index import MemoryHeader, sort_newest_first
+from memorist.auto_memory.memory_changes import RecordedChange
+from memorist.auto_memory.memory_index import MemoryHeader, sort_newest_first
 from memorist.auto_memory.topic import Trust
-from memorist.cli.memory.history import blame_memory
-from memorist.cli.memory.topics import (
+from memorist.cli.memory.history_commands import blame_memory
+from memorist.cli.memory.memory_commands import (
     find_memory_problems,
     find_past_words,
     judge_recall,
 )
 from memorist.errors import InputError
-from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.memory_place import MemoryPlace
+from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
+from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import quote_passage
-from memorist.recall.search import FolderSearch
-from memorist.store.sessions import MemoryUseTotal, list_uses
-from memorist.views.blocks import (
+from memorist.store.session_rows import MemoryUseTotal, list_uses
+from memorist.views.page_texts import say, say_each
+from memorist.views.view_blocks import (
     ActionBlock,
     FormBlock,
     FormField,
@@ -36,8 +37,7 @@ from memorist.views.blocks import (
     TableBlock,
     Tone,
 )
-from memorist.views.formatting import format_time
-from memorist.views.texts import say, say_each
+from memorist.views.view_formatting import format_time
 
 WHY_LIMIT = 10
 """Memories that the view Why shows at most."""

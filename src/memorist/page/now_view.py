@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorist.cli.sessions import SessionEntry, list_known_sessions, read_kept_notes
-from memorist.core.text import shorten
+from memorist.cli.sessions_command import SessionEntry, list_known_sessions, read_kept_notes
+from memorist.core.text_analysis import shorten
 from memorist.errors import MemoristError
-from memorist.page.addresses import address_of
 from memorist.page.memory_place import MemoryPlace
+from memorist.page.page_addresses import address_of
 from memorist.page.session_views import (
     build_uses,
     build_window,
@@ -16,8 +16,9 @@ from memorist.page.session_views import (
     list_session_rows,
     read_course,
 )
-from memorist.store.sessions import list_uses_in_session
-from memorist.views.blocks import (
+from memorist.store.session_rows import list_uses_in_session
+from memorist.views.page_texts import say, say_count, say_each
+from memorist.views.view_blocks import (
     LinkBlock,
     NumberBlock,
     PageBlock,
@@ -27,8 +28,7 @@ from memorist.views.blocks import (
     ProseBlock,
     TableBlock,
 )
-from memorist.views.formatting import base_name, format_time
-from memorist.views.texts import say, say_count, say_each
+from memorist.views.view_formatting import base_name, format_time
 
 RUNNING_SECONDS = 900
 """A session whose file grew within a quarter of an hour counts as running. Our choice."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from memorist.cli.doctor.check import CheckResult
-from memorist.cli.doctor.command import CHECKS, STATE_MARKS, run_checks
-from memorist.cli.machines import open_memories
-from memorist.cli.rollouts.group import with_past_state
-from memorist.cli.surroundings import find_home
-from memorist.cli.team import read_team_status
-from memorist.core.text import shorten
+from memorist.cli.command_environment import find_home
+from memorist.cli.doctor.check_result import CheckResult
+from memorist.cli.doctor.doctor_command import CHECKS, STATE_MARKS, run_checks
+from memorist.cli.machines_command import open_memories
+from memorist.cli.rollouts.rollouts_group import with_past_state
+from memorist.cli.team_command import read_team_status
+from memorist.core.text_analysis import shorten
 from memorist.engine.rollout_pipeline import RolloutStore
 from memorist.errors import InputError, MemoristError
 from memorist.machines.machine_sync import load_identity, sync_machines
-from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_views import outcome_cell
 from memorist.rollouts.raw_memory import MemoryBullet, RawMemoryTask, parse_raw_memory
-from memorist.store.jobs import set_memory_mode
-from memorist.store.rollouts import Rollout, StoredExtract, list_extracts, list_rollouts
-from memorist.views.blocks import (
+from memorist.store.job_claims import set_memory_mode
+from memorist.store.rollout_rows import Rollout, StoredExtract, list_extracts, list_rollouts
+from memorist.views.page_texts import say, say_count, say_each
+from memorist.views.view_blocks import (
     ActionBlock,
     FormBlock,
     FormField,
@@ -35,8 +36,7 @@ from memorist.views.blocks import (
     TableBlock,
     Tone,
 )
-from memorist.views.formatting import base_name, format_time
-from memorist.views.texts import say, say_count, say_each
+from memorist.views.view_formatting import base_name, format_time
 
 
 def build_past(query: str, page: int) -> PageView:

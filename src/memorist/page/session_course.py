@@ -12,11 +12,11 @@ from msgspec import Struct, structs
 from memorist.compaction.cache_breaks import MIN_DROP_SHARE, MIN_DROP_TOKENS
 from memorist.context.recorded_attachments import is_user_turn
 from memorist.core.messages import Message, Usage
-from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
-from memorist.models.pricing import call_cost, shipped_prices
-from memorist.replay.record import TroubleRecord, count_kinds, list_troubles
-from memorist.session_memory.structural import render_structural_notes
-from memorist.transcript.ledger import TranscriptLedger
+from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
+from memorist.models.model_pricing import call_cost, shipped_prices
+from memorist.replay.replay_results import TroubleRecord, count_kinds, list_troubles
+from memorist.session_memory.structural_notes import render_structural_notes
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 BESIDE = "beside the file"
 """What the provider counted and the session's file does not hold: system prompt, tools, and the

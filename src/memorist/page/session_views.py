@@ -8,9 +8,9 @@ from contextlib import closing
 from functools import lru_cache
 from pathlib import Path
 
-from memorist.cli.context import ContextListing, ContextOptions, list_session_context
-from memorist.cli.search import sync_session_index
-from memorist.cli.sessions import (
+from memorist.cli.context_command import ContextListing, ContextOptions, list_session_context
+from memorist.cli.search_command import sync_session_index
+from memorist.cli.sessions_command import (
     SessionEntry,
     find_outcomes,
     list_known_sessions,
@@ -18,13 +18,13 @@ from memorist.cli.sessions import (
     read_kept_notes,
     read_recording,
 )
-from memorist.context.pieces import ContextPiece
+from memorist.context.context_pieces import ContextPiece
 from memorist.context.recorded_attachments import is_user_turn
 from memorist.core.messages import Message
-from memorist.core.text import shorten
+from memorist.core.text_analysis import shorten
 from memorist.engine.engine import Memorist
 from memorist.errors import InputError
-from memorist.page.addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.session_course import (
     BESIDE,
     SessionCourse,
@@ -34,8 +34,9 @@ from memorist.page.session_course import (
 )
 from memorist.page.spend_view import list_receipt_rows, list_totals, total_receipts
 from memorist.recall.passages import PassageMatch
-from memorist.store.sessions import MemoryUse, list_receipts, list_uses_in_session
-from memorist.views.blocks import (
+from memorist.store.session_rows import MemoryUse, list_receipts, list_uses_in_session
+from memorist.views.page_texts import say, say_each
+from memorist.views.view_blocks import (
     BarBlock,
     BarRow,
     FormBlock,
@@ -50,8 +51,7 @@ from memorist.views.blocks import (
     TableBlock,
     Tone,
 )
-from memorist.views.formatting import base_name, format_dollars, format_percent, format_time
-from memorist.views.texts import say, say_each
+from memorist.views.view_formatting import base_name, format_dollars, format_percent, format_time
 
 PIECE_CHARS = 160
 """Characters of a piece that stand in the table; the message has all of it."""

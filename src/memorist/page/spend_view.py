@@ -8,16 +8,17 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.budget.policy import format_amount
-from memorist.budget.status import BudgetStatus, render_budget_status
-from memorist.cli.status import read_status
-from memorist.core.text import shorten
-from memorist.forks.spec import ForkOutcome, Receipt
-from memorist.models.pricing import PriceTable, cache_saving, merge_prices, shipped_prices
-from memorist.page.addresses import PAGE_ROWS, address_of
+from memorist.budget.budget_policy import format_amount
+from memorist.budget.budget_status import BudgetStatus, render_budget_status
+from memorist.cli.status_command import read_status
+from memorist.core.text_analysis import shorten
+from memorist.forks.fork_spec import ForkOutcome, Receipt
+from memorist.models.model_pricing import PriceTable, cache_saving, merge_prices, shipped_prices
 from memorist.page.memory_place import MemoryPlace
-from memorist.store.sessions import list_newest_receipts
-from memorist.views.blocks import (
+from memorist.page.page_addresses import PAGE_ROWS, address_of
+from memorist.store.session_rows import list_newest_receipts
+from memorist.views.page_texts import say, say_each
+from memorist.views.view_blocks import (
     BarBlock,
     BarRow,
     NumberBlock,
@@ -28,8 +29,7 @@ from memorist.views.blocks import (
     TableBlock,
     Tone,
 )
-from memorist.views.formatting import format_dollars, format_time
-from memorist.views.texts import say, say_each
+from memorist.views.view_formatting import format_dollars, format_time
 
 DAYS = 7
 """Days that the view covers. Our choice."""

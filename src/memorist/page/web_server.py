@@ -20,9 +20,9 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memorist.auto_memory.location import locate_project_root
-from memorist.cli.dream import list_projects_with_memory
-from memorist.cli.memory.topics import open_project_memory
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.cli.dream_command import list_projects_with_memory
+from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.errors import MemoristError
 from memorist.page import (
     inbox_views,
@@ -32,13 +32,13 @@ from memorist.page import (
     session_views,
     spend_view,
 )
-from memorist.page.access import SECURITY_HEADERS, PageAccess, to_local_address
-from memorist.page.addresses import address_of
 from memorist.page.memory_actions import change_memory
 from memorist.page.memory_place import MemoryPlace, project_links
-from memorist.views.blocks import PageView, to_safe_object
+from memorist.page.page_access import SECURITY_HEADERS, PageAccess, to_local_address
+from memorist.page.page_addresses import address_of
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
-from memorist.views.texts import ENGLISH, choose_language, say, use_language
+from memorist.views.page_texts import ENGLISH, choose_language, say, use_language
+from memorist.views.view_blocks import PageView, to_safe_object
 
 MAX_BODY_BYTES = 2_000_000
 """Largest form: a memory has at most a million bytes, and its form may double some of them."""

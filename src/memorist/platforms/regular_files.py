@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from memorist.platforms.descriptors import PRIVATE
+from memorist.platforms.file_descriptors import PRIVATE
 
 MAX_READ_BYTES = 64_000_000
 """Largest file of somebody else's that is read whole. Our choice: settings of agents that keep

@@ -20,15 +20,15 @@ from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.disk_breaker import DiskBreaker
 from memorist.engine.engine import Memorist
-from memorist.engine.pool import PoolLimits, SessionPool
 from memorist.engine.session import Session
+from memorist.engine.session_pool import PoolLimits, SessionPool
 from memorist.engine.tenants import UNROOTED_PROJECTS, Tenants
 from memorist.errors import FormatError, MemoristError, SessionInUse
-from memorist.formats.registry import find_codec
-from memorist.models.errors import CallFailure
+from memorist.formats.codec_registry import find_codec
+from memorist.models.call_failure import CallFailure
 from memorist.ports import HostInfo
-from memorist.proxy.body import RequestBody, decompress_body, parse_upstream_reply, rewrite_body
-from memorist.proxy.conversations import (
+from memorist.proxy.client_identity import find_working_folder, identify_client
+from memorist.proxy.conversation_matching import (
     BodyCache,
     BodyReading,
     ConversationCall,
@@ -40,14 +40,19 @@ from memorist.proxy.conversations import (
     link_history,
     to_stored_conversation,
 )
-from memorist.proxy.identity import find_working_folder, identify_client
 from memorist.proxy.known_conversations import ConversationStore
-from memorist.proxy.routing import Route, hash_caller
+from memorist.proxy.provider_routing import Route, hash_caller
+from memorist.proxy.request_body import (
+    RequestBody,
+    decompress_body,
+    parse_upstream_reply,
+    rewrite_body,
+)
 from memorist.settings import ProxySettings
 from memorist.store.database import is_disk_failure
-from memorist.store.files import DiskFiles
-from memorist.store.layout import BESIDE_HOOKS, Layout, SessionLayout, folder_name, home_name
-from memorist.store.transcript import read_transcript
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import BESIDE_HOOKS, Layout, SessionLayout, folder_name, home_name
+from memorist.store.transcript_writer import read_transcript
 from memorist.system import SystemClock
 
 # The engines behind a proxy: one home for all, or one for each tenant.

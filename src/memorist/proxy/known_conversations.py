@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memorist.errors import StoreError
 from memorist.ports import FileSystem
-from memorist.proxy.conversations import (
+from memorist.proxy.conversation_matching import (
     ConversationFileHeader,
     StoredConversation,
     encode_conversation_line,

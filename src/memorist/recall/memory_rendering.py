@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientCounterpart
-from memorist.auto_memory.index import (
+from memorist.auto_memory.memory_index import (
     TEAM_INDEX_HEADING,
     USER_TRUST,
     MemoryHeader,
@@ -24,9 +24,9 @@ from memorist.auto_memory.index import (
 from memorist.auto_memory.topic import Topic, Trust, format_utc_timestamp
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.markdown import render_template
-from memorist.core.text import replace_surrogates, shorten
-from memorist.safety.sanitize import neutralize_markup
-from memorist.safety.unicode import strip_hidden_characters
+from memorist.core.text_analysis import replace_surrogates, shorten
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.settings import RecallSettings
 
 _MEMORY_HEADING = re.compile(r"^[ \t]*---[ \t]+(?=\S)", re.MULTILINE)

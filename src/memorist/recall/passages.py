@@ -12,18 +12,18 @@ from msgspec import Struct
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
-from memorist.core.text import replace_surrogates, shorten
-from memorist.core.words import extract_search_words
+from memorist.core.search_words import extract_search_words
+from memorist.core.text_analysis import replace_surrogates, shorten
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.transcript import TranscriptEntry
-from memorist.recall.chance import measure_evidence
-from memorist.recall.ranking import parse_query
+from memorist.formats.transcript_format import TranscriptEntry
+from memorist.recall.lexical_score import parse_query
+from memorist.recall.word_chance import measure_evidence
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import is_planted_order
-from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.safety.unicode import strip_hidden_characters
-from memorist.transcript.invocations import MendedInvocation
-from memorist.transcript.tool_calls import (
+from memorist.transcript.invocation_log import MendedInvocation
+from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
     parse_tool_action,

@@ -14,28 +14,33 @@ from typing import Protocol
 from msgspec import Struct
 
 from memorist.auto_memory.anchors import describe_changes, read_anchors
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.client_rules import ClientRule
-from memorist.auto_memory.index import (
+from memorist.auto_memory.memory_index import (
     USER_TRUST,
     MemoryHeader,
     is_order_when_joined,
     parse_pointer_target,
 )
-from memorist.auto_memory.memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import RECALL_ID_PREFIX, Message, Origin, TextBlock
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.errors import InputError, MemoristError, StoreError
 from memorist.events import MemoryRecalled
+from memorist.forks.file_tool_calls import (
+    EditFileCall,
+    ReadFileCall,
+    WriteFileCall,
+    parse_tool_call,
+)
 from memorist.forks.fork import run_with_budget
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     EditMethod,
     ForkLimits,
     ForkOutcome,
     ForkSpec,
     NoTools,
 )
-from memorist.forks.tool_calls import EditFileCall, ReadFileCall, WriteFileCall, parse_tool_call
 from memorist.ports import Model
 from memorist.recall.memory_rendering import (
     RecallPrompts,
@@ -48,7 +53,7 @@ from memorist.recall.memory_rendering import (
     render_memory,
     with_change_remark,
 )
-from memorist.recall.relevance import (
+from memorist.recall.memory_selection import (
     MAX_ANSWER_TOKENS,
     MAX_QUERY_CHARS,
     MemoryMatch,
@@ -61,7 +66,7 @@ from memorist.recall.relevance import (
 )
 from memorist.runtime import SessionContext
 from memorist.settings import RecallSettings
-from memorist.store.sessions import MemoryUse, MemoryUseKind, record_uses
+from memorist.store.session_rows import MemoryUse, MemoryUseKind, record_uses
 from memorist.telemetry.tracing import trace_work
 
 LABEL = "recall"

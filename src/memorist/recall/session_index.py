@@ -19,17 +19,17 @@ from pathlib import Path
 
 from memorist.core.messages import Message
 from memorist.errors import StoreError, UnreadableSession
-from memorist.formats.detect import read_session
+from memorist.formats.format_detection import read_session
 from memorist.ports import Embedder
-from memorist.recall.chance import measure_evidence
-from memorist.recall.index import EMBEDDING_BATCH, Ranker
+from memorist.recall.lexical_score import EntryPosition, SearchEntry, parse_query
 from memorist.recall.passages import (
     Passage,
     PassageMatch,
     list_search_keys,
     split_passages,
 )
-from memorist.recall.ranking import EntryPosition, SearchEntry, parse_query
+from memorist.recall.ranker import EMBEDDING_BATCH, Ranker
+from memorist.recall.word_chance import measure_evidence
 from memorist.safety.secrets import redact
 from memorist.store.database import (
     BUSY_SECONDS,
@@ -40,9 +40,9 @@ from memorist.store.database import (
     open_unsaved,
     transaction,
 )
-from memorist.store.rollouts import Rollout
-from memorist.store.transcript import LineFile
-from memorist.transcript.invocations import (
+from memorist.store.rollout_rows import Rollout
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.invocation_log import (
     Invocation,
     InvocationLog,
     MendedInvocation,

@@ -15,14 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist import __version__
-from memorist.compaction.policy import CompactionThresholds, compute_thresholds
+from memorist.compaction.compaction_plan import CompactionThresholds, compute_thresholds
 from memorist.core.messages import Message, Usage
 from memorist.engine.engine import Memorist
 from memorist.engine.model_limits import DEFAULT_OUTPUT, find_price, thresholds_for
 from memorist.engine.recorded_session import ReplayedSession
 from memorist.errors import NothingToDo, StoreError, UnreadableSession
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import (
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import (
     RepairedLine,
     SessionHead,
     SideRecord,
@@ -30,7 +30,8 @@ from memorist.formats.transcript import (
     UsageReport,
 )
 from memorist.ports import Model
-from memorist.replay.record import (
+from memorist.replay.replay_report import render_report
+from memorist.replay.replay_results import (
     ReceiptTotals,
     ReplayRecord,
     SessionRecord,
@@ -40,11 +41,10 @@ from memorist.replay.record import (
     list_troubles,
     relative_to_folder,
 )
-from memorist.replay.report import render_report
 from memorist.settings import Settings
-from memorist.store.files import DiskFiles, make_folders, store_error
-from memorist.store.overlay import WriteBackFiles
-from memorist.store.transcript import LineFile
+from memorist.store.disk_files import DiskFiles, make_folders, store_error
+from memorist.store.overlay_files import WriteBackFiles
+from memorist.store.transcript_writer import LineFile
 
 PARTIAL_PREFIX = ".partial-"
 ENGINE_FOLDER = "engine"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
-from memorist.rollouts.artifacts import short_thread_id
+from memorist.rollouts.rollout_summaries import short_thread_id
 
 CITATION_OPENING = "<oai-mem-citation>"
 CITATION_CLOSING = "</oai-mem-citation>"

@@ -27,11 +27,11 @@ from memorist.formats.json_records import (
     get_text,
 )
 from memorist.formats.opencode import read_export
-from memorist.formats.transcript import FAILURES, SkippedLine, TranscriptEntry, encode_entry
+from memorist.formats.transcript_format import FAILURES, SkippedLine, TranscriptEntry, encode_entry
 from memorist.platforms.regular_files import read_regular
-from memorist.rollouts.sources import SkippedFile
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, folder_name
+from memorist.rollouts.session_sources import SkippedFile
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, folder_name
 
 MAX_COPIED_BYTES = 400_000_000
 """Largest session that is copied, in bytes of its rows: what the index of sessions reads."""

@@ -8,10 +8,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from memorist.auto_memory.changes import ChangeReason
-from memorist.auto_memory.history import FolderHistory
+from memorist.auto_memory.memory_changes import ChangeReason
+from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import StoreError
-from memorist.store.files import (
+from memorist.store.disk_files import (
     finish_replacement,
     make_folders,
     replace_folder,

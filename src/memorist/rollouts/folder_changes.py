@@ -10,13 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.rollouts.claims import (
-    claim_fingerprint,
-    claim_key,
-    group_folders,
-    is_dropped_claim,
-    session_fingerprint,
-)
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
@@ -27,6 +20,13 @@ from memorist.rollouts.handbook import (
     parse_entry,
 )
 from memorist.rollouts.memory_files import MemorySummary, SummaryPart, topic_key
+from memorist.rollouts.session_claims import (
+    claim_fingerprint,
+    claim_key,
+    group_folders,
+    is_dropped_claim,
+    session_fingerprint,
+)
 
 MAX_DIFF_BYTES = 4 * 1024 * 1024
 """Upper bound of the text in bytes (codex.md section 1.8)."""

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from memorist.core.messages import Message
 from memorist.errors import UnreadableSession
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import SessionHead
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import SessionHead
 from memorist.rollouts.source_metadata import take_head_lines
-from memorist.store.rollouts import (
+from memorist.store.rollout_rows import (
     ExtractionProgress,
     Rollout,
     find_extract,
     find_extraction_progress,
     list_same_beginning,
 )
-from memorist.store.state import StateDatabase
-from memorist.store.transcript import LineFile
+from memorist.store.state_database import StateDatabase
+from memorist.store.transcript_writer import LineFile
 
 Counts = Callable[[ExtractionProgress], bool]
 """Whether what was said in a session is kept of that session, or was excluded by its user."""

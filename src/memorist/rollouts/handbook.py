@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex import (
+from memorist.auto_memory.interop.codex_memory import (
     FAILURES,
     GROUP_PREFIX,
     KNOWLEDGE,
@@ -25,9 +25,9 @@ from memorist.auto_memory.interop.codex import (
     parse_handbook_groups,
 )
 from memorist.auto_memory.interop.dialect import HeadedSection, parse_bullets, render_bullet
-from memorist.core.text import replace_surrogates
-from memorist.rollouts.artifacts import short_thread_id
+from memorist.core.text_analysis import replace_surrogates
 from memorist.rollouts.raw_memory import TASK_OUTCOMES, ClaimProof, TaskOutcome
+from memorist.rollouts.rollout_summaries import short_thread_id
 
 HANDBOOK_FILE = "MEMORY.md"
 EVERYWHERE = "everywhere"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex import (
+from memorist.auto_memory.interop.codex_memory import (
     CONTENTS,
     NOTES_FOLDER,
     PREFERENCES,
@@ -25,7 +25,6 @@ from memorist.core.markdown import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.rollouts.claims import OLDER_WORK_TITLE, group_folders, last_worked_on
 from memorist.rollouts.handbook import (
     ENTRY_LISTS,
     EVERYWHERE,
@@ -40,11 +39,12 @@ from memorist.rollouts.handbook import (
     render_source_tag,
 )
 from memorist.rollouts.raw_memory import ASKED_PREFIX, PASSED_ON_PREFIX, REPORTED_PREFIX
+from memorist.rollouts.session_claims import OLDER_WORK_TITLE, group_folders, last_worked_on
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import find_injection_rules
-from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.safety.unicode import strip_hidden_characters
-from memorist.store.rollouts import RolloutExtract, StoredExtract
+from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 # Notes written on the user's request, such as "remember this": shown before any consolidation,
 # merged at the next, never obeyed. Pure.

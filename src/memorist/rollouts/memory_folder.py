@@ -17,7 +17,7 @@ from msgspec import Struct
 from memorist.errors import StoreError, WriteConflict
 from memorist.ports import FileSystem
 from memorist.rollouts.memory_files import build_note
-from memorist.store.files import (
+from memorist.store.disk_files import (
     read_if_exists,
     remove_if_exists,
     replace_content,

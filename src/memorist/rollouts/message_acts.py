@@ -8,8 +8,8 @@ import re
 from enum import StrEnum
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text import shorten, split_sentences
-from memorist.session_memory.structural_work import CORRECTION_START
+from memorist.core.text_analysis import shorten, split_sentences
+from memorist.session_memory.work_notes import CORRECTION_START
 
 
 class MessageAct(StrEnum):

@@ -22,7 +22,7 @@ from memorist.core.markdown import (
     split_front_matter,
     update_front_matter,
 )
-from memorist.core.text import to_one_line
+from memorist.core.text_analysis import to_one_line
 
 TaskOutcome = Literal["success", "partial", "uncertain", "fail"]
 ClaimScope = Literal["global", "repository", "directory"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from memorist.platforms.processes import name_process
-from memorist.rollouts.worker import (
+from memorist.rollouts.job_worker import (
     JobFinished,
     WorkerDependencies,
     WorkerPace,
@@ -14,8 +14,14 @@ from memorist.rollouts.worker import (
     extract_one,
     find_eligible_threads,
 )
-from memorist.store.jobs import GLOBAL_KEY, ClaimRefused, JobKind, list_jobs, release_dead_leases
-from memorist.store.rollouts import find_extraction_progress, prune_extracts
+from memorist.store.job_claims import (
+    GLOBAL_KEY,
+    ClaimRefused,
+    JobKind,
+    list_jobs,
+    release_dead_leases,
+)
+from memorist.store.rollout_rows import find_extraction_progress, prune_extracts
 from memorist.store.task_queue import JobQueue, PerformJob
 
 RETRY_FULL_SECONDS = 2.0

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import Message
-from memorist.core.text import shorten
+from memorist.core.text_analysis import shorten
 from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
-from memorist.formats.detect import detect_format, read_session
-from memorist.formats.transcript import RecordedLine, SessionHead, timestamp_seconds
+from memorist.formats.format_detection import detect_format, read_session
+from memorist.formats.transcript_format import RecordedLine, SessionHead, timestamp_seconds
 from memorist.rollouts.message_acts import MessageAct, classify_message
-from memorist.rollouts.structural import clean_line
-from memorist.store.rollouts import MemoryMode
+from memorist.rollouts.structural_stage_one import clean_line
+from memorist.store.rollout_rows import MemoryMode
 
 MAX_HEAD_LINES = 400
 """Lines at the beginning of a file that are read for its metadata."""

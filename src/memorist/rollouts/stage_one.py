@@ -14,28 +14,29 @@ from msgspec.structs import replace
 from memorist.context.rollback import find_rolled_back_spans
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
-from memorist.core.tokens import estimate_text_tokens, token_factor
+from memorist.core.token_count import estimate_text_tokens, token_factor
 from memorist.errors import BudgetSpent, ContextTooLong, ModelRefused, ModelUnavailable
 from memorist.forks.fork import run_on_copy_with_budget
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     EditMethod,
     ForkOutcome,
     ForkSpec,
     NoTools,
     Receipt,
 )
-from memorist.formats.detect import read_session
-from memorist.formats.transcript import (
+from memorist.formats.format_detection import read_session
+from memorist.formats.transcript_format import (
     RecordedLines,
     RepairedLine,
     SessionHead,
     TranscriptEntry,
     TurnRollback,
 )
+from memorist.models.event_stream import ErrorRecordingModel
 from memorist.models.near_server import is_near_model
-from memorist.models.streaming import ErrorRecordingModel
 from memorist.ports import Model, discover_window
-from memorist.rollouts.evidence import (
+from memorist.rollouts.raw_memory import RawMemory
+from memorist.rollouts.session_evidence import (
     MIN_EVIDENCE_TOKENS,
     EvidenceRowBuilder,
     EvidenceRows,
@@ -48,7 +49,6 @@ from memorist.rollouts.evidence import (
     split_turns,
     tokens_to_bytes,
 )
-from memorist.rollouts.raw_memory import RawMemory
 from memorist.rollouts.stage_one_answer import (
     ANSWER_SCHEMA,
     MAX_TRIES,
@@ -63,11 +63,15 @@ from memorist.rollouts.stage_one_answer import (
     parse_answer,
     render_part_material,
 )
-from memorist.rollouts.structural import StageOneResult, build_structural_result, to_extracted
+from memorist.rollouts.structural_stage_one import (
+    StageOneResult,
+    build_structural_result,
+    to_extracted,
+)
 from memorist.rollouts.task_log import TaskLogBuilder
 from memorist.runtime import Runtime
-from memorist.store.rollouts import Rollout, RolloutExtract
-from memorist.store.transcript import LineFile
+from memorist.store.rollout_rows import Rollout, RolloutExtract
+from memorist.store.transcript_writer import LineFile
 
 # Scan a session for stage one: what it proves, how it is split, and the evidence of each part.
 

@@ -26,8 +26,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template as filled
 from memorist.core.messages import JsonObject
-from memorist.core.text import analyze_text
-from memorist.rollouts.evidence import utc_day
+from memorist.core.text_analysis import analyze_text
 from memorist.rollouts.raw_memory import (
     SECTION_TITLES,
     UNKNOWN_FOLDER,
@@ -36,7 +35,8 @@ from memorist.rollouts.raw_memory import (
     parse_raw_memory,
     tidy_raw_memory,
 )
-from memorist.rollouts.structural import (
+from memorist.rollouts.session_evidence import utc_day
+from memorist.rollouts.structural_stage_one import (
     StageOneResult,
     clean_line,
     clean_raw_memory,
@@ -44,6 +44,7 @@ from memorist.rollouts.structural import (
     slugify,
 )
 from memorist.rollouts.task_log import applies_everywhere, default_scope
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import (
     find_injection_rules,
     grants_permission,
@@ -51,9 +52,8 @@ from memorist.safety.prompt_injection import (
     may_bind,
     waives_confirmation,
 )
-from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.store.rollouts import Rollout
+from memorist.store.rollout_rows import Rollout
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
 
 MAX_ANSWER_CHARACTERS = 400_000

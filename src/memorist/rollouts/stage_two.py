@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt
 from memorist.errors import StoreError
 from memorist.forks.fork import run_on_copy_with_budget
-from memorist.forks.spec import (
+from memorist.forks.fork_spec import (
     FolderAccess,
     ForkLimits,
     ForkOutcome,
@@ -29,18 +29,11 @@ from memorist.forks.spec import (
     discarded_receipt,
 )
 from memorist.ports import Model
-from memorist.rollouts.artifacts import format_timestamp, parse_artifacts
-from memorist.rollouts.claims import MAX_LIST_ENTRIES
-from memorist.rollouts.draft import (
-    ConsolidationReport,
-    DraftInput,
-    FolderDraft,
-    build_draft,
-    fit_draft_summary,
-    is_settled,
-    replace_handbook_files,
-)
-from memorist.rollouts.draft_review import (
+from memorist.rollouts.folder_baseline import FolderBaseline
+from memorist.rollouts.folder_changes import HandbookFiles as Values
+from memorist.rollouts.folder_changes import compare_folders, render_difference
+from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
+from memorist.rollouts.handbook_review import (
     RejectedDraft,
     StageTwoPrompts,
     StageTwoTask,
@@ -50,11 +43,6 @@ from memorist.rollouts.draft_review import (
     review_draft,
     select_shown_groups,
 )
-from memorist.rollouts.eligibility import select_rollouts, split_rounds
-from memorist.rollouts.folder_baseline import FolderBaseline
-from memorist.rollouts.folder_changes import HandbookFiles as Values
-from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.handbook import CONSOLIDATED_PREFIX, HANDBOOK_FILE
 from memorist.rollouts.memory_files import SUMMARY_FILE
 from memorist.rollouts.memory_folder import (
     FolderSwap,
@@ -65,10 +53,22 @@ from memorist.rollouts.memory_folder import (
     is_real_folder,
     read_memory_folder,
 )
+from memorist.rollouts.rollout_summaries import format_timestamp, parse_artifacts
+from memorist.rollouts.session_claims import MAX_LIST_ENTRIES
+from memorist.rollouts.session_eligibility import select_rollouts, split_rounds
+from memorist.rollouts.structural_handbook import (
+    ConsolidationReport,
+    DraftInput,
+    FolderDraft,
+    build_draft,
+    fit_draft_summary,
+    is_settled,
+    replace_handbook_files,
+)
 from memorist.runtime import Runtime
-from memorist.store.files import hold_lock, read_if_exists, remove_leftovers
-from memorist.store.overlay import OverlayFiles
-from memorist.store.rollouts import RolloutExtract, StoredExtract
+from memorist.store.disk_files import hold_lock, read_if_exists, remove_leftovers
+from memorist.store.overlay_files import OverlayFiles
+from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 CONSOLIDATION_LABEL = "consolidation"
 ROUND_LIST_ENTRIES = 200

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.interop.codex import SUMMARY_VERSION, parse_absolute_folders
+from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
 from memorist.core.markdown import render_template as fill
-from memorist.core.tokens import estimate_text_tokens
-from memorist.rollouts.claims import SessionLocation, applies_at
+from memorist.core.token_count import estimate_text_tokens
 from memorist.rollouts.memory_files import (
     MemorySummary,
     SummaryPart,
@@ -22,8 +21,9 @@ from memorist.rollouts.memory_files import (
     parse_memory_summary,
     render_memory_summary,
 )
+from memorist.rollouts.session_claims import SessionLocation, applies_at
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import is_planted_order
-from memorist.safety.sanitize import neutralize_markup
 from memorist.safety.secrets import redact
 
 MEMORY_SUMMARY_TAG = "memory_summary"

@@ -1,7 +1,7 @@
 """Build the task log of a recorded session in one pass and bounded memory: requests, actions,
 failures, fixes, preferences. Pure.
 
-`memorist.rollouts.structural` uses it.
+`memorist.rollouts.structural_stage_one` uses it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ import re
 
 from msgspec import Struct, field
 
-from memorist.auto_memory.dates import make_dates_absolute
 from memorist.auto_memory.quotation_proof import find_proven_statements
-from memorist.auto_memory.statements.filters import classify_statement
-from memorist.auto_memory.statements.parser import Statement, find_waiting_statements
+from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.statement_filters import classify_statement
+from memorist.auto_memory.statements.statement_parser import Statement, find_waiting_statements
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.core.text import shorten
-from memorist.formats.transcript import CompactionBoundary, TranscriptEntry
-from memorist.rollouts.eligibility import is_polluting
-from memorist.rollouts.evidence import MAX_OPEN_CALLS, line_pointer, utc_day
+from memorist.core.text_analysis import shorten
+from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.rollouts.message_acts import (
     MAX_LASTING_CHARACTERS,
     MessageAct,
@@ -29,12 +27,13 @@ from memorist.rollouts.message_acts import (
     find_lasting_words,
 )
 from memorist.rollouts.raw_memory import SAID_PREFIX, ClaimScope, MemoryBullet
-from memorist.store.rollouts import Rollout
+from memorist.rollouts.session_eligibility import is_polluting
+from memorist.rollouts.session_evidence import MAX_OPEN_CALLS, line_pointer, utc_day
+from memorist.store.rollout_rows import Rollout
+from memorist.transcript.call_outcome import CallOutcome, answer_ends, parse_call_outcome
+from memorist.transcript.command_lines import find_commit_message
 from memorist.transcript.dialogue import INTERRUPTED
-from memorist.transcript.ledger import TranscriptLedger, describe_tool_action
-from memorist.transcript.outcomes import CallOutcome, answer_ends, parse_call_outcome
-from memorist.transcript.shell import find_commit_message
-from memorist.transcript.tool_calls import (
+from memorist.transcript.tool_actions import (
     AskUserAction,
     ChangeAction,
     CommandAction,
@@ -42,6 +41,7 @@ from memorist.transcript.tool_calls import (
     ToolAction,
     parse_tool_action,
 )
+from memorist.transcript.transcript_ledger import TranscriptLedger, describe_tool_action
 
 # The record of one task of a recorded session during its scan. Values only.
 

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from memorist.core.languages import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.finding import SafetyFinding, remove_overlaps
-from memorist.safety.unicode import (
+from memorist.safety.hidden_characters import (
     FoldedText,
     find_encoded_text,
     find_spaced_letters,
     fold_text,
     read_hidden_text,
 )
+from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
 
 # Patterns of prompt injection over folded text. In a pattern a space stands for a gap between
 # words: see `_compile_signs`.

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.finding import SafetyFinding
+from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import BEYOND_ASCII, KeyKind, classify_key
 from memorist.safety.secret_providers import CREDENTIAL, NOT_CREDENTIAL, NamedProvider
 from memorist.safety.secret_tables import find_column_secrets

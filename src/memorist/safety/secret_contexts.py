@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.finding import SafetyFinding
+from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_patterns import EDGE
 from memorist.safety.secret_values import (
     count_character_kinds,

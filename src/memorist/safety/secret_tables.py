@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memorist.core.lazy import lazy_pattern
-from memorist.safety.finding import SafetyFinding
+from memorist.safety.safety_finding import SafetyFinding
 from memorist.safety.secret_keys import KeyKind
 from memorist.safety.secret_values import (
     is_password_like,

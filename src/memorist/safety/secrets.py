@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_module, lazy_pattern
 from memorist.safety import secret_contexts
-from memorist.safety.finding import SafetyFinding, remove_overlaps
+from memorist.safety.safety_finding import SafetyFinding, remove_overlaps
 from memorist.safety.secret_assignments import STEMS, find_assigned_secrets, find_named_secrets
 from memorist.safety.secret_keys import BEYOND_ASCII
 from memorist.safety.secret_patterns import TokenFormat, has_checksum, load_token_formats

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from memorist.session_memory.template import (
+from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_with_structural,
     section_bodies,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from memorist.safety.unicode import strip_hidden_characters
+from memorist.safety.hidden_characters import strip_hidden_characters
 
 MANIFEST_PATHS = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json")
 """Relative to a plugin's folder; the first that exists counts."""

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from memorist.core.markdown import FrontMatter, load_prompt, parse_yaml, split_front_matter
-from memorist.core.text import replace_surrogates
-from memorist.safety.unicode import strip_hidden_characters
+from memorist.core.text_analysis import replace_surrogates
+from memorist.safety.hidden_characters import strip_hidden_characters
 
 # Parse `agents/openai.yaml` beside a SKILL.md: how a client shows the skill, its tools, who may
 # invoke it.

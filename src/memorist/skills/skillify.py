@@ -18,21 +18,21 @@ from msgspec import Struct
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import dump_yaml, render_template
 from memorist.core.messages import Message, Origin
-from memorist.core.text import shorten
-from memorist.core.tokens import estimate_text_tokens, truncate_middle
+from memorist.core.text_analysis import shorten
+from memorist.core.token_count import estimate_text_tokens, truncate_middle
 from memorist.errors import NothingToDo
-from memorist.formats.detect import read_session
+from memorist.formats.format_detection import read_session
 from memorist.formats.host_markup import strip_host_markup
-from memorist.formats.transcript import CompactionBoundary, SessionHead
-from memorist.safety.sanitize import neutralize_markup
+from memorist.formats.transcript_format import CompactionBoundary, SessionHead
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.secrets import redact
-from memorist.safety.unicode import strip_hidden_characters
-from memorist.session_memory.structural_work import build_error_lines, render_ending
-from memorist.session_memory.template import STRUCTURAL_MARK
+from memorist.session_memory.notes_template import STRUCTURAL_MARK
+from memorist.session_memory.work_notes import build_error_lines, render_ending
 from memorist.skills.skill import MAX_NAME_CHARS, SkillPrompts
-from memorist.store.transcript import LineFile
-from memorist.transcript.ledger import TranscriptLedger
-from memorist.transcript.tool_calls import SHORT_COMMAND_LIMIT, display_path, find_display_root
+from memorist.store.transcript_writer import LineFile
+from memorist.transcript.tool_actions import SHORT_COMMAND_LIMIT, display_path, find_display_root
+from memorist.transcript.transcript_ledger import TranscriptLedger
 
 MAX_STEPS = 40
 """Steps of a skeleton at most; a body of more than 500 lines is advised against (codex.md section

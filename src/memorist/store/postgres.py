@@ -21,7 +21,7 @@ from psycopg.rows import dict_row
 
 from memorist.errors import StoreError
 from memorist.store.database import load_migrations
-from memorist.store.state import SqlValues
+from memorist.store.state_database import SqlValues
 
 SCHEMA = "memorist"
 _SHARED_MIGRATIONS = (3, 7)

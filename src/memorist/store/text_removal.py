@@ -14,9 +14,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.errors import StoreError
-from memorist.store.files import DiskFiles
-from memorist.store.layout import Layout, SessionLayout
-from memorist.store.transcript import TranscriptWriter
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, SessionLayout
+from memorist.store.transcript_writer import TranscriptWriter
 
 FORGOTTEN_MARK = b"[forgotten]"
 MIN_TEXT_CHARS = 12

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.team.remote import MAX_NAME_CHARACTERS, ChangeAuthor, TeamRevision
+from memorist.team.team_remote import MAX_NAME_CHARACTERS, ChangeAuthor, TeamRevision
 
 REVISION_LOG_OPTIONS = ("--format=%x01%h%x00%an%x00%at", "--name-status", "--no-renames", "-z")
 """Options of `git log` whose output `parse_revisions` reads."""

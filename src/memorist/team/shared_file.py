@@ -15,12 +15,12 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from memorist.auto_memory.changes import find_path_problem
-from memorist.auto_memory.index import find_kind_sharing_problem, has_unreadable_name
+from memorist.auto_memory.memory_changes import find_path_problem
+from memorist.auto_memory.memory_index import find_kind_sharing_problem, has_unreadable_name
 from memorist.auto_memory.topic import MEMORIST_KEY, parse_topic, with_header
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
+from memorist.safety.hidden_characters import fold_text
 from memorist.safety.secrets import find_secrets
-from memorist.safety.unicode import fold_text
 
 _PIN_KEY = "pinned"
 

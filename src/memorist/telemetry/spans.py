@@ -14,7 +14,7 @@ import re
 from msgspec import Struct
 
 from memorist.core.messages import Usage
-from memorist.core.text import replace_surrogates
+from memorist.core.text_analysis import replace_surrogates
 from memorist.errors import ModelNameError
 from memorist.events import (
     CompactionFailed,
@@ -26,8 +26,8 @@ from memorist.events import (
     TeamFailed,
     TeamSynced,
 )
-from memorist.forks.spec import ForkOutcome, ForkRequest, Receipt
-from memorist.models.registry import model_wire_name
+from memorist.forks.fork_spec import ForkOutcome, ForkRequest, Receipt
+from memorist.models.model_choice import model_wire_name
 from memorist.safety.secrets import redact
 
 FORK_OPERATION = "invoke_agent"

@@ -20,7 +20,7 @@ from typing import Any, ParamSpec, TypeVar
 from msgspec.structs import replace
 
 from memorist.events import Event
-from memorist.forks.spec import Receipt
+from memorist.forks.fork_spec import Receipt
 from memorist.ports import Clock
 from memorist.settings import TelemetrySettings
 from memorist.telemetry.spans import Span, build_event_span, build_fork_span, build_request_spans

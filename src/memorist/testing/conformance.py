@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout, StoreError, WriteConflict
-from memorist.formats.registry import find_codec
+from memorist.formats.codec_registry import find_codec
 from memorist.ports import FileSystem, Model, Reply, Request
 
 CALL_SECONDS = 60.0

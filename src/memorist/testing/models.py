@@ -8,9 +8,9 @@ import msgspec
 
 from memorist.core.messages import JsonObject
 from memorist.errors import ModelRefused, ModelTimeout
-from memorist.formats.registry import find_codec
-from memorist.models.errors import CallFailure, build_model_error
-from memorist.models.pricing import call_cost, shipped_prices
+from memorist.formats.codec_registry import find_codec
+from memorist.models.call_failure import CallFailure, build_model_error
+from memorist.models.model_pricing import call_cost, shipped_prices
 from memorist.models.rate_limits import RateLimitListener, RateLimitReport, report_of_failure
 from memorist.ports import Clock, Reply, Request
 from memorist.system import SystemClock

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Usage
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 
 LOOKBACK_BLOCKS = 20
 """Blocks before a mark that are searched for a written prefix (Anthropic's prompt caching guide).

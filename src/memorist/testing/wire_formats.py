@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from memorist.core.messages import JsonObject, Usage
-from memorist.core.tokens import estimate_text_tokens
+from memorist.core.token_count import estimate_text_tokens
 from memorist.testing.steps import (
     AnswerStep,
     CallTool,

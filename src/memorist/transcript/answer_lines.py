@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from memorist.core.lazy import lazy_pattern
-from memorist.transcript.names import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_names
 
 ECHO_RUN = 4
 """Words in a row that count as taken from the prompt. Our choice: shorter runs are common speech.

@@ -9,7 +9,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from memorist.core.text import (
+from memorist.core.text_analysis import (
     WeighedSentence,
     keep_ends,
     shorten,
@@ -18,9 +18,9 @@ from memorist.core.text import (
     weigh_sentence,
 )
 from memorist.formats.host_markup import strip_host_markup
-from memorist.transcript.commands import CommandLog
+from memorist.transcript.command_log import CommandLog
 from memorist.transcript.note_lines import NoteLine
-from memorist.transcript.statements import (
+from memorist.transcript.statement_pool import (
     BASE_WEIGHT,
     FINAL,
     INTENT,
@@ -29,7 +29,7 @@ from memorist.transcript.statements import (
     StatementPool,
     classify_sentence,
 )
-from memorist.transcript.turns import TurnLog
+from memorist.transcript.turn_log import TurnLog
 
 REQUEST_LIMIT = 60
 """User messages kept with their sentences; at twice the number the middle ones are dropped."""

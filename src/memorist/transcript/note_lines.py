@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from memorist.core.text import analyze_text, estimate_token_cost, name_keys
+from memorist.core.text_analysis import analyze_text, estimate_token_cost, name_keys
 
 NAME_WEIGHT = 1.5
 """Value of a new identifier, in new words."""

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
-from memorist.transcript.outcomes import read_answer_list
-from memorist.transcript.tool_calls import (
+from memorist.transcript.call_outcome import read_answer_list
+from memorist.transcript.tool_actions import (
     AskUserAction,
     ChangeAction,
     OtherToolAction,

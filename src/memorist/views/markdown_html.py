@@ -13,8 +13,8 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from memorist.session_memory.template import STRUCTURAL_MARK
-from memorist.views.formatting import make_legible
+from memorist.session_memory.notes_template import STRUCTURAL_MARK
+from memorist.views.view_formatting import make_legible
 
 _SHOWN_AS_TEXT = ("link", "image", "autolink", "reference")
 """Links stay plain text: their target is visible, and nothing can be clicked or loaded."""

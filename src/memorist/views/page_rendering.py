@@ -14,10 +14,10 @@ import msgspec
 from jinja2 import DictLoader, Environment, StrictUndefined
 from msgspec import Struct
 
-from memorist.views.blocks import PageView, show_untrusted, to_safe_object
-from memorist.views.formatting import format_number
 from memorist.views.markdown_html import render_markdown_html
-from memorist.views.texts import current_language, say
+from memorist.views.page_texts import current_language, say
+from memorist.views.view_blocks import PageView, show_untrusted, to_safe_object
+from memorist.views.view_formatting import format_number
 
 
 def name_views() -> dict[str, str]:

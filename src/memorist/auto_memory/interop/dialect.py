@@ -20,7 +20,7 @@ from memorist.auto_memory.topic import (
     create_topic,
     make_file_name,
 )
-from memorist.core.text import replace_surrogates
+from memorist.core.text_analysis import replace_surrogates
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.

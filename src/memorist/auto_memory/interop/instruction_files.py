@@ -27,7 +27,7 @@ from memorist.auto_memory.interop.dialect import (
     split_superseded,
 )
 from memorist.auto_memory.topic import MemoryKind, Topic
-from memorist.core.text import encode_text
+from memorist.core.text_analysis import encode_text
 
 INSTRUCTION_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
 INSTRUCTION_FILE = "AGENTS.md"

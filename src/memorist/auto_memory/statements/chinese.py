@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
 
 _CHINESE_SEPARATOR = r"[，,：:、。\s]*"
 _CHINESE_REMEMBER = r"(?:请|帮我|给我|你|要|一定要|务必)*(?:记住|记一下|记下来|记着|牢记|记到记忆里|写进记忆|加到记忆里|存到记忆里)"

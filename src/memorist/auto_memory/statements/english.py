@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.patterns import (
+from memorist.auto_memory.statements.statement_patterns import (
     FROM_NOW_ON,
     NEGATION,
     ORDER,
@@ -237,7 +237,7 @@ ENGLISH_CORRECTION_PATTERNS: tuple[StatementPattern, ...] = (
     ),
 )
 """What follows `no,` is also matched against the rules, in
-`memorist.auto_memory.statements.parser`.
+`memorist.auto_memory.statements.statement_parser`.
 """
 
 ENGLISH_RULE_PATTERNS: tuple[StatementPattern, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
 
 _CLAUSE_SEPARATOR = r"\s*[:,]\s*"
 

@@ -5,13 +5,13 @@ conversation, so it waits for the person's yes. Pure.
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.patterns import (
+from memorist.auto_memory.statements.statement_patterns import (
     NEGATION,
     VERB,
     StatementPattern,
     define_pattern,
 )
-from memorist.auto_memory.statements.prose import MASK_CHARACTER
+from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 
 _ONE_TIME = (
     r".*\b(?:this|these|here|now|today|yet|again|above|below|current|(?:to|of|for|in|on|with|fix|use|do|keep|make|change|add|remove|update|"

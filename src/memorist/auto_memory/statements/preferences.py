@@ -4,7 +4,7 @@ explain one. It waits for the person's yes. Pure.
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.patterns import StatementPattern, define_pattern
+from memorist.auto_memory.statements.statement_patterns import StatementPattern, define_pattern
 
 _ONE_TIME = (
     r".*\b(?:this|that|these|those|here|now|today|yet|again|it|them|you|we|bug|error|build|commit|branch|pr|tests?|function|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memorist.auto_memory.statements.prose import split_prose_sentences
+from memorist.auto_memory.statements.user_prose import split_prose_sentences
 from memorist.auto_memory.write_evidence import cut_others_words, extract_user_text
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message

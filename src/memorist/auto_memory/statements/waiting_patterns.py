@@ -6,7 +6,16 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 from __future__ import annotations
 
 from memorist.auto_memory.statements.house_rules import HOUSE_RULES
-from memorist.auto_memory.statements.patterns import (
+from memorist.auto_memory.statements.plain_english import (
+    MOMENT,
+    NOT_NAMED,
+    OFTEN,
+    ONE_PLACE,
+    THING,
+    USE,
+)
+from memorist.auto_memory.statements.preferences import PREFERENCES
+from memorist.auto_memory.statements.statement_patterns import (
     CONDITION,
     NEGATION,
     ORDER,
@@ -16,15 +25,6 @@ from memorist.auto_memory.statements.patterns import (
     define_complaint,
     define_pattern,
 )
-from memorist.auto_memory.statements.plain import (
-    MOMENT,
-    NOT_NAMED,
-    OFTEN,
-    ONE_PLACE,
-    THING,
-    USE,
-)
-from memorist.auto_memory.statements.preferences import PREFERENCES
 
 MANNER = (
     r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"

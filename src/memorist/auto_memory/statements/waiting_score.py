@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memorist.auto_memory.statements.filters import is_question
-from memorist.auto_memory.statements.patterns import VERB, find_lead_in_end
-from memorist.auto_memory.statements.prose import MASK_CHARACTER, ProseSentence
+from memorist.auto_memory.statements.statement_filters import is_question
+from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
+from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
 from memorist.auto_memory.statements.waiting_weights import THRESHOLD, WEIGHTS
 from memorist.core.lazy import lazy_pattern
 

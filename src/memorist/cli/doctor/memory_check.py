@@ -8,24 +8,24 @@ from pathlib import Path
 
 from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.history_objects import compute_blob_id
-from memorist.auto_memory.index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
-from memorist.auto_memory.location import parse_directory_setting, read_project_record
+from memorist.auto_memory.memory_index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
+from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
 from memorist.auto_memory.purge_journal import PurgeJournal
 from memorist.auto_memory.topic import parse_topic
-from memorist.cli.doctor.check import (
+from memorist.cli.doctor.check_result import (
     FIX_COMMAND,
     CheckResult,
     DoctorContext,
     pluralize,
     repair_or_report,
 )
-from memorist.cli.doctor.database import open_read_only
+from memorist.cli.doctor.database_check import open_read_only
 from memorist.errors import StoreError
 from memorist.platforms.regular_files import read_regular
-from memorist.recall.search import FolderSearch
+from memorist.recall.memory_search import FolderSearch
 from memorist.safety.secrets import redact_bytes
-from memorist.store.files import DiskFiles, remove_if_exists
-from memorist.store.layout import MemoryLayout
+from memorist.store.disk_files import DiskFiles, remove_if_exists
+from memorist.store.home_layout import MemoryLayout
 from memorist.system import SystemClock
 
 FILES = DiskFiles()

@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from memorist.auto_memory.index import MemoryHeader
+from memorist.auto_memory.memory_index import MemoryHeader
 from memorist.auto_memory.topic import MemoryKind
-from memorist.cli.doctor.check import CheckResult, DoctorContext
-from memorist.compaction.summary import UnusableSummary, parse_summary
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext
+from memorist.compaction.summary_parser import UnusableSummary, parse_summary
 from memorist.compaction.summary_review import MIN_NAME_SHARE, drop_invented_lines
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
 from memorist.errors import MemoristError, ModelError
-from memorist.forks.fork import load_fork_prompts
-from memorist.forks.fork_request import edit_instructions, model_id
-from memorist.forks.spec import EditMethod
-from memorist.forks.tool_calls import (
+from memorist.forks.file_tool_calls import (
     EDITS_JSON_SCHEMA,
     EditFileCall,
     ForkToolCall,
@@ -33,12 +30,15 @@ from memorist.forks.tool_calls import (
     parse_json_edits,
     parse_tool_call,
 )
-from memorist.formats.registry import find_codec
-from memorist.models.registry import open_model
+from memorist.forks.fork import load_fork_prompts
+from memorist.forks.fork_request import edit_instructions, model_id
+from memorist.forks.fork_spec import EditMethod
+from memorist.formats.codec_registry import find_codec
+from memorist.models.model_choice import open_model
 from memorist.ports import Model, Reply, Request
-from memorist.recall.relevance import parse_selection, render_selection_data
+from memorist.recall.memory_selection import parse_selection, render_selection_data
 from memorist.transcript.answer_lines import LineCheck
-from memorist.transcript.names import NameOccurrences, find_names
+from memorist.transcript.name_search import NameOccurrences, find_names
 
 MAX_OUTPUT = 2_000
 """Output tokens of each task. Our choice: the longest good answer, a summary with its analysis,

@@ -1,0 +1,965 @@
+"""Auto memory of one project: writes through the gate, the inbox, undo, and purging."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.anchors import AnchorChanges, read_anchors, with_anchors
+from memorist.auto_memory.client_rules import (
+    ClientCounterpart,
+    ClientRule,
+    match_client_rules,
+)
+from memorist.auto_memory.contradiction import SayingSearch, find_same, reconcile
+from memorist.auto_memory.folder import MemoryFolder, UsageSource
+from memorist.auto_memory.inbox import (
+    Inbox,
+    Proposal,
+    ReviewedSeals,
+    create_proposal,
+    is_already_applied,
+)
+from memorist.auto_memory.memory_changes import (
+    Actor,
+    ChangeReason,
+    MemoryChange,
+    RecordedChange,
+    render_headline,
+)
+from memorist.auto_memory.memory_index import (
+    MAX_FILE_BYTES,
+    TEAM_PREFIX,
+    USER_TRUST,
+    MemoryHeader,
+    MemoryIndex,
+    MemoryUsage,
+    add_path_prefix,
+    compute_content_seal,
+    filter_visible_index,
+    find_suspicions,
+    is_index_file,
+    is_shared,
+    merge_indexes,
+)
+from memorist.auto_memory.memory_location import locate_memory, record_project
+from memorist.auto_memory.project_files import ProjectFiles
+from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
+from memorist.auto_memory.statements.statement_scope import reaches_every_project
+from memorist.auto_memory.topic import (
+    USER_KINDS,
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    format_utc_timestamp,
+    make_file_name,
+    parse_topic,
+    with_provenance,
+)
+from memorist.auto_memory.write_evidence import WriteEvidence
+from memorist.auto_memory.write_gate import (
+    MODEL_ACTORS,
+    AcceptedChange,
+    GateContext,
+    NeedsReview,
+    RefusedChange,
+    find_unsafe_reasons,
+    judge_change,
+)
+from memorist.auto_memory.write_result import (
+    FormerTopic,
+    ReconciledChanges,
+    WriteResult,
+    add_everywhere,
+    name_replaced,
+    redact_change,
+)
+from memorist.core.text_analysis import encode_text
+from memorist.errors import InputError, NothingToDo, WriteConflict
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview, MemoryRefused
+from memorist.ports import Clock, FileSystem
+from memorist.safety.secrets import redact, redact_bytes
+from memorist.settings import AutoMemorySettings
+from memorist.store.database import Connection
+from memorist.store.disk_files import read_if_exists
+from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.session_rows import total_uses
+
+LOW_TRUST = (Trust.TEAM, Trust.OUTSIDE, Trust.UNKNOWN)
+"""Origins that lend no better trust: a memory copied from one of these counts as from outside."""
+NO_EVIDENCE = WriteEvidence()
+"""No session stands behind a change."""
+
+
+RECONCILED_ACTORS: frozenset[Actor] = frozenset({"user", "said", "extraction", "agent", "inbox"})
+"""Actors whose new memories are compared with those that are there. The others bring whole folders
+or restore what was.
+"""
+
+EVERYWHERE_PREFIX = "everywhere/"
+"""Names, among a project's memories, those that are the user's in every project."""
+_SPREADING_ACTORS: frozenset[Actor] = frozenset({"said", "extraction", "agent", "inbox"})
+"""Actors through whom the user's own words come, and so may reach every project."""
+
+
+class StaleMemory(Struct, frozen=True):
+    """A memory of which something that it names changed."""
+
+    path: str
+    name: str
+    since: str
+    """The day it was last verified or written, ISO 8601."""
+    changes: AnchorChanges
+
+
+class AutoMemory:
+    """The memory of one project. All writes of this process go through here."""
+
+    def __init__(
+        self,
+        layout: MemoryLayout,
+        *,
+        files: FileSystem,
+        clock: Clock,
+        settings: AutoMemorySettings,
+        usage_source: UsageSource = dict,
+        check_owner: Callable[[], None] | None = None,
+    ) -> None:
+        self.layout = layout
+        self.everywhere: AutoMemory | None = None
+        """What the user said about themselves for all of their projects; None where that is off."""
+        self.settings = settings
+        self.folder = MemoryFolder(
+            layout,
+            files=files,
+            clock=clock,
+            settings=settings,
+            usage_source=usage_source,
+            check_owner=check_owner,
+        )
+        self.project_files = ProjectFiles("")
+        """The project that the memories are about; `open_memory` names it."""
+        self.inbox = Inbox(layout, files)
+        self._seals = ReviewedSeals(layout, files)
+        self.purge_journal = PurgeJournal(files, layout)
+        """What is not wholly forgotten yet."""
+        self._files = files
+        self._clock = clock
+        self._topic_cache: dict[str, tuple[str, Topic]] = {}
+        """Topics by path, each with the mark by which an unchanged file is recognised."""
+        self._sayings: tuple[Mapping[str, MemoryHeader], SayingSearch] | None = None
+        """What the memories with these headers say, once it was asked for."""
+
+    def headers(self) -> list[MemoryHeader]:
+        """Return the header of each memory, sorted by path. Raises StoreError."""
+        return self.folder.headers()
+
+    def headers_by_path(self) -> Mapping[str, MemoryHeader]:
+        """Return what `headers` does, by path; the same mapping while nothing changes."""
+        return self.folder.headers_by_path()
+
+    def visible_headers(self) -> list[MemoryHeader]:
+        """Return the headers that a model may see, by the last scan's judgement and the user's
+        reviews.
+        """
+        reviewed = self.reviewed_seals()
+        return [head for head in self.headers() if not head.doubts or head.seal in reviewed]
+
+    def visible_index(self) -> MemoryIndex:
+        """Return the index as a model sees it, without withheld memories and lines that read like
+        orders.
+        """
+        fit = {head.path for head in self.visible_headers()}
+        return filter_visible_index(
+            merge_indexes(self.folder.build_index(), self.folder.build_index(prefix=TEAM_PREFIX)),
+            fit,
+        )
+
+    def list_visible_lines(self) -> str:
+        """The lines of the index as a model may see them, then those of what holds in every
+        project, whose paths begin with `everywhere/`.
+        """
+        lines = self.visible_index().text.strip().splitlines()
+        if self.everywhere is not None and self.everywhere.folder.exists:
+            lines += [
+                add_path_prefix(line, EVERYWHERE_PREFIX)
+                for line in self.everywhere.visible_index().text.splitlines()
+            ]
+        return "\n".join(lines).strip()
+
+    def write(
+        self,
+        changes: Sequence[MemoryChange],
+        reason: ChangeReason,
+        evidence: WriteEvidence | None = None,
+        *,
+        tell: Callable[[Event], None] | None = None,
+    ) -> WriteResult:
+        """Judge the changes; write what passes and put what is doubtful into the inbox.
+
+        Under the policy `review` everything not written by the user waits; under `off` it is
+        discarded. Raises WriteConflict when a file changed meanwhile, InputError for a path that
+        cannot be a memory's, StoreError.
+        """
+        by_person = reason.actor in ("user", "inbox", "undo")
+        if self.settings.policy == "off" and not by_person:
+            return WriteResult(
+                refused=tuple(
+                    RefusedChange(change.path, ("the policy is off: nothing is written",))
+                    for change in changes
+                )
+            )
+        case = self.gate_context(
+            reason.actor,
+            evidence or WriteEvidence(session=reason.session),
+            {change.path for change in changes},
+        )
+        verdicts = [judge_change(change, case) for change in changes]
+        waits = [verdict for verdict in verdicts if isinstance(verdict, NeedsReview)]
+        accepted = [verdict for verdict in verdicts if isinstance(verdict, AcceptedChange)]
+        if self.settings.policy == "review" and not by_person:
+            waits += [
+                NeedsReview(each.change, each.trust, ("the policy is review", *each.remarks))
+                for each in accepted
+            ]
+            accepted = []
+        refused = tuple(verdict for verdict in verdicts if isinstance(verdict, RefusedChange))
+        staying, spreading = self._split_by_reach(accepted, reason)
+        written = self.write_judged(staying, waits, reason, refused)
+        if self.everywhere is not None and spreading:
+            there = self.everywhere.write_judged(spreading, (), reason)
+            written = add_everywhere(written, there, EVERYWHERE_PREFIX)
+        self._report_result(written, name_replaced(reason, written.replaced), tell)
+        return written
+
+    def write_judged(
+        self,
+        accepted: Sequence[AcceptedChange],
+        waits: Sequence[NeedsReview],
+        reason: ChangeReason,
+        refused: tuple[RefusedChange, ...] = (),
+    ) -> WriteResult:
+        """Write here what the gate accepted, and put what is doubtful into the inbox."""
+        accepted = [self._anchor(each, reason) for each in accepted]
+        if reason.actor in ("user", "inbox"):
+            self._seal_suspicious(each.change for each in accepted)
+        result = self._reconcile(accepted, reason)
+        reason = name_replaced(reason, result.replaced)
+        id = self.folder.apply_changes(result.changes, reason) if result.changes else ""
+        return WriteResult(
+            change_id=id,
+            paths=tuple(
+                each.path for each in result.changes if id and each.path not in result.replaced
+            ),
+            proposals=self._add_proposals([*waits, *result.waits], reason),
+            refused=refused,
+            remarks=tuple(
+                dict.fromkeys(
+                    [remark for each in accepted for remark in each.remarks] + result.remarks
+                )
+            ),
+            replaced=result.replaced,
+        )
+
+    def _split_by_reach(
+        self, accepted: Sequence[AcceptedChange], reason: ChangeReason
+    ) -> tuple[list[AcceptedChange], list[AcceptedChange]]:
+        """Part what stays in this project from what the user said for all of them.
+
+        In doubt it stays: where the project has a memory that says the same or the opposite.
+        """
+        staying: list[AcceptedChange] = []
+        spreading: list[AcceptedChange] = []
+        for each in accepted:
+            spreads = (
+                self.everywhere is not None
+                and reason.actor in _SPREADING_ACTORS
+                and self._reaches_every_project(each)
+            )
+            (spreading if spreads else staying).append(each)
+        return staying, [self._name_everywhere(each) for each in spreading]
+
+    def _reaches_every_project(self, accepted: AcceptedChange) -> bool:
+        change = accepted.change
+        if change.before is not None or change.after is None or is_shared(change.path):
+            return False
+        topic = parse_topic(change.path, change.after)
+        if (
+            topic.kind not in USER_KINDS
+            or topic.provenance.trust not in USER_TRUST
+            or not reaches_every_project(topic.body)
+        ):
+            return False
+        found = reconcile(change, self.read_topics(), format_utc_timestamp(self._clock.now()))
+        return not (found.known or found.replaced or found.contradicts)
+
+    def _name_everywhere(self, accepted: AcceptedChange) -> AcceptedChange:
+        if self.everywhere is None:
+            return accepted
+        path = self.everywhere.find_free_path(accepted.change.path.removesuffix(".md"))
+        return replace(accepted, change=replace(accepted.change, path=path))
+
+    def _anchor(self, accepted: AcceptedChange, reason: ChangeReason) -> AcceptedChange:
+        """Note what a new or reworded memory rests on. Tidying and taking back say nothing of the
+        project as it is now.
+        """
+        change = accepted.change
+        if change.after is None or reason.actor in ("dream", "undo"):
+            return accepted
+        topic = parse_topic(change.path, change.after)
+        before = parse_topic(change.path, change.before) if change.before is not None else None
+        if before is not None and before.body == topic.body:
+            return accepted
+        anchors = self.project_files.find_anchors(
+            f"{topic.name}\n{topic.description}\n{topic.body}"
+        )
+        if anchors == read_anchors(topic):
+            return accepted
+        after = encode_text(with_anchors(topic, anchors).text())
+        return replace(accepted, change=replace(change, after=after))
+
+    def find_stale(self) -> list[StaleMemory]:
+        """The memories whose anchors changed or are gone, by path. Raises StoreError."""
+        found: list[StaleMemory] = []
+        for topic in self.read_topics():
+            changes = self.project_files.compare(read_anchors(topic))
+            if changes.is_stale:
+                found.append(StaleMemory(topic.path, topic.name, topic.verified_day, changes))
+        return sorted(found, key=lambda each: each.path)
+
+    def confirm(self, paths: Sequence[str]) -> WriteResult:
+        """Say for the user that these memories hold as the project is now: their anchors are taken
+        anew. Raises InputError for a path that is no memory's, StoreError.
+        """
+        now = format_utc_timestamp(self._clock.now())
+        changes: list[MemoryChange] = []
+        for path in paths:
+            topic = self.folder.read_topic(path)
+            made = with_anchors(
+                with_provenance(topic, replace(topic.provenance, verified=now)),
+                self.project_files.find_anchors(f"{topic.name}\n{topic.description}\n{topic.body}"),
+            )
+            changes.append(
+                MemoryChange(
+                    path=path,
+                    before=encode_text(topic.text()),
+                    after=encode_text(made.text()),
+                )
+            )
+        return self.write(
+            changes, ChangeReason(actor="user", what=f"still holds: {', '.join(paths)}"[:200])
+        )
+
+    def mute(self, path: str, *, muted: bool) -> WriteResult:
+        """Leave a memory out of all that models are shown, or let it in again, for the user. Raises
+        InputError for a path that is no memory's, StoreError.
+        """
+        topic = self.folder.read_topic(path)
+        status = "muted" if muted else "active"
+        made = with_provenance(topic, replace(topic.provenance, status=status))
+        change = MemoryChange(
+            path=path,
+            before=encode_text(topic.text()),
+            after=encode_text(made.text()),
+        )
+        what = f"{'mute' if muted else 'unmute'}: {path}"
+        return self.write([change], ChangeReason(actor="user", what=what))
+
+    def read_topics(self) -> list[Topic]:
+        """Return every memory; each is read once, and again when it changed. Raises StoreError."""
+        return self._read_cached(self.folder.file_marks())
+
+    def _search_sayings(self) -> SayingSearch:
+        """What all memories say, without a look into their files. Raises StoreError."""
+        heads = self.headers_by_path()
+        if self._sayings is None or self._sayings[0] is not heads:
+            self._sayings = (heads, SayingSearch(heads.values()))
+        return self._sayings[1]
+
+    def _read_cached(self, paths: Iterable[str]) -> list[Topic]:
+        """Read these memories, each only where its file changed since the last time."""
+        marks = self.folder.file_marks()
+        found: list[Topic] = []
+        for path in paths:
+            mark = marks.get(path, "")
+            known = self._topic_cache.get(path)
+            if known is None or known[0] != mark:
+                try:
+                    known = self._topic_cache[path] = (mark, self.folder.read_topic(path))
+                except InputError:
+                    continue
+            found.append(known[1])
+        return found
+
+    def compare_with_client(self, rules: Sequence[ClientRule]) -> dict[str, ClientCounterpart]:
+        """Return what an agent's own rules say to each memory, by path; the team's are left out.
+
+        A memory of more than one line says more than a rule, and is never repeated by one. Raises
+        StoreError.
+        """
+        if not rules or not self.folder.exists:
+            return {}
+        own = {topic.path: topic for topic in self.read_topics() if not is_shared(topic.path)}
+        found = match_client_rules({path: topic.saying for path, topic in own.items()}, rules)
+        return {
+            path: replace(each, is_repeated=False) if "\n" in own[path].body.strip() else each
+            for path, each in found.items()
+        }
+
+    def _reconcile(
+        self, accepted: Sequence[AcceptedChange], reason: ChangeReason
+    ) -> ReconciledChanges:
+        """Compare what would be new with what is there, so that nothing is kept twice and nothing
+        stands beside its opposite.
+        """
+        result = ReconciledChanges()
+        gone = {each.change.path for each in accepted if each.change.after is None}
+        for each in accepted:
+            change = each.change
+            if (
+                reason.actor not in RECONCILED_ACTORS
+                or change.before is not None
+                or change.after is None
+                or is_shared(change.path)
+            ):
+                result.add(change)
+                continue
+            said = parse_topic(change.path, change.after).saying
+            topics = [
+                topic
+                for topic in self._read_cached(self._search_sayings().find_related(said))
+                if topic.path not in gone
+            ]
+            found = reconcile(change, topics, format_utc_timestamp(self._clock.now()))
+            gone.update(found.replaced)
+            result.take(each, found)
+        return result
+
+    @property
+    def team_readers(self) -> str:
+        """Who reads the team's memories, in words for the user; empty for a project without a team
+        of its own.
+        """
+        try:
+            data = self._files.read(self.layout.team.location, limit=MAX_TEAM_LOCATION_BYTES)
+            place = msgspec.json.decode(data, type=_TeamPlace)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ""
+        branch = f", branch {place.branch}" if place.branch else ""
+        return f"everybody who can read {redact(place.remote).text}{branch}"
+
+    def gate_context(
+        self,
+        actor: Actor,
+        evidence: WriteEvidence = NO_EVIDENCE,
+        changed_paths: Collection[str] = (),
+    ) -> GateContext:
+        """Return the context in which the gate would judge a change of this actor now.
+
+        `changed_paths` are the paths to be written; they are not counted as outside texts.
+        """
+        given = GateContext(
+            actor=actor,
+            evidence=evidence,
+            now=format_utc_timestamp(self._clock.now()),
+            reviewed_seals=self.reviewed_seals(),
+            team_memories=self.folder.read_team_memories(),
+            team_readers=self.team_readers,
+        )
+        if actor not in MODEL_ACTORS:
+            return given
+        heads = self.headers()
+        told = [
+            self.folder.read_topic(head.path).body
+            for head in heads
+            if head.trust in LOW_TRUST
+            and head.size <= MAX_FILE_BYTES
+            and head.path not in changed_paths
+        ]
+        evidence = msgspec.structs.replace(evidence, outside_texts=(*evidence.outside_texts, *told))
+        return msgspec.structs.replace(
+            given, evidence=evidence, existing_paths=tuple(head.path for head in heads)
+        )
+
+    def _seal_suspicious(self, changes: Iterable[MemoryChange]) -> None:
+        """Seal what the user wrote or accepted, so that it is shown even where it reads like an
+        order.
+        """
+        for change in changes:
+            topic = parse_topic(change.path, change.after or b"")
+            if find_suspicions(topic):
+                self._seals.add(compute_content_seal(topic))
+
+    def propose(
+        self,
+        changes: Sequence[MemoryChange],
+        change_reason: ChangeReason,
+        reason: str,
+        *,
+        tell: Callable[[Event], None] | None = None,
+    ) -> WriteResult:
+        """Put changes into the inbox for the user's decision, whatever the policy; a new memory
+        that is known already does not wait.
+        """
+        changes = [each for each in changes if not self.is_known(each)]
+        waits = [
+            NeedsReview(
+                redact_change(change),
+                parse_topic(change.path, change.before or b"").provenance.trust,
+                (reason,),
+            )
+            for change in changes
+        ]
+        written = WriteResult(proposals=self._add_proposals(waits, change_reason))
+        self._report_result(written, change_reason, tell)
+        return written
+
+    def is_known(self, change: MemoryChange) -> bool:
+        """Whether a new memory says what one says already, here or in every project. Raises
+        StoreError.
+        """
+        if change.before is not None or change.after is None:
+            return False
+        near = self._search_sayings().find_related(parse_topic(change.path, change.after).saying)
+        if find_same(change, self._read_cached(near)):
+            return True
+        return self.everywhere is not None and self.everywhere.is_known(change)
+
+    def _add_proposals(
+        self, verdicts: Sequence[NeedsReview], why: ChangeReason
+    ) -> tuple[Proposal, ...]:
+        now = self._clock.now()
+        made = tuple(
+            create_proposal(
+                each.change,
+                trust=each.trust,
+                reasons=each.reasons,
+                change_reason=why,
+                timestamp=now,
+            )
+            for each in verdicts
+        )
+        self.inbox.add(made)
+        return made
+
+    def _report_result(
+        self, written: WriteResult, why: ChangeReason, tell: Callable[[Event], None] | None
+    ) -> None:
+        if tell is None:
+            return
+        if written.change_id:
+            tell(MemoryChanged(written.change_id, why.actor, why.what, written.paths))
+        for waiting in written.proposals:
+            tell(MemoryNeedsReview(waiting.id, waiting.path, waiting.reasons))
+        for refused in written.refused:
+            tell(MemoryRefused(refused.path, refused.reasons))
+
+    def read_with_suspicions(self, path: str) -> tuple[Topic, tuple[str, ...]]:
+        """Return a memory and the reasons why a model may not see it (empty when it may).
+
+        Raises InputError, StoreError.
+        """
+        topic = self.folder.read_topic(path)
+        if self.folder.is_known_clean(topic):
+            return topic, ()
+        return topic, find_unsafe_reasons(
+            topic, self.reviewed_seals(), Trust.UNKNOWN if self.folder.is_foreign(path) else None
+        )
+
+    def find_path(self, name: str) -> str:
+        """The path of the memory that a reader calls `name`: its path, with or without `.md`, or
+        the name that it was given or the index shows, in any case of letters. The name itself where
+        none or several fit.
+        """
+        heads = self.headers()
+        if any(head.path == name for head in heads):
+            return name
+        wanted = name.removesuffix(".md").casefold()
+        plain = make_file_name(name)
+        fitting = {
+            head.path
+            for head in heads
+            if wanted in (head.path.removesuffix(".md").casefold(), head.name.casefold())
+            or head.path == plain
+        }
+        return fitting.pop() if len(fitting) == 1 else self.purge_journal.find_path(name) or name
+
+    def locate(self, name: str) -> tuple[AutoMemory, str]:
+        """The memory folder that has what a reader calls `name`, this project's before the user's
+        own, and its path there. `everywhere/NAME` names only the latter.
+        """
+        if self.everywhere is None:
+            return self, self.find_path(name)
+        if name.startswith(EVERYWHERE_PREFIX):
+            return self.everywhere, self.everywhere.find_path(name.removeprefix(EVERYWHERE_PREFIX))
+        path, there = self.find_path(name), self.everywhere.find_path(name)
+        if not self.has(path) and self.everywhere.has(there):
+            return self.everywhere, there
+        return self, path
+
+    def has(self, path: str) -> bool:
+        """Whether there is a memory at this path, or one that is not wholly forgotten."""
+        return any(head.path == path for head in self.headers()) or any(
+            each.path == path for each in self.purge_journal.load()
+        )
+
+    def move(self, name: str, *, everywhere: bool) -> WriteResult:
+        """Have a memory hold in every project of the user, or in this one alone.
+
+        Raises InputError where it is there already, or none has that name; NothingToDo where the
+        settings turn memory of every project off.
+        """
+        if self.everywhere is None:
+            raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
+        source, path = self.locate(name)
+        target = self.everywhere if everywhere else self
+        topic = source.folder.read_topic(path)
+        if source is target:
+            raise InputError(
+                f"{path} already holds {'in every project' if everywhere else 'here alone'}"
+            )
+        if is_shared(path):
+            raise InputError(f"{path} is the team's; only what is yours alone can be moved")
+        reason = ChangeReason(actor="user", what=render_headline("move", topic.description or path))
+        free = target.find_free_path(path.rsplit("/", 1)[-1].removesuffix(".md"))
+        change = MemoryChange(path=free, before=None, after=encode_text(topic.text()))
+        written = target.write([change], reason)
+        if not (written.refused or written.proposals):
+            source.forget([path], reason)
+        return add_everywhere(WriteResult(), written, EVERYWHERE_PREFIX) if everywhere else written
+
+    def find_former_topic(self, name: str) -> FormerTopic | None:
+        """The memory that this folder once had under a path, with or without `.md`; None where the
+        history has none.
+        """
+        for path in dict.fromkeys((name, f"{name.removesuffix('.md')}.md", make_file_name(name))):
+            change = next(iter(self.folder.history.log(path, 1)), None)
+            if change is None or self._read_present(path) is not None:
+                continue
+            parent = self.folder.history.find_parent_id(change.id)
+            data = self.folder.history.read_file(path, parent) if parent else None
+            if data is not None:
+                return FormerTopic(
+                    parse_topic(path, data), change, self._find_successor(path, change)
+                )
+        return None
+
+    def _find_successor(self, path: str, change: RecordedChange) -> str:
+        for other in change.paths:
+            data = self.folder.history.read_file(other, change.id)
+            if data is not None and path in parse_topic(other, data).provenance.replaces:
+                return other
+        return ""
+
+    def find_free_path(self, name: str) -> str:
+        """Find an unused path for a new memory of this name, numbered where the plain one
+        exists.
+        """
+        taken = {head.path.casefold() for head in self.headers()}
+        plain = make_file_name(redact(name).text)
+        path, number = plain, 1
+        while path.casefold() in taken:
+            number += 1
+            path = f"{plain.removesuffix('.md')}-{number}.md"
+        return path
+
+    def add(self, text: str, *, kind: MemoryKind, name: str, description: str) -> WriteResult:
+        """Add a memory written by the user."""
+        path = self.find_free_path(name)
+        made = create_topic(
+            path,
+            kind=kind,
+            name=path.removesuffix(".md"),
+            description=description,
+            body=text,
+            provenance=Provenance(quote=redact(text).text[:300], trust=Trust.REVIEWED),
+        )
+        why = ChangeReason(
+            actor="user", what=render_headline("add", description), quote=redact(text).text[:300]
+        )
+        return self.write(
+            [MemoryChange(path=path, before=None, after=encode_text(made.text()))], why
+        )
+
+    def edit(self, path: str, text: str) -> WriteResult:
+        """Replace a memory's text on the user's behalf; the same text marks it as reviewed."""
+        before = encode_text(self.folder.read_topic(path).text())
+        return self.write(
+            [MemoryChange(path=path, before=before, after=encode_text(text))],
+            ChangeReason(actor="user", what=f"edit: {path}"),
+        )
+
+    def forget(self, paths: Sequence[str], reason: ChangeReason) -> WriteResult:
+        """Delete memories; the history keeps them, and `undo` restores them."""
+        changes = [
+            MemoryChange(
+                path=path, before=encode_text(self.folder.read_topic(path).text()), after=None
+            )
+            for path in paths
+        ]
+        return self.write(changes, reason)
+
+    def begin_purge(self, paths: Sequence[str]) -> tuple[PurgeEntry, ...]:
+        """Note what is to be forgotten for good, so that a killed command can be finished; returns
+        it with what an unfinished one noted.
+
+        A path that the folder no longer has is looked up in the history. Raises InputError when
+        neither has it.
+        """
+        known = {head.path for head in self.headers()}.union(
+            *(recorded.paths for recorded in self.folder.history.iter_changes()),
+            (each.path for each in self.purge_journal.load()),
+        )
+        gone = [path for path in paths if path not in known]
+        if gone:
+            raise InputError(
+                f"neither the folder nor its history has {gone[0]}; `memorist memory list` and "
+                f"`log` show what there is"
+            )
+        return self.purge_journal.add(
+            describe_purged(path, self.read_versions(path)) for path in paths
+        )
+
+    def purge(self, paths: Sequence[str], clean: Callable[[bytes], bytes] = bytes) -> int:
+        """Remove every copy of these memories in folder, history, inbox and derived files; `clean`
+        is applied to the versions and messages of others that the history keeps.
+
+        Returns the number of changes that contained them. Doing it again changes nothing.
+        """
+        self._seals.remove(
+            {compute_content_seal(topic) for path in paths for topic in self.read_versions(path)}
+        )
+        for waiting in self.inbox.list_proposals():
+            if waiting.path in paths:
+                self.inbox.remove(waiting)
+        return self.folder.purge(paths, clean)
+
+    def read_versions(self, path: str) -> list[Topic]:
+        """Every version of a memory that the folder or its history holds, oldest last."""
+        found = [
+            self.folder.history.read_file(path, recorded.id)
+            for recorded in self.folder.history.log(path)
+        ]
+        return [parse_topic(path, data) for data in found if data is not None]
+
+    def undo(self, id_prefix: str = "", *, dry_run: bool = False) -> RecordedChange:
+        """Undo the newest change that is not undone yet, or the one whose id has this prefix;
+        returns it.
+
+        Raises NothingToDo when there is none, WriteConflict when a file was changed again since.
+        """
+        owner = self._find_change_owner(id_prefix)
+        if owner is not self:
+            return owner.undo(id_prefix, dry_run=dry_run)
+        recorded = self.find_undoable_change(id_prefix)
+        if dry_run:
+            return recorded
+        history = self.folder.history
+        before = history.find_parent_id(recorded.id)
+        changes = []
+        for path in recorded.paths:
+            if is_index_file(path):
+                continue
+            now, then = self._read_present(path), history.read_file(path, recorded.id)
+            if (now and redact_bytes(now)) != then:
+                raise WriteConflict(
+                    f"{path} was changed again since; undo the later change first, or edit the file"
+                )
+            changes.append(
+                MemoryChange(
+                    path=path, before=now, after=history.read_file(path, before) if before else None
+                )
+            )
+        why = ChangeReason(actor="undo", what=render_headline("undo", recorded.why.what))
+        self.folder.apply_changes(changes, why, undoes=recorded.id)
+        return recorded
+
+    def _find_change_owner(self, id_prefix: str) -> AutoMemory:
+        """The folder that has this change, or the newest one: this project's or the user's own."""
+        if self.everywhere is None:
+            return self
+        newest: dict[AutoMemory, float] = {}
+        for each in (self, self.everywhere):
+            with contextlib.suppress(InputError, NothingToDo):
+                newest[each] = each.find_undoable_change(id_prefix).at
+        return max(newest, key=newest.__getitem__, default=self)
+
+    def find_undoable_change(self, id_prefix: str = "") -> RecordedChange:
+        """Return the change that `undo` would revert."""
+        self.folder.refresh()
+        if id_prefix:
+            return self.folder.history.find_change(id_prefix)
+        undone: set[str] = set()
+        for each in self.folder.history.iter_changes():
+            if each.undoes and each.id not in undone:
+                undone.add(each.undoes)
+            elif (
+                not each.undoes
+                and each.id not in undone
+                and not all(map(is_index_file, each.paths))
+            ):
+                return each
+        raise NothingToDo("there is no change of memory to take back")
+
+    def _read_present(self, path: str) -> bytes | None:
+        return read_if_exists(self._files, self.layout.folder / path)
+
+    def list_proposals(self) -> list[Proposal]:
+        """What waits for the user: of this project, then of what holds in every project."""
+        there = [] if self.everywhere is None else self.everywhere.inbox.list_proposals()
+        return [*self.inbox.list_proposals(), *there]
+
+    def find_proposal(self, id_prefix: str) -> tuple[AutoMemory, Proposal]:
+        """The proposal with this number in `list_proposals`, or whose id has this prefix, and the
+        memory that it would change. Raises InputError for none or more than one.
+        """
+        if self.everywhere is not None:
+            mine, waiting = len(self.inbox.list_proposals()), self.list_proposals()
+            if id_prefix.isdecimal() and mine < int(id_prefix) <= len(waiting):
+                return self.everywhere, waiting[int(id_prefix) - 1]
+            if any(id_prefix and each.id.startswith(id_prefix) for each in waiting[mine:]):
+                return self.everywhere, self.everywhere.inbox.find_proposal(id_prefix)
+        return self, self.inbox.find_proposal(id_prefix)
+
+    def accept(self, id_prefix: str, text: str | None = None) -> WriteResult:
+        """Write a proposal, as it is or with another text, and remove it from the inbox.
+
+        Where the memory already is as proposed, nothing is written. Raises WriteConflict when the
+        file changed since it was proposed.
+        """
+        owner, given = self.find_proposal(id_prefix)
+        if owner is not self:
+            return owner.accept(given.id, text)
+        now = self._read_present(given.path)
+        change = given.to_change(now)
+        if text is not None:
+            change = msgspec.structs.replace(change, after=text.encode("utf-8", "surrogateescape"))
+        if is_already_applied(change, now):
+            self.inbox.remove(given)
+            return WriteResult()
+        if now != change.before and change.before is not None:
+            raise WriteConflict(
+                f"{change.path} changed since this was proposed; reject {given.id}, or take "
+                f"over what you want of it with "
+                f"`memorist memory edit {change.path}`"
+            )
+        if now is not None and change.before is None:
+            change = msgspec.structs.replace(
+                change, path=self.find_free_path(change.path.rsplit("/", 1)[-1].removesuffix(".md"))
+            )
+        why = msgspec.structs.replace(
+            given.why, actor="inbox", what=render_headline("accepted", given.why.what)
+        )
+        written = self.write([change], why)
+        self.inbox.remove(given)
+        return written
+
+    def reject(self, id_prefix: str) -> Proposal:
+        """Discard a proposal."""
+        owner, given = self.find_proposal(id_prefix)
+        owner.inbox.remove(given)
+        return given
+
+    def reviewed_seals(self) -> tuple[str, ...]:
+        """Return the content seals of the memories that the user accepted."""
+        return self._seals.list_seals()
+
+    def clone_for_thread(self) -> Self:
+        """Open the same folder for another thread; see `ScannedFolder.clone_for_thread`."""
+        uses = self.folder.read_usage()
+        clone = type(self)(
+            self.layout,
+            files=self._files,
+            clock=self._clock,
+            settings=self.settings,
+            usage_source=lambda: uses,
+        )
+        clone.project_files = self.project_files
+        if self.everywhere is not None:
+            clone.everywhere = self.everywhere.clone_for_thread()
+        return clone
+
+    def close(self) -> None:
+        """Close the history's files."""
+        self.folder.close()
+        if self.everywhere is not None:
+            self.everywhere.close()
+
+
+# Open a project's memory together with the usage ledger of recall.
+
+
+MAX_TEAM_LOCATION_BYTES = 4_096
+
+
+class _TeamPlace(msgspec.Struct, frozen=True):
+    """What the file of a team's location says of its readers."""
+
+    remote: str
+    branch: str = ""
+
+
+def open_user_memory(
+    layout: Layout,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    settings: AutoMemorySettings,
+    database: Callable[[], Connection],
+) -> AutoMemory | None:
+    """Open what holds in every project of the user; None where `auto_memory.everywhere` is off."""
+    if not settings.everywhere:
+        return None
+    place = layout.user_memory
+    return AutoMemory(
+        place,
+        files=files,
+        clock=clock,
+        settings=settings,
+        usage_source=_usage_source(place, database),
+    )
+
+
+def _usage_source(place: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
+    def used() -> dict[str, MemoryUsage]:
+        return {
+            path: MemoryUsage(total.used, total.last)
+            for path, total in total_uses(database(), str(place.folder)).items()
+        }
+
+    return used
+
+
+def open_memory(
+    layout: Layout,
+    project: str,
+    *,
+    files: FileSystem,
+    clock: Clock,
+    settings: AutoMemorySettings,
+    database: Callable[[], Connection],
+) -> AutoMemory:
+    """Open the memory of a project, with what holds in every project of the user; the database is
+    opened when usage is first read. Raises SettingsError for an unsafe folder.
+    """
+    place = locate_memory(layout, project, settings)
+    memory = AutoMemory(
+        place,
+        files=files,
+        clock=clock,
+        settings=settings,
+        usage_source=_usage_source(place, database),
+        check_owner=lambda: record_project(files, place, project),
+    )
+    memory.project_files = ProjectFiles(project)
+    memory.everywhere = open_user_memory(
+        layout, files=files, clock=clock, settings=settings, database=database
+    )
+    return memory

@@ -1,0 +1,136 @@
+"""Gemini CLI: `GEMINI.md` with a section of added memories, one line each; a project's own are the
+list in its `MEMORY.md`.
+
+Pure. Source of the heading, of the end of the section (the next level-2 heading) and of what a line
+may contain (no line ends, no angle brackets, no leading dash): google-gemini/gemini-cli,
+packages/core/src/tools/memoryTool.ts, as of 2026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memorist.auto_memory.interop.dialect import (
+    Dialect,
+    DialectExport,
+    DialectImport,
+    ExportLoss,
+    IgnoredEntry,
+    append_entries,
+    collapse_whitespace,
+    create_list_topics,
+    decode_text,
+    describe_loss,
+    find_losses,
+    find_section_span,
+    parse_bullets,
+    render_bullet,
+    split_headed_sections,
+    split_superseded,
+)
+from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.auto_memory.topic import MemoryKind, Topic
+from memorist.core.text_analysis import encode_text
+
+GEMINI_FILE = "GEMINI.md"
+GEMINI_HEADING = "## Gemini Added Memories"
+_GEMINI_TRAITS: frozenset[str] = frozenset({"links"})
+_BRACKETS = str.maketrans("<>", "  ")
+
+
+def recognise_gemini(files: Mapping[str, bytes]) -> bool:
+    """Whether there is a `GEMINI.md`, or the heading in any file."""
+    return any(
+        path.rsplit("/", 1)[-1] == GEMINI_FILE
+        or find_section_span(decode_text(data), GEMINI_HEADING)[0] >= 0
+        for path, data in files.items()
+    )
+
+
+def read_gemini(files: Mapping[str, bytes]) -> DialectImport:
+    """Read each line of the section.
+
+    The layout does not say the kind; a list in a project's `MEMORY.md` is about the project.
+    """
+    topics: list[Topic] = []
+    left: list[IgnoredEntry] = []
+    taken: dict[str, int] = {}
+    for path, data in sorted(files.items()):
+        text = decode_text(data)
+        start, end = find_section_span(text, GEMINI_HEADING)
+        if start >= 0:
+            found, others = create_list_topics(
+                text[start:end].split("\n")[1:], f"{path}: {GEMINI_HEADING}", None, taken
+            )
+            topics, left = topics + found, left + others
+            text = text[:start] + text[end:]
+        if path.rsplit("/", 1)[-1] == INDEX_NAME:
+            found, others = create_list_topics(
+                [line for each in split_headed_sections(text) for line in each.lines],
+                path,
+                MemoryKind.PROJECT,
+                taken,
+            )
+            topics, left = topics + found, left + others
+        elif text.strip():
+            own = path.rsplit("/", 1)[-1] == GEMINI_FILE or start >= 0
+            left.append(
+                IgnoredEntry(
+                    path,
+                    "instructions outside the section of added memories"
+                    if own
+                    else "no file that Gemini CLI adds memories to",
+                )
+            )
+    return DialectImport(topics=tuple(topics), ignored=tuple(left))
+
+
+def render_gemini_line(text: str) -> str:
+    """Render a text as the single line that Gemini CLI would make of it."""
+    return collapse_whitespace(text.translate(_BRACKETS)).lstrip("- ")
+
+
+def write_gemini(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -> DialectExport:
+    """Add the memories that the section does not contain yet; all else in the file stays."""
+    active, missing = split_superseded(topics)
+    text = existing_files.get(GEMINI_FILE, b"").decode("utf-8", "surrogateescape")
+    start, end = find_section_span(text, GEMINI_HEADING)
+    known = (
+        {collapse_whitespace(each) for each in parse_bullets(text[start:end].split("\n")[1:])[0]}
+        if start >= 0
+        else set()
+    )
+    told: list[ExportLoss] = [*missing]
+    added: list[str] = []
+    for topic in active:
+        line = render_gemini_line(topic.body)
+        if not line:
+            told.append(
+                ExportLoss(
+                    topic.path, ("nothing of it is left on one line without signs",), whole=True
+                )
+            )
+            continue
+        brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
+        told += describe_loss(topic, (*find_losses(topic, _GEMINI_TRAITS), *brackets))
+        if line not in known:
+            known.add(line)
+            added.append(render_bullet(line))
+    return DialectExport(
+        files={GEMINI_FILE: encode_text(append_entries(text, GEMINI_HEADING, added))}
+        if text or added
+        else {},
+        losses=tuple(told),
+    )
+
+
+GEMINI = Dialect(
+    name="gemini",
+    title="Gemini CLI",
+    supported_traits=_GEMINI_TRAITS,
+    inspected_paths=(GEMINI_FILE,),
+    single_file=GEMINI_FILE,
+    recognise=recognise_gemini,
+    read=read_gemini,
+    write=write_gemini,
+)

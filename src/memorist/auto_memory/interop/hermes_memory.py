@@ -1,0 +1,154 @@
+"""Hermes Agent: `MEMORY.md` (the agent's notes) and `USER.md` (about the user), entries separated
+by a section sign on its own line.
+
+Pure. Source of the sign and of the limits in characters of a whole file: NousResearch/hermes-agent,
+tools/memory_tool.py, as of 2026.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from memorist.auto_memory.interop.dialect import (
+    Dialect,
+    DialectExport,
+    DialectImport,
+    ExportLoss,
+    IgnoredEntry,
+    create_entry_topic,
+    decode_text,
+    describe_loss,
+    find_losses,
+    split_superseded,
+)
+from memorist.auto_memory.memory_index import list_pointer_targets
+from memorist.auto_memory.topic import USER_KINDS, MemoryKind, Topic
+from memorist.core.text_analysis import encode_text
+
+HERMES_SEPARATOR = "\n§\n"
+HERMES_LIMITS = {"MEMORY.md": 2_200, "USER.md": 1_375}
+"""Characters; beyond them Hermes accepts no further entry and reports the file."""
+_HERMES_KINDS = {"MEMORY.md": MemoryKind.PROJECT, "USER.md": MemoryKind.USER}
+_HERMES_TRAITS = frozenset({"lines", "links"})
+_SEPARATOR_LINE = re.compile(r"^§$", re.MULTILINE)
+
+
+def _hermes_store(path: str) -> str:
+    """Return `MEMORY.md` or `USER.md` for a file of either; empty for any other.
+
+    Files may stand in the memory folder or in `memories` below Hermes's home.
+    """
+    name = path.removeprefix("memories/")
+    return name if name in HERMES_LIMITS else ""
+
+
+def recognise_hermes(files: Mapping[str, bytes]) -> bool:
+    """Whether a file has separated entries, or a `USER.md` without header stands beside a
+    `MEMORY.md` that is no index.
+    """
+    found = {
+        _hermes_store(path): decode_text(data)
+        for path, data in files.items()
+        if _hermes_store(path)
+    }
+    if any(HERMES_SEPARATOR in text for text in found.values()):
+        return True
+    return not found.get("USER.md", "---").startswith("---") and not list_pointer_targets(
+        found.get("MEMORY.md", "")
+    )
+
+
+def split_hermes_entries(text: str) -> list[str]:
+    """Split a file into entries, each once."""
+    return list(
+        dict.fromkeys(filter(None, (each.strip() for each in text.split(HERMES_SEPARATOR))))
+    )
+
+
+def read_hermes(files: Mapping[str, bytes]) -> DialectImport:
+    """Read every entry: those of `USER.md` are about the user, the others about the project."""
+    topics: list[Topic] = []
+    left: list[IgnoredEntry] = []
+    taken: dict[str, int] = {}
+    for path, data in sorted(files.items()):
+        store = _hermes_store(path)
+        if store:
+            topics += [
+                create_entry_topic(each, _HERMES_KINDS[store], taken)
+                for each in split_hermes_entries(decode_text(data))
+            ]
+        else:
+            left.append(IgnoredEntry(path, "neither MEMORY.md nor USER.md"))
+    return DialectImport(topics=tuple(topics), ignored=tuple(left))
+
+
+def write_hermes(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -> DialectExport:
+    """Add the memories that the files do not contain yet, as far as the limits allow."""
+    active, missing = split_superseded(topics)
+    stores = {
+        name: split_hermes_entries(decode_text(existing_files.get(name, b"")))
+        for name in HERMES_LIMITS
+    }
+    known = {name: len(each) for name, each in stores.items()}
+    told: list[ExportLoss] = [*missing]
+    for topic in active:
+        name = "USER.md" if topic.kind in USER_KINDS else "MEMORY.md"
+        text = _SEPARATOR_LINE.sub("", topic.body.replace("\r\n", "\n")).strip()
+        if text in stores[name]:
+            continue
+        why = _why_refused(text, name, stores[name])
+        if why:
+            told.append(ExportLoss(topic.path, (why,), whole=True))
+            continue
+        stores[name].append(text)
+        kind = () if topic.kind in (None, _HERMES_KINDS[name]) else ("kind",)
+        sign = (
+            ("a section sign on a line of its own",) if _SEPARATOR_LINE.search(topic.body) else ()
+        )
+        told += describe_loss(
+            topic,
+            (
+                *kind,
+                *(each for each in find_losses(topic, _HERMES_TRAITS) if each != "kind"),
+                *sign,
+            ),
+        )
+    added = {name: each for name, each in stores.items() if len(each) > known[name]}
+    kept = {
+        name: data
+        for name, data in existing_files.items()
+        if name in HERMES_LIMITS and name not in added
+    }
+    return DialectExport(
+        files={
+            **kept,
+            **{name: encode_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()},
+        },
+        losses=tuple(told),
+    )
+
+
+def _why_refused(text: str, name: str, there: Sequence[str]) -> str:
+    """Explain why a text does not fit into a file; empty when it does."""
+    if not text:
+        return "nothing of it is left without signs that part entries"
+    size = len(HERMES_SEPARATOR.join([*there, text]))
+    return (
+        f"{name} has room for {HERMES_LIMITS[name]:,} characters, and with it there would be "
+        f"{size:,}"
+        if size > HERMES_LIMITS[name]
+        else ""
+    )
+
+
+HERMES = Dialect(
+    name="hermes",
+    title="Hermes Agent",
+    supported_traits=_HERMES_TRAITS,
+    inspected_paths=tuple(HERMES_LIMITS),
+    single_file="",
+    recognise=recognise_hermes,
+    read=read_hermes,
+    write=write_hermes,
+)

@@ -1,0 +1,496 @@
+"""Import of other agents' memories and export into their layouts (AM-13), with bounded reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.interop.claude_code_memory import CLAUDE_CODE
+from memorist.auto_memory.interop.codex_memory import CODEX
+from memorist.auto_memory.interop.dialect import (
+    Dialect,
+    DialectImport,
+    ExportLoss,
+    IgnoredEntry,
+    claim_free_path,
+    track_used_paths,
+)
+from memorist.auto_memory.interop.gemini_memory import GEMINI
+from memorist.auto_memory.interop.hermes_memory import HERMES
+from memorist.auto_memory.interop.instruction_files import INSTRUCTIONS
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_index import describe_excess_size
+from memorist.auto_memory.statements.statement_similarity import rule_key
+from memorist.auto_memory.topic import MemoryKind, Topic, parse_topic
+from memorist.auto_memory.write_gate import (
+    GateContext,
+    NeedsReview,
+    RefusedChange,
+    compute_text_fingerprint,
+    judge_change,
+)
+from memorist.auto_memory.write_result import WriteResult
+from memorist.core.text_analysis import encode_text
+from memorist.errors import InputError, WriteConflict
+from memorist.ports import FileInfo, FileSystem
+from memorist.safety.secrets import find_secrets
+
+# Plan an import: add a memory, change one imported before, ask the user, or skip it. Pure.
+
+
+MAX_COMPARED_CHARS = 1_000
+"""Characters of the longest text compared by rule; longer texts are the same only when equal."""
+
+
+class ImportTarget(Struct, frozen=True, kw_only=True):
+    """The memory that is imported into."""
+
+    topics: Sequence[Topic] = ()
+    proposed: Sequence[Topic] = ()
+    """Memories as the inbox's proposals would make them."""
+    imported_paths: Collection[str] = ()
+    """Paths last written by an import: nobody has changed them since, so a newer import may."""
+    root: str = ""
+    """The project's root; empty accepts what applies to any folder."""
+    policy: str = "auto"
+
+
+class ImportItem(Struct, frozen=True, kw_only=True):
+    """A memory to be imported."""
+
+    change: MemoryChange
+    name: str
+    kind: MemoryKind | None
+    description: str
+    review_reasons: tuple[str, ...] = ()
+    """Why it would go to the inbox; empty when it would be written."""
+    remarks: tuple[str, ...] = ()
+    """What would be removed from it."""
+
+
+class ImportPlan(Struct, frozen=True, kw_only=True):
+    """A complete import, before it is carried out."""
+
+    dialect: str
+    source: str
+    items: tuple[ImportItem, ...] = ()
+    skipped: tuple[IgnoredEntry, ...] = ()
+    """Memories that are not imported, and why."""
+    ignored: tuple[IgnoredEntry, ...] = ()
+    """Files and entries that are not memories, and why."""
+
+
+class _KnownTexts:
+    """Index of existing texts that finds an equivalent one in constant time."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+        self._rules: dict[tuple[str, ...], str] = {}
+
+    def add(self, where: str, text: str) -> None:
+        """Add a text and its location."""
+        self._marks.setdefault(compute_text_fingerprint(text), where)
+        if len(text) <= MAX_COMPARED_CHARS:
+            self._rules.setdefault(rule_key(text), where)
+
+    def find(self, text: str) -> str:
+        """Return the location of an equivalent text; empty for none."""
+        exact = self._marks.get(compute_text_fingerprint(text), "")
+        rule = rule_key(text) if not exact and len(text) <= MAX_COMPARED_CHARS else ()
+        return exact or (self._rules.get(rule, "") if rule else "")
+
+
+def plan_import(
+    read: DialectImport, target: ImportTarget, context: GateContext, *, dialect: str, source: str
+) -> ImportPlan:
+    """Decide what becomes of each memory that was read."""
+    known = _KnownTexts()
+    for topic in target.topics:
+        known.add(topic.path, topic.body)
+    for topic in target.proposed:
+        known.add("a proposal in the inbox", topic.body)
+    present = {topic.path: topic for topic in target.topics}
+    taken = track_used_paths(present)
+    items: list[ImportItem] = []
+    skipped: list[IgnoredEntry] = []
+    for topic in read.topics:
+        found = _why_elsewhere(topic, read.folders, target.root) or _plan_item(
+            topic, present, target, context, known
+        )
+        if isinstance(found, str):
+            skipped.append(IgnoredEntry(topic.path, found))
+            continue
+        item = found if found.change.before is not None else _assign_free_path(found, taken)
+        known.add(item.change.path, parse_topic(item.change.path, item.change.after or b"").body)
+        items.append(item)
+    return ImportPlan(
+        dialect=dialect,
+        source=source,
+        items=tuple(items),
+        skipped=tuple(skipped),
+        ignored=read.ignored,
+    )
+
+
+def _why_elsewhere(topic: Topic, folders: Mapping[str, tuple[str, ...]], root: str) -> str:
+    """Explain why a memory limited to some folders does not apply to this project; empty when it
+    may.
+    """
+    named = folders.get(topic.path, ())
+    if not root or not named or any(_is_related_folder(each, root) for each in named):
+        return ""
+    return f"it holds for {', '.join(named)}, and not for this project"
+
+
+def _is_related_folder(folder: str, root: str) -> bool:
+    mine, theirs = PurePosixPath(root), PurePosixPath(folder)
+    return mine.is_relative_to(theirs) or theirs.is_relative_to(mine)
+
+
+def _plan_item(
+    topic: Topic,
+    present: Mapping[str, Topic],
+    here: ImportTarget,
+    case: GateContext,
+    known: _KnownTexts,
+) -> ImportItem | str:
+    """Return the memory as the gate would accept it, or why it is not imported."""
+    before = present.get(topic.path)
+    newer = before is not None and topic.path in here.imported_paths and before.body != topic.body
+    change = MemoryChange(
+        path=topic.path,
+        before=encode_text(before.text()) if before is not None and newer else None,
+        after=encode_text(topic.text()),
+    )
+    verdict = judge_change(change, case)
+    if isinstance(verdict, RefusedChange):
+        return "; ".join(verdict.reasons)
+    data = verdict.change.after or b""
+    if size := describe_excess_size(len(data)):
+        return f"it would have {size}"
+    made = parse_topic(topic.path, data)
+    where = known.find(made.body)
+    if where:
+        return f"{where} says it already"
+    waits = verdict.reasons if isinstance(verdict, NeedsReview) else ()
+    if not waits and here.policy == "review":
+        waits = ("the policy is review",)
+    remarks = () if isinstance(verdict, NeedsReview) else verdict.remarks
+    return ImportItem(
+        change=change,
+        name=made.name,
+        kind=made.kind,
+        description=made.description,
+        review_reasons=waits,
+        remarks=remarks,
+    )
+
+
+def _assign_free_path(item: ImportItem, taken: dict[str, int]) -> ImportItem:
+    """Move the memory to an unused path."""
+    change = item.change
+    return replace(item, change=replace(change, path=claim_free_path(change.path, taken)))
+
+
+# All dialects by name, and recognition of a folder's dialect. Pure.
+
+
+DIALECTS: dict[str, Dialect] = {
+    each.name: each for each in (CODEX, HERMES, GEMINI, CLAUDE_CODE, INSTRUCTIONS)
+}
+"""Most specific first: a version line or a section sign is unique, while an instruction file may
+lie beside anything.
+"""
+
+
+def recognise_dialect(files: Mapping[str, bytes]) -> str | None:
+    """Return the name of the first dialect that recognises these files (by relative path), or
+    None.
+    """
+    return next((name for name, dialect in DIALECTS.items() if dialect.recognise(files)), None)
+
+
+MAX_FILES = 5_000
+"""Files below an imported folder; a memory has hundreds, and a folder with more is not one."""
+MAX_SIZE = 4_000_000
+"""Bytes of one file; the largest handbook seen in public had one million."""
+MAX_TOTAL = 64_000_000
+"""Bytes of all files together."""
+
+
+class ImportSource(Struct, frozen=True):
+    """What was read at a path, and in which dialect."""
+
+    path: Path
+    dialect: str
+    read: DialectImport
+
+
+def read_import_source(files: FileSystem, path: Path, dialect: str = "") -> ImportSource:
+    """Read a folder or file in the given dialect, or in the recognised one.
+
+    Raises InputError when nothing is there, when it is too large, or when no dialect is recognised;
+    StoreError.
+    """
+    real = files.resolve(path)
+    facts = files.facts(real)
+    if facts is None:
+        raise InputError(
+            f"there is nothing at {path}; name the folder or file that holds the memories"
+        )
+    found, left = (
+        _read_folder(files, real) if facts.is_folder else _read_single_file(files, real, facts)
+    )
+    name = dialect or recognise_dialect(found)
+    if name is None:
+        raise InputError(
+            f"{path} is not recognised as any agent's memory; say which it is with --dialect "
+            f"({', '.join(sorted(DIALECTS))})"
+        )
+    read = _get_dialect(name).read(found)
+    return ImportSource(
+        path,
+        name,
+        DialectImport(topics=read.topics, ignored=(*read.ignored, *left), folders=read.folders),
+    )
+
+
+def _get_dialect(name: str) -> Dialect:
+    if name not in DIALECTS:
+        raise InputError(f"there is no dialect {name}; there are {', '.join(sorted(DIALECTS))}")
+    return DIALECTS[name]
+
+
+def _read_single_file(
+    files: FileSystem, place: Path, facts: FileInfo
+) -> tuple[dict[str, bytes], list[IgnoredEntry]]:
+    if not facts.is_file or facts.size > MAX_SIZE:
+        raise InputError(f"{place} is no file of at most {MAX_SIZE:,} bytes")
+    return {place.name: files.read(place, limit=MAX_SIZE)}, []
+
+
+def _read_folder(files: FileSystem, folder: Path) -> tuple[dict[str, bytes], list[IgnoredEntry]]:
+    """Read the Markdown files below a folder, and report what was not read; links are not
+    followed.
+    """
+    entries = files.scan(folder, limit=MAX_FILES + 1)
+    if len(entries) > MAX_FILES:
+        raise InputError(
+            f"{folder} holds more than {MAX_FILES:,} files; name the folder that holds the "
+            f"memories and nothing else"
+        )
+    found: dict[str, bytes] = {}
+    left: list[IgnoredEntry] = []
+    others = total = 0
+    for path, facts in entries:
+        if facts.is_link:
+            left.append(IgnoredEntry(path, "a link, which is not followed"))
+        elif not path.endswith(".md"):
+            others += 1
+        elif facts.size > MAX_SIZE or total + facts.size > MAX_TOTAL:
+            left.append(IgnoredEntry(path, f"it has {facts.size:,} bytes, more than is read"))
+        else:
+            found[path] = files.read(folder / path, limit=MAX_SIZE)
+            total += len(found[path])
+    return found, [
+        *left,
+        IgnoredEntry(str(folder), f"{others} files that are no Markdown"),
+    ] if others else left
+
+
+def preview_import(memory: AutoMemory, source: ImportSource, *, root: str = "") -> ImportPlan:
+    """Plan what an import would do.
+
+    With a project's `root`, memories limited to other folders are skipped. Raises StoreError.
+    """
+    topics = []
+    for head in memory.headers():
+        try:
+            topics.append(memory.folder.read_topic(head.path))
+        except InputError:
+            # Too large or gone. It cannot be compared; the write checks again before it replaces
+            # it.
+            continue
+    imported = _find_imported_paths(
+        memory, [topic.path for topic in topics], [topic.path for topic in source.read.topics]
+    )
+    waiting = [
+        parse_topic(each.path, encode_text(each.after))
+        for each in memory.inbox.list_proposals()
+        if each.after is not None
+    ]
+    here = ImportTarget(
+        topics=topics,
+        proposed=waiting,
+        imported_paths=imported,
+        root=root,
+        policy=memory.settings.policy,
+    )
+    return plan_import(
+        source.read,
+        here,
+        memory.gate_context("import"),
+        dialect=source.dialect,
+        source=source.path.name,
+    )
+
+
+def _find_imported_paths(
+    memory: AutoMemory, present: Sequence[str], wanted: Sequence[str]
+) -> Collection[str]:
+    both = set(present).intersection(wanted)
+    return {
+        path
+        for path in both
+        if any(each.why.actor == "import" for each in memory.folder.history.log(path, 1))
+    }
+
+
+def apply_import(memory: AutoMemory, plan: ImportPlan) -> WriteResult:
+    """Carry out an import as one change of the history. Raises WriteConflict, StoreError."""
+    count = sum(1 for item in plan.items if not item.review_reasons) or len(plan.items)
+    why = ChangeReason(
+        actor="import",
+        what=f"import: {count} {'memory' if count == 1 else 'memories'} of "
+        f"{DIALECTS[plan.dialect].title} from {plan.source}",
+    )
+    return memory.write([item.change for item in plan.items], why)
+
+
+class ExportPlan(Struct, frozen=True, kw_only=True):
+    """A complete export, before it is carried out."""
+
+    dialect: str
+    folder: Path
+    files: Mapping[str, bytes]
+    """Files to be written, by path below the folder, except those that already have these bytes."""
+    existing: Mapping[str, bytes]
+    """The existing bytes of those files."""
+    unchanged: tuple[str, ...] = ()
+    losses: tuple[ExportLoss, ...] = ()
+
+
+def select_exportable(
+    memory: AutoMemory, kinds: Collection[MemoryKind] = ()
+) -> tuple[list[Topic], tuple[ExportLoss, ...]]:
+    """Select the memories of these kinds (none: all), most valuable first, and those that must not
+    leave.
+
+    A memory with a secret or a planted order is not exported.
+    """
+    memory.headers()
+    index = memory.folder.build_index()
+    ranked = [*index.listed, *index.left_out]
+    topics: list[Topic] = []
+    kept: list[ExportLoss] = []
+    for path in [*ranked, *sorted({head.path for head in memory.headers()} - set(ranked))]:
+        try:
+            topic, doubts = memory.read_with_suspicions(path)
+        except InputError as error:
+            kept.append(ExportLoss(path, (str(error),), whole=True))
+            continue
+        if kinds and topic.kind not in kinds:
+            continue
+        rules = sorted({finding.rule for finding in find_secrets(topic.text())})
+        why = (
+            *doubts,
+            *([f"it holds what looks like a secret ({', '.join(rules)})"] if rules else []),
+        )
+        if why:
+            kept.append(ExportLoss(path, why, whole=True))
+        else:
+            topics.append(topic)
+    return topics, tuple(kept)
+
+
+def plan_export(
+    files: FileSystem, topics: Sequence[Topic], target: Path, dialect: str
+) -> ExportPlan:
+    """Plan what an export to a folder would write.
+
+    For a dialect with a single file, `target` may be that file. Raises InputError, StoreError.
+    """
+    chosen = _get_dialect(dialect)
+    facts = files.facts(files.resolve(target))
+    alone = (
+        bool(chosen.single_file)
+        and target.suffix == ".md"
+        and (facts is None or not facts.is_folder)
+    )
+    if facts is not None and not facts.is_folder and not alone:
+        raise InputError(f"{target} is a file, and {chosen.title} takes a folder; name one")
+    folder = files.resolve(target.parent if alone else target)
+    names = {chosen.single_file: target.name} if alone else {}
+    wrote = chosen.write(topics, _read_inspected_files(files, folder, chosen, names))
+    made = {names.get(path, path): data for path, data in wrote.files.items()}
+    before = {
+        path: data for path in made if (data := _read_target_file(files, folder, path)) is not None
+    }
+    same = tuple(path for path, data in made.items() if before.get(path) == data)
+    return ExportPlan(
+        dialect=dialect,
+        folder=folder,
+        files={path: data for path, data in made.items() if path not in same},
+        existing={path: data for path, data in before.items() if path not in same},
+        unchanged=same,
+        losses=wrote.losses,
+    )
+
+
+def _read_inspected_files(
+    files: FileSystem, folder: Path, dialect: Dialect, names: Mapping[str, str]
+) -> dict[str, bytes]:
+    """Read the target's files that the dialect inspects."""
+    found: dict[str, bytes] = {}
+    for place in dialect.inspected_paths:
+        if place and not place.endswith("/"):
+            data = _read_target_file(files, folder, names.get(place, place))
+            found |= {place: data} if data is not None else {}
+            continue
+        facts = files.facts(folder / place)
+        if facts is not None and facts.is_folder:
+            inside, _ = _read_folder(files, folder / place)
+            found |= {place + path: data for path, data in inside.items()}
+    return found
+
+
+def _read_target_file(files: FileSystem, folder: Path, path: str) -> bytes | None:
+    """Return a target file's bytes; None when it does not exist.
+
+    Raises InputError where it is a link, a folder or too large.
+    """
+    place = folder / path
+    if files.resolve(place) != place:
+        raise InputError(
+            f"{place} leads elsewhere through a link; remove the link or name another folder"
+        )
+    facts = files.facts(place)
+    if facts is None:
+        return None
+    if not facts.is_file or facts.size > MAX_SIZE:
+        raise InputError(f"{place} is no file of at most {MAX_SIZE:,} bytes; name another folder")
+    return files.read(place, limit=MAX_SIZE)
+
+
+def write_export(files: FileSystem, plan: ExportPlan, *, force: bool = False) -> None:
+    """Write an export's files, each atomically.
+
+    Raises WriteConflict when one exists with other bytes, unless forced; StoreError.
+    """
+    if plan.existing and not force:
+        named = ", ".join(sorted(plan.existing)[:3])
+        more = f" and {len(plan.existing) - 3} more" if len(plan.existing) > 3 else ""
+        raise WriteConflict(
+            f"{named}{more} in {plan.folder} would be changed; say --force to do it, or name "
+            f"another folder."
+        )
+    for path, data in plan.files.items():
+        place = plan.folder / path
+        if path in plan.existing:
+            files.write(place, data, expect=plan.existing[path])
+        elif not files.create(place, data):
+            raise WriteConflict(f"{place} was made by somebody else meanwhile; repeat the export.")

@@ -1,0 +1,237 @@
+"""Changes to a memory folder, and their commit messages in its history. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from memorist.auto_memory.memory_index import INDEX_NAME, is_single_line
+from memorist.core.text_analysis import replace_surrogates
+from memorist.forks.fork_permissions import is_same_name, path_problem
+from memorist.safety.secrets import redact
+
+Actor = Literal[
+    "user",
+    "said",
+    "extraction",
+    "agent",
+    "inbox",
+    "import",
+    "dream",
+    "undo",
+    "team",
+    "memorist",
+    "other",
+]
+"""Who made a change.
+
+`user` on the command line, `said` the user's words in a session, `extraction` a fork at the end of
+a turn, `agent` the host's agent with its own tools, `inbox` an accepted proposal, `import`,
+`dream`, `undo`, `team` a team mate, `memorist` itself (index, moves), `other` an editor or another
+program.
+"""
+
+
+class MemoryChange(Struct, frozen=True, kw_only=True):
+    """One file before and after a change; None where the file does not exist."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+class ChangeReason(Struct, frozen=True, kw_only=True):
+    """Who made a change and what led to it.
+
+    It ends in the history, the inbox, events and answers, so what it says is redacted when it is
+    made: no door can forget to.
+    """
+
+    actor: Actor
+    what: str
+    """One line for humans, such as `remember: use pnpm`."""
+    session: str = ""
+    messages: tuple[str, ...] = ()
+    quote: str = ""
+
+    def __post_init__(self) -> None:
+        for name, said in (("what", self.what), ("quote", self.quote)):
+            if said and (clean := redact(said).text) is not said:
+                force_setattr(self, name, clean)
+
+
+MAX_HEADLINE_CHARS = 120
+"""Characters of a headline: about what a terminal shows beside date and actor."""
+
+
+def render_headline(verb: str, what: str) -> str:
+    """Render the one-line description of a change, with an ellipsis where it is cut.
+
+    Secrets are redacted before the cut: half of one is no longer known for what it is.
+    """
+    text = " ".join(f"{verb}: {redact(what).text}".split())
+    return (
+        text if len(text) <= MAX_HEADLINE_CHARS else text[: MAX_HEADLINE_CHARS - 1].rstrip() + "…"
+    )
+
+
+class PendingChange(Struct, frozen=True, kw_only=True):
+    """A change in progress: its reason, and the bytes it leads to.
+
+    Written before the files are changed, so that a scan after a kill still finds the reason.
+    """
+
+    why: ChangeReason
+    after: dict[str, str]
+    """Path to blob id; an empty id for a file that is deleted."""
+    undoes: str = ""
+
+
+_ACTORS: dict[str, Actor] = {name: name for name in get_args(Actor)}
+_TRAILERS = ("Actor", "Session", "Message", "Quote", "Undoes")
+
+
+def render_commit_message(reason: ChangeReason, undoes: str = "", paths: Iterable[str] = ()) -> str:
+    """Render the commit message of a change: one line, then trailers.
+
+    `paths` are the changed files. They are named in the message so that reading a log need not
+    compare all files before and after each change.
+    """
+    lines = [_single_line(reason.what) or "change", "", f"Actor: {reason.actor}"]
+    if reason.session:
+        lines.append(f"Session: {_single_line(reason.session)}")
+    lines += [f"Message: {_single_line(message)}" for message in reason.messages]
+    if reason.quote:
+        lines.append(f"Quote: {_single_line(reason.quote)}")
+    if undoes:
+        lines.append(f"Undoes: {undoes}")
+    named = sorted(paths)
+    if all(is_single_line(path) for path in named):
+        lines += [f"File: {path}" for path in named]
+    return "\n".join(lines) + "\n"
+
+
+def _single_line(text: str) -> str:
+    return " ".join(replace_surrogates(text).replace("\0", " ").split())
+
+
+def parse_commit_message(text: str) -> tuple[ChangeReason, str]:
+    """Parse a commit message made by `render_commit_message`.
+
+    Returns the reason and the id of the change that it undoes (empty for none).
+    """
+    first, _, rest = text.partition("\n")
+    found: dict[str, list[str]] = {name: [] for name in _TRAILERS}
+    for line in rest.splitlines():
+        name, _, said = line.partition(": ")
+        if name in found:
+            found[name].append(said)
+    why = ChangeReason(
+        actor=_ACTORS.get(next(iter(found["Actor"]), ""), "other"),
+        what=first.strip(),
+        session=next(iter(found["Session"]), ""),
+        messages=tuple(found["Message"]),
+        quote=next(iter(found["Quote"]), ""),
+    )
+    return why, next(iter(found["Undoes"]), "")
+
+
+def parse_changed_paths(text: str) -> tuple[str, ...]:
+    """List the changed files that a commit message names, sorted; empty where it names none."""
+    return tuple(
+        sorted(
+            line.removeprefix("File: ") for line in text.split("\n") if line.startswith("File: ")
+        )
+    )
+
+
+def find_path_problem(
+    path: str, existing_paths: tuple[str, ...] | frozenset[str] = frozenset()
+) -> str | None:
+    """Find out why a relative path cannot be a memory's: one sentence, or None when it can.
+
+    `existing_paths` are the files that exist. A path that differs from one of them only in case or
+    Unicode form would be the same file on some file systems.
+    """
+    parts = path.split("/")
+    checks = (
+        (path_problem(path) or "", bool(path_problem(path))),
+        ("The path begins at the root.", path.startswith("/")),
+        ("The path leads out of the folder.", any(part in ("", ".", "..") for part in parts)),
+        ("A name in the path begins with a dot.", any(part.startswith(".") for part in parts)),
+        ("A memory is a Markdown file: its name ends in .md.", not path.endswith(".md")),
+        (
+            f"{INDEX_NAME} is made from the files and is not written by hand.",
+            parts[-1].casefold() == INDEX_NAME.casefold(),
+        ),
+        (
+            "The name is too long.",
+            any(len(part.encode("utf-8", "replace")) > 200 for part in parts),
+        ),
+    )
+    found = next((why for why, wrong in checks if wrong), None)
+    if found is not None or path in existing_paths:
+        return found
+    twin = next((other for other in existing_paths if is_same_name(other, path)), None)
+    return f"There is {twin}, which differs only in case or Unicode form." if twin else None
+
+
+def describe_external_changes(
+    changes: Mapping[str, bytes | None], known_paths: Collection[str]
+) -> ChangeReason:
+    """Describe changes made by other programs; `known_paths` are the files that existed before."""
+    verbs = [
+        ("removed" if data is None else "changed" if path in known_paths else "added", path)
+        for path, data in sorted(changes.items())
+    ]
+    shown = ", ".join(f"{verb} {path}" for verb, path in verbs[:3])
+    return ChangeReason(
+        actor="other", what=shown + (f" and {len(verbs) - 3} more" if len(verbs) > 3 else "")
+    )
+
+
+# Attribute each line of a memory to the change that introduced it. Pure.
+
+
+class BlamedLine(Struct, frozen=True):
+    """One current line, and the id of the change that introduced it."""
+
+    text: str
+    change: str
+
+
+def blame_lines(versions: Sequence[tuple[str, str]]) -> tuple[BlamedLine, ...]:
+    """Attribute the lines of the newest version.
+
+    `versions` holds (change id, text) pairs, oldest first.
+    """
+    lines: list[BlamedLine] = []
+    for change, text in versions:
+        new = text.splitlines()
+        matcher = SequenceMatcher(None, [line.text for line in lines], new, autojunk=False)
+        merged: list[BlamedLine] = []
+        for tag, start, end, first, last in matcher.get_opcodes():
+            merged += (
+                lines[start:end]
+                if tag == "equal"
+                else [BlamedLine(each, change) for each in new[first:last]]
+            )
+        lines = merged
+    return tuple(lines)
+
+
+class RecordedChange(Struct, frozen=True, kw_only=True):
+    """One change in the history."""
+
+    id: str
+    at: float
+    """Seconds since the epoch, UTC."""
+    why: ChangeReason
+    undoes: str
+    """Id of the change that it undid; empty for none."""
+    paths: tuple[str, ...]
+    """The changed files, sorted."""

@@ -1,0 +1,370 @@
+"""History of a memory folder: every state of its files, who changed what and why, in a bare Git
+repository beside it (AM-10).
+
+It stands outside the folder, so that agents searching the folder do not find it and no fork can
+change it. `git --git-dir=…/history log` can read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import weakref
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from memorist.auto_memory.history_objects import (
+    add_blobs,
+    build_commit,
+    object_name,
+    read_tree,
+    write_tree,
+)
+from memorist.auto_memory.memory_changes import (
+    ChangeReason,
+    RecordedChange,
+    parse_changed_paths,
+    parse_commit_message,
+    render_commit_message,
+)
+from memorist.core.lazy import lazy_module
+from memorist.errors import InputError, StoreError
+from memorist.store.database import move_aside
+from memorist.store.disk_files import finish_replacement, make_folders, staging_folder, store_error
+
+# The parts of the Git library (dulwich) that the history uses, imported on first use.
+
+
+if TYPE_CHECKING:
+    from dulwich import errors, file, object_store, objects, pack, patch, repo
+    from dulwich.objects import Blob, Commit, ObjectID
+    from dulwich.refs import Ref
+    from dulwich.repo import Repo
+else:
+    errors, file, object_store, objects, pack, patch, repo = (
+        lazy_module(f"dulwich.{name}")
+        for name in ("errors", "file", "object_store", "objects", "pack", "patch", "repo")
+    )
+
+__all__ = [
+    "BRANCH",
+    "errors",
+    "file",
+    "object_store",
+    "objects",
+    "pack",
+    "patch",
+    "repo",
+]
+
+BRANCH = cast("Ref", b"refs/heads/main")
+
+
+_LOCK_ATTEMPTS = 10
+"""Stale Git locks that one change removes; a killed writer leaves one."""
+
+
+def _damage_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that the Git library raises for truncated, empty or missing files."""
+    theirs = (errors.ChecksumMismatch, errors.FileFormatException, errors.NotTreeError)
+    return (AssertionError, KeyError, ValueError, zlib.error, *theirs)
+
+
+class FolderHistory:
+    """The history at one path. Callers hold the folder's lock while they write.
+
+    Every method raises StoreError when the disk fails. Reading creates nothing: a reader that meets
+    the moment of a replacement sees no history.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._repository: Repo | None = None
+        self._release: Callable[[], object] = int
+        """Closes the repository's files, also at interpreter exit, where the Git library would
+        complain.
+        """
+        self._newest_files: tuple[ObjectID, dict[str, str]] | None = None
+        """Files of the change that was read or recorded last."""
+
+    def _open_repository(self) -> Repo | None:
+        """Open the repository; None where there is none."""
+        if self._repository is None:
+            try:
+                self._keep_open(repo.Repo(str(self.path)))
+            except errors.NotGitRepository:
+                return None
+            except OSError as error:
+                raise store_error("open", self.path, error) from error
+            except _damage_errors() as error:
+                raise self._damage_error(error) from error
+        return self._repository
+
+    def _keep_open(self, repository: Repo) -> Repo:
+        self._repository = repository
+        self._release = weakref.finalize(self, repository.close)
+        return repository
+
+    def _open_or_create(self) -> Repo:
+        """Open the repository, or create it.
+
+        A new one is built aside and renamed into place, so that a kill leaves no partial
+        repository.
+        """
+        found = self._open_repository()
+        if found is not None:
+            return found
+        new = staging_folder(self.path)
+        with self.translate_errors("make"):
+            shutil.rmtree(new, ignore_errors=True)
+            make_folders(new)
+            repo.Repo.init_bare(str(new)).close()
+            if self.path.exists():  # not a repository; keep its content for the user
+                move_aside(self.path)
+            new.rename(self.path)
+            return self._keep_open(repo.Repo(str(self.path)))
+
+    @contextlib.contextmanager
+    def translate_errors(self, verb: str) -> Iterator[None]:
+        """Translate errors of the system or of damaged files into StoreError; `verb` names the
+        operation.
+        """
+        try:
+            yield
+        except OSError as error:
+            raise store_error(verb, self.path, error) from error
+        except _damage_errors() as error:
+            raise self._damage_error(error) from error
+
+    def _damage_error(self, error: object) -> StoreError:
+        return StoreError(
+            f"the history at {self.path} is damaged ({error}); the next change of memory moves "
+            f"it aside and begins a new one"
+        )
+
+    def close(self) -> None:
+        """Close its files."""
+        self._newest_files = None
+        self._repository = None
+        self._release()
+
+    def repair(self) -> bool:
+        """Repair before a write, with the lock held.
+
+        Finishes an interrupted rewrite, and moves a damaged history aside (`history.damaged`);
+        returns True when the next one begins anew: after that, and where somebody deleted it.
+        """
+        finish_replacement(self.path)
+        if self._repository is not None and not self.path.is_dir():
+            self.close()
+            return True
+        try:
+            self.list_files()
+        except StoreError:
+            self.close()
+            if not self.path.is_dir():
+                raise
+            with self.translate_errors("move"):
+                move_aside(self.path)
+            return True
+        return False
+
+    def _read_head(self) -> Commit | None:
+        repository = self._open_repository()
+        if repository is None:
+            return None
+        with self.translate_errors("read"):
+            name = repository.refs.read_ref(BRANCH)
+            found = None if name is None else repository[object_name(name)]
+        if found is not None and not isinstance(found, objects.Commit):
+            raise self._damage_error("its branch names no change")
+        return found
+
+    def list_files(self, change: str = "") -> dict[str, str]:
+        """Return path to blob id of every file, as of a change or the newest one."""
+        commit = self._read_commit(change) if change else self._read_head()
+        repository = self._open_repository()
+        if commit is None or repository is None:
+            return {}
+        if self._newest_files is None or self._newest_files[0] != commit.id:
+            with self.translate_errors("read"):
+                found = read_tree(repository.object_store, commit.tree)
+            self._newest_files = (commit.id, found)
+        return dict(self._newest_files[1])
+
+    def record(
+        self,
+        changes: Mapping[str, bytes | None],
+        reason: ChangeReason,
+        timestamp: float,
+        *,
+        undoes: str = "",
+    ) -> str:
+        """Record a change: new bytes by path, None for a deleted file.
+
+        Returns its id; empty when nothing differs from the newest state.
+        """
+        for _ in range(_LOCK_ATTEMPTS):
+            try:
+                return self._record_once(changes, reason, timestamp, undoes)
+            except file.FileLocked as locked:
+                # We hold the folder's lock, so the process that made this one was killed.
+                with self.translate_errors("write"):
+                    Path(os.fsdecode(locked.lockfilename)).unlink(missing_ok=True)
+        raise StoreError(
+            f"other programs keep files of the history at {self.path} locked; end them, then "
+            f"try again"
+        )
+
+    def _record_once(
+        self, changes: Mapping[str, bytes | None], why: ChangeReason, at: float, undoes: str
+    ) -> str:
+        repository = self._open_or_create()
+        head = self._read_head()
+        known = self.list_files()
+        present = dict(known)
+        with self.translate_errors("write"):
+            blobs: list[Blob] = []
+            for path, data in changes.items():
+                if data is None:
+                    present.pop(path, None)
+                else:
+                    blob = objects.Blob.from_string(data)
+                    if present.get(path) != blob.id.decode():
+                        blobs.append(blob)
+                    present[path] = blob.id.decode()
+            add_blobs(repository.object_store, blobs)
+            paths = [path for path in changes if known.get(path) != present.get(path)]
+            if not paths:
+                return ""
+            text = render_commit_message(why, undoes, paths)
+            commit = build_commit(
+                write_tree(repository.object_store, present), head.id if head else None, text, at
+            )
+            repository.object_store.add_object(commit)
+            repository.refs[BRANCH] = commit.id
+        self._newest_files = (commit.id, present)
+        return commit.id.decode()
+
+    def read_raw_object(self, id: ObjectID) -> bytes:
+        """Return the raw bytes of a blob or tree by its id. Raises KeyError where there is none."""
+        return self._open_or_create().object_store.get_raw(id)[1]
+
+    def walk_commits(self) -> Iterator[Commit]:
+        """Yield the commits, newest first."""
+        commit = self._read_head()
+        while commit is not None:
+            yield commit
+            commit = self._read_commit(commit.parents[0].decode()) if commit.parents else None
+
+    def iter_changes(self, path: str = "") -> Iterator[RecordedChange]:
+        """Yield the changes, newest first; only those of one file where a path is given."""
+        for commit in self.walk_commits():
+            recorded = self.read_change(commit)
+            if not path or path in recorded.paths:
+                yield recorded
+
+    def log(self, path: str = "", limit: int | None = None) -> list[RecordedChange]:
+        """List the changes as `iter_changes` does, at most `limit`."""
+        return list(islice(self.iter_changes(path), limit))
+
+    def read_change(self, commit: Commit) -> RecordedChange:
+        """Read the change that a commit records."""
+        text = commit.message.decode("utf-8", "replace")
+        why, undoes = parse_commit_message(text)
+        paths = parse_changed_paths(text) or self._compare_with_parent(commit)
+        return RecordedChange(
+            id=commit.id.decode(), at=float(commit.commit_time), why=why, undoes=undoes, paths=paths
+        )
+
+    def _compare_with_parent(self, commit: Commit) -> tuple[str, ...]:
+        """Compare all files with the parent commit's."""
+        after = self.list_files(commit.id.decode())
+        before = self.list_files(commit.parents[0].decode()) if commit.parents else {}
+        return tuple(
+            sorted(
+                path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+            )
+        )
+
+    def _read_commit(self, change: str) -> Commit:
+        unknown = InputError(
+            f"the history has no change {change!r}; `memorist memory log` lists them"
+        )
+        repository = self._open_repository()
+        if repository is None:
+            raise unknown
+        try:
+            found = repository[object_name(change.encode())]
+        except (KeyError, ValueError, AssertionError) as error:
+            raise unknown from error
+        except _damage_errors() as error:
+            raise self._damage_error(error) from error
+        if not isinstance(found, objects.Commit):
+            raise InputError(
+                f"{change!r} is no change of the history; `memorist memory log` lists them"
+            )
+        return found
+
+    def find_change_id(self, id_prefix: str) -> str:
+        """Return the full id of the change with this prefix.
+
+        Raises InputError when there is none or more than one.
+        """
+        found = [
+            commit.id.decode()
+            for commit in self.walk_commits()
+            if id_prefix and commit.id.decode().startswith(id_prefix)
+        ]
+        if len(found) != 1:
+            raise InputError(
+                f"{len(found)} changes of the history begin with {id_prefix!r}; `memorist "
+                f"memory log` lists them"
+            )
+        return found[0]
+
+    def find_change(self, id_prefix: str) -> RecordedChange:
+        """Return the change whose id has this prefix. Raises as `find_change_id`."""
+        return self.read_change(self._read_commit(self.find_change_id(id_prefix)))
+
+    def read_file(self, path: str, change: str) -> bytes | None:
+        """Return a file's bytes as of a change; None where it did not exist."""
+        commit, repository = self._read_commit(change), self._open_or_create()
+        with self.translate_errors("read"):
+            try:
+                _, sha = object_store.tree_lookup_path(
+                    repository.__getitem__, commit.tree, path.encode("utf-8", "surrogateescape")
+                )
+            except (KeyError, errors.NotTreeError):
+                return None
+        return self._read_blob(sha.decode())
+
+    def _read_blob(self, sha: str) -> bytes:
+        with self.translate_errors("read"):
+            found = self._open_or_create()[object_name(sha.encode())]
+        if not isinstance(found, objects.Blob):
+            raise self._damage_error("a file in it is none")
+        return found.data
+
+    def find_parent_id(self, change: str) -> str:
+        """Return the id of the preceding change; empty for the first."""
+        commit = self._read_commit(change)
+        return commit.parents[0].decode() if commit.parents else ""
+
+    def diff(self, change: str, since: str | None = None) -> str:
+        """Render a change as a unified diff, against its parent or against `since`."""
+        commit = self._read_commit(change)
+        base = (
+            self._read_commit(since).tree
+            if since
+            else (self._read_commit(commit.parents[0].decode()).tree if commit.parents else None)
+        )
+        out = io.BytesIO()
+        with self.translate_errors("read"):
+            patch.write_tree_diff(out, self._open_or_create().object_store, base, commit.tree)
+        return out.getvalue().decode("utf-8", "replace")

@@ -1,0 +1,258 @@
+"""Lint a memory folder: every problem with a description and its cure. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from memorist.auto_memory.contradiction import find_opposed_topics
+from memorist.auto_memory.memory_index import (
+    INDEX_NAME,
+    MAX_FILE_BYTES,
+    MemoryIndex,
+    filter_visible_index,
+    has_unreadable_name,
+    is_memory_file,
+    is_single_line,
+    list_pointer_targets,
+)
+from memorist.auto_memory.statements.statement_similarity import is_same_rule
+from memorist.auto_memory.topic import Topic
+from memorist.auto_memory.write_gate import find_unsafe_reasons
+from memorist.forks.fork_permissions import is_same_name
+from memorist.ports import FileInfo
+from memorist.safety.hidden_characters import find_hidden_characters, strip_hidden_characters
+from memorist.safety.secrets import find_secrets
+
+
+class LintProblem(Struct, frozen=True):
+    """One finding. `path` is relative to the folder; empty for the folder as a whole."""
+
+    path: str
+    what: str
+    cure: str
+
+
+def lint_folder(
+    topics: Sequence[Topic],
+    files: Sequence[tuple[str, FileInfo]],
+    *,
+    index_text: str,
+    expected_index: MemoryIndex,
+    reviewed_seals: Collection[str] = (),
+) -> tuple[LintProblem, ...]:
+    """Find all problems, sorted by path.
+
+    `index_text` is the index on disk, `expected_index` what would be built from the files,
+    `reviewed_seals` the content seals of the memories that the user accepted.
+    """
+    paths = {topic.path for topic in topics}
+    found = [
+        *_file_problems(files),
+        *_name_problems(topics),
+        *_index_problems(index_text, expected_index, paths),
+        *_dropped_line_problems(expected_index, paths),
+    ]
+    for topic in topics:
+        found += _topic_problems(topic, reviewed_seals)
+    found += _duplicate_problems(topics)
+    found += [describe_opposed(topic, other) for topic, other in find_opposed_topics(topics)]
+    return tuple(sorted(found, key=lambda problem: (problem.path, problem.what)))
+
+
+def describe_opposed(topic: Topic, other: Topic) -> LintProblem:
+    """The problem of two memories of which one says the opposite of the other."""
+    return LintProblem(
+        topic.path, f"it says otherwise than {other.path}", "edit or forget one of them"
+    )
+
+
+def _file_problems(files: Sequence[tuple[str, FileInfo]]) -> list[LintProblem]:
+    found = []
+    for path, facts in files:
+        if not is_single_line(path) or (
+            facts.is_file and path.endswith(".md") and has_unreadable_name(path)
+        ):
+            shown = strip_hidden_characters(
+                path.encode("unicode_escape", "replace").decode()
+                if not is_single_line(path)
+                else path
+            )
+            found.append(
+                LintProblem(
+                    shown,
+                    "its name holds a line break or signs that cannot be seen, and it is not read",
+                    "rename it",
+                )
+            )
+        elif facts.is_link:
+            found.append(
+                LintProblem(path, "it is a link and is not read", "put the file itself here")
+            )
+        elif not facts.is_file and path.endswith(".md"):
+            found.append(
+                LintProblem(path, "it is no ordinary file and is not read", "move it away")
+            )
+        elif facts.is_file and path.endswith(".md") and facts.size > MAX_FILE_BYTES:
+            found.append(
+                LintProblem(
+                    path,
+                    f"it has {facts.size:,} bytes and is neither searched nor recorded",
+                    "split it",
+                )
+            )
+        elif facts.is_file and not path.endswith(".md"):
+            found.append(
+                LintProblem(
+                    path,
+                    "it is no Markdown file and is not read",
+                    "rename it to end in .md, or move it away",
+                )
+            )
+    return found
+
+
+def _name_problems(topics: Sequence[Topic]) -> list[LintProblem]:
+    found = []
+    folded: dict[str, str] = {}
+    for topic in topics:
+        first = folded.setdefault(topic.path.casefold(), topic.path)
+        twin = (
+            first
+            if first != topic.path
+            else next(
+                (
+                    other
+                    for other in folded.values()
+                    if other != topic.path and is_same_name(other, topic.path)
+                ),
+                "",
+            )
+        )
+        if twin:
+            found.append(
+                LintProblem(
+                    topic.path,
+                    f"its name differs from {twin} only in case or Unicode form",
+                    "rename one of them",
+                )
+            )
+    return found
+
+
+def _index_problems(index: str, built: MemoryIndex, paths: Collection[str]) -> list[LintProblem]:
+    found = [
+        LintProblem(
+            INDEX_NAME, f"it points to {path}, which is not there", "the next change mends it"
+        )
+        for path in list_pointer_targets(index)
+        if path not in paths
+    ]
+    if built.left_out:
+        what = (
+            f"{len(built.left_out)} memories do not fit (limit of {built.exceeded_limit}), "
+            f"the first of them {built.left_out[0]}"
+        )
+        found.append(
+            LintProblem(
+                INDEX_NAME, what, "forget what is of no use, or raise auto_memory.index_lines"
+            )
+        )
+    return found
+
+
+def _dropped_line_problems(built: MemoryIndex, paths: Collection[str]) -> list[LintProblem]:
+    """Report index lines that models are not shown.
+
+    Lines of withheld memories are reported with the memory itself.
+    """
+    gone = len(built.text.splitlines()) - filter_visible_index(built, paths).lines
+    what = f"{gone} of its lines read like orders planted for an agent, and are not shown"
+    return (
+        [
+            LintProblem(
+                INDEX_NAME,
+                what,
+                "say it in other words, or keep it as a memory: `memorist memory add`",
+            )
+        ]
+        if gone > 0
+        else []
+    )
+
+
+def _topic_problems(topic: Topic, reviewed: Collection[str]) -> list[LintProblem]:
+    found = []
+    if topic.header_problem:
+        found.append(
+            LintProblem(
+                topic.path,
+                topic.header_problem,
+                "mend the header; what could be read of it is used",
+            )
+        )
+    elif topic.document.front is None and is_memory_file(topic.path):
+        found.append(
+            LintProblem(
+                topic.path,
+                "it has no header",
+                "add name, description and type, so that it can be chosen",
+            )
+        )
+    found += [
+        LintProblem(
+            topic.path,
+            reason,
+            "it is not shown; accept it with `memorist memory edit`, or forget it",
+        )
+        for reason in find_unsafe_reasons(topic, reviewed)
+    ]
+    text = topic.text()
+    if find_hidden_characters(text):
+        found.append(
+            LintProblem(
+                topic.path,
+                "it holds characters that cannot be seen",
+                "they are left out when it is shown; edit it to take them out",
+            )
+        )
+    rules = sorted({finding.rule for finding in find_secrets(text)})
+    if rules:
+        found.append(
+            LintProblem(
+                topic.path,
+                f"it holds what looks like a secret ({', '.join(rules)})",
+                "edit it, then `memorist memory forget --hard` the old copy",
+            )
+        )
+    return found
+
+
+def _duplicate_problems(topics: Sequence[Topic]) -> list[LintProblem]:
+    """Report memories that state the same rule.
+
+    Only memories with equal word sets are compared, so that the cost stays near-linear.
+    """
+    groups: dict[frozenset[str], list[Topic]] = {}
+    for topic in topics:
+        key = frozenset(word[:5] for word in topic.body.casefold().split() if len(word) > 4)
+        groups.setdefault(key, []).append(topic)
+    found = []
+    for group in groups.values():
+        for position, topic in enumerate(group):
+            twin = next(
+                (
+                    other
+                    for other in group[:position]
+                    if topic.body and is_same_rule(topic.body, other.body)
+                ),
+                None,
+            )
+            if twin is not None:
+                found.append(
+                    LintProblem(
+                        topic.path, f"it says the same as {twin.path}", "forget one of them"
+                    )
+                )
+    return found

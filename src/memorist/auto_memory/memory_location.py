@@ -1,0 +1,289 @@
+"""Where a project's memory is stored, decided from facts that were read before (AM-4). Pure.
+
+A project is its repository, not its folder: all worktrees and subfolders of a repository share one
+memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import unicodedata
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.errors import InputError, SettingsError, StoreError
+from memorist.platforms.regular_files import open_regular
+from memorist.ports import FileSystem
+from memorist.settings import AutoMemorySettings
+from memorist.store.disk_files import make_folders, store_error
+from memorist.store.home_layout import Layout, MemoryLayout
+
+
+class GitEntry(Struct, frozen=True):
+    """The `.git` entry of a folder: a folder (`text` is None) or a file, and the `commondir` it
+    leads to.
+    """
+
+    folder: Path
+    text: str | None = None
+    common_dir: str | None = None
+
+
+def parse_directory_setting(setting: str) -> Path | None:
+    """Parse the memory folder given by a setting or variable; None for an empty one.
+
+    Raises SettingsError for an unsafe one: not absolute (or from `~/`), the root, the home folder,
+    with a null character or `..`, or a network path.
+    """
+    if not setting.strip():
+        return None
+    text = unicodedata.normalize("NFC", setting.strip())
+    problem = _find_directory_problem(text)
+    if problem:
+        raise SettingsError(
+            f"auto_memory.directory is {setting!r}, which {problem}; name a folder of its own, "
+            f"such as ~/notes/memory"
+        )
+    return Path(text).expanduser()
+
+
+def _find_directory_problem(text: str) -> str:
+    plain = text.rstrip("/")
+    checks = (
+        ("\0" in text, "holds a null character"),
+        (text.startswith(("//", "\\\\")), "is a network path"),
+        (plain in ("~", "~/.", "~/..", ""), "is a whole home folder or the root"),
+        (not text.startswith(("/", "~/")), "is not absolute"),
+        (".." in text.split("/"), "leads upwards (`..`)"),
+        (len(plain) < 3, "is too short to be a folder of its own"),
+    )
+    return next((why for wrong, why in checks if wrong), "")
+
+
+def resolve_repository_root(entry: GitEntry) -> Path:
+    """Return the root that all worktrees of a repository share.
+
+    In a worktree `.git` is a file `gitdir: <main>/.git/worktrees/<name>`, and `commondir` there
+    leads to the main repository. A submodule's file leads into `.git/modules`, which has no
+    `commondir`: a submodule is a project of its own.
+    """
+    if entry.text is None:
+        return entry.folder
+    named = parse_git_file(entry)
+    if named is None or entry.common_dir is None:
+        return entry.folder
+    common = Path(entry.common_dir.strip())
+    shared = common if common.is_absolute() else named / common
+    parts = [part for part in shared.parts if part != "."]
+    real = _normalize_parts(parts)
+    # A bare repository's worktrees are beside or around it: its own path is the root.
+    return real.parent if real.name == ".git" else real
+
+
+def parse_git_file(entry: GitEntry) -> Path | None:
+    """Return the folder that a `.git` file names; None when it is no such file."""
+    line = (entry.text or "").strip().splitlines()[:1]
+    if not line or not line[0].startswith("gitdir:"):
+        return None
+    named = Path(line[0].removeprefix("gitdir:").strip())
+    return named if named.is_absolute() else _normalize_parts([*entry.folder.parts, *named.parts])
+
+
+def _normalize_parts(parts: list[str]) -> Path:
+    found: list[str] = []
+    for part in parts:
+        if part == ".." and len(found) > 1:
+            found.pop()
+        elif part not in (".", ".."):
+            found.append(part)
+    return Path(*found) if found else Path("/")
+
+
+# Locate a project's memory on disk: its repository's root, its folders, and the folder of a
+# repository that moved.
+
+
+_MAX_GIT_FILE_BYTES = 4_096
+"""Bytes read of a `.git` file, a `commondir` or a `config`; real ones hold a line or two, a
+configuration a page.
+"""
+
+
+class ProjectRecord(Struct, frozen=True, kw_only=True):
+    """Which project a memory belongs to, stored beside it to recognise a repository that moved."""
+
+    root: str
+    identity: str = ""
+    """The URLs of its remotes, sorted, on one line; empty for a folder without any."""
+
+
+def locate_project_root(folder: Path) -> Path:
+    """Return the root of the folder's repository, shared by its worktrees; the folder itself where
+    there is none.
+    """
+    start = Path(os.path.realpath(folder))
+    for candidate in (start, *start.parents):
+        git = candidate / ".git"
+        if git.is_dir():
+            return resolve_repository_root(GitEntry(candidate))
+        if git.is_file():
+            text = _read_small_file(git)
+            named = parse_git_file(GitEntry(candidate, text))
+            common = _read_small_file(named / "commondir") if named is not None else None
+            return resolve_repository_root(GitEntry(candidate, text, common))
+    return start
+
+
+def _read_small_file(path: Path) -> str | None:
+    try:
+        with open_regular(path) as file:
+            return file.read(_MAX_GIT_FILE_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def read_remote_identity(root: Path) -> str:
+    """Return what survives moving or cloning a repository: its remotes' URLs; empty when it has
+    none.
+    """
+    text = _read_small_file(root / ".git" / "config") or ""
+    found = {
+        line.partition("=")[2].strip()
+        for line in text.splitlines()
+        if line.strip().startswith("url") and "=" in line
+    }
+    return " ".join(sorted(filter(None, (_strip_credentials(url) for url in found))))
+
+
+def _strip_credentials(url: str) -> str:
+    """Strip user name and password from a URL."""
+    scheme, mark, rest = url.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else url.rpartition("@")[2]
+
+
+def locate_memory(layout: Layout, project: str, settings: AutoMemorySettings) -> MemoryLayout:
+    """Return where a project's memory is stored: the configured folder, else its own below the
+    home.
+
+    Raises SettingsError.
+    """
+    own = parse_directory_setting(settings.directory)
+    return (
+        layout.memory_at(own)
+        if own is not None
+        else layout.memory(str(locate_project_root(Path(project))))
+    )
+
+
+def record_project(files: FileSystem, memory_layout: MemoryLayout, project: str) -> None:
+    """Record which project the memory belongs to.
+
+    Raises InputError when it belongs to another one: a fact is never written there (AM-4).
+    """
+    root = locate_project_root(Path(project))
+    known = read_project_record(files, memory_layout)
+    now = ProjectRecord(root=str(root), identity=read_remote_identity(root))
+    if known is None or (known.root == now.root and known.identity != now.identity):
+        files.write(memory_layout.project, msgspec.json.encode(now))
+    elif known.root != now.root and not memory_layout.chosen:
+        raise InputError(
+            f"the memory at {memory_layout.folder} belongs to {known.root}; take it over with: "
+            f"memorist memory rebind {known.root}"
+        )
+
+
+def read_project_record(files: FileSystem, memory_layout: MemoryLayout) -> ProjectRecord | None:
+    """Return the project that a memory belongs to; None when it is not recorded."""
+    try:
+        return msgspec.json.decode(
+            files.read(memory_layout.project, limit=_MAX_GIT_FILE_BYTES * 4), type=ProjectRecord
+        )
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+
+
+def find_moved_projects(files: FileSystem, layout: Layout, project: str) -> list[ProjectRecord]:
+    """Find memories whose project is gone from its place and has this one's remotes: it may have
+    moved.
+    """
+    root = locate_project_root(Path(project))
+    mine = read_remote_identity(root)
+    found = []
+    for folder in sorted(layout.projects.iterdir()) if layout.projects.is_dir() else []:
+        known = read_project_record(files, MemoryLayout(folder / "memory", folder / "memory-state"))
+        if (
+            known is not None
+            and mine
+            and known.identity == mine
+            and known.root != str(root)
+            and not Path(known.root).exists()
+        ):
+            found.append(known)
+    return found
+
+
+def rebind_memory(files: FileSystem, layout: Layout, old_root: str, project: str) -> MemoryLayout:
+    """Assign the memory of a repository that was at `old_root` to the one now at `project`.
+
+    Raises InputError when there is no such memory, when the old place still holds a repository, or
+    when the new one already has memories.
+    """
+    root = str(locate_project_root(Path(project)))
+    source, target = layout.memory(old_root), layout.memory(root)
+    moved = read_project_record(files, target)
+    if files.facts(source.folder) is None and moved is not None and moved.root == old_root:
+        return _assign_project(files, target, root)  # an earlier attempt was killed after the move
+    if files.facts(source.folder) is None:
+        raise InputError(
+            f"there is no memory of {old_root}; `memorist memory check` names what may belong here"
+        )
+    if Path(old_root).exists() and old_root != root:
+        raise InputError(
+            f"{old_root} is still there, and its memory with it; use `memorist memory export` "
+            f"and `import` to copy memories"
+        )
+    if files.facts(target.folder) is not None and files.walk(target.folder, limit=1):
+        raise InputError(
+            f"{root} has memories of its own; use `memorist memory export` and `import` to "
+            f"bring them together"
+        )
+    # The memories move last: until then a repeated call finds them at the old place.
+    _move_folder(source.state, target.state)
+    _move_folder(source.folder, target.folder)
+    return _assign_project(files, target, root)
+
+
+def _assign_project(files: FileSystem, target: MemoryLayout, root: str) -> MemoryLayout:
+    files.write(
+        target.project,
+        msgspec.json.encode(ProjectRecord(root=root, identity=read_remote_identity(Path(root)))),
+    )
+    return target
+
+
+def _move_folder(source: Path, target: Path) -> None:
+    if not source.exists():
+        return
+    make_folders(target.parent)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            _remove_empty_folder(target)
+        source.rename(target)
+    except OSError as error:
+        raise store_error("move", source, error) from error
+
+
+def _remove_empty_folder(folder: Path) -> None:
+    """Remove a folder that contains nothing but files created by opening it."""
+    if folder.is_dir():
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.name in ("lock", "purge.lock", "project.json", "scan.json"):
+                path.unlink()
+            elif path.is_dir():
+                path.rmdir()
+            else:
+                raise StoreError(f"{folder} already holds {path.name}; move it away first")
+        folder.rmdir()

@@ -1,0 +1,239 @@
+"""Filters: what looks like a statement and is not one (AM-7). Pure.
+
+Each group of patterns is one reason: question, reported speech, secret or derivable fact,
+judgement, single task. The first three always apply; words that bind a statement to the current
+task only rule out patterns that are also used of single tasks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from memorist.auto_memory.statements.statement_patterns import CONDITION, ORDER
+from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
+from memorist.core.lazy import lazy_pattern
+
+_QUESTION = lazy_pattern(
+    r"""[?？]["”’)\s]*$|^(?:should|shall|do(?!\ not\b)|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
+    |why|what|how|who|where|which|when\ (?:do|does|did|is|are|should)
+    |isn['’]t|aren['’]t|don['’]t\ (?:you|we|i)|doesn['’]t|didn['’]t|wouldn['’]t|shouldn['’]t|couldn['’]t|if\ (?:we|i
+    |it|the)|what\ if|suppose|imagine|maybe|perhaps|i\ wonder|i['’]m\ not\ sure
+    |not\ sure)\b|(?:吗|呢|么)[？?。]?$|^(?:为什么|怎么|要不要|是不是|是否|能不能|如果|假如|要是|也许|可能)|(?:怎么办|你觉得)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_STANDING_CONDITION = lazy_pattern(rf"{CONDITION}[^?？]*", re.IGNORECASE)
+_POLITE_REQUEST = lazy_pattern(
+    r"how (?:many times|often) do i (?:have|need) to\b|(?:can|could|would|will) you (?:please |"
+    r"also |kindly )*(?:try to )?"
+    r"(?:remember|always|never|stop|keep in mind|bear in mind|make a note|note|forget|save|add|"
+    r"memori[sz]e"
+    r"|delete|remove|store|combine|put|from now on|in future|use)\b|(?:from now on|going "
+    r"forward|in (?:the )?future),? "
+    r"(?:can|could|would|will) you\b",
+    re.IGNORECASE,
+)
+_REPORTED_SPEECH = lazy_pattern(
+    r"""(?<!['’])\b(?!(?:to|not|don|please|or|the|an?|any|your|i|you|we|i['’]ve|you['’]ve|just|already|what|that|have|has|was|is|being
+    |always|never|and|also)\b)[\w.]+\s(?:says?|said|claims?|claimed|told|tells(?!\s(?:whether|if|how|when|which|what)\b)|thinks?|wrote|writes|recommends?|recommended
+    |suggests?|suggested|insists?|argues?|states|stated)\b|\baccording\ to\b|\b(?:he|she|they)\s(?:want|wants|wanted
+    |asked|asks)\b|\b(?:says|said):?\s?"""
+    + MASK_CHARACTER
+    + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NAMED_SECRET = lazy_pattern(
+    r"\b(?:pass ?word|passwd|pass ?phrase|pin|api[ _-]?key|access[ _-]?key|secret(?: key)?|"
+    r"token|credentials?)\b[^.]{0,30}?"
+    r"(?:\bis\b|\bare\b|[:=])"
+    r"|(?:密码|口令|密钥|令牌)[^。]{0,10}?(?:是|为|[:：=])|\b(?:sk|ghp|gho|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}",
+    re.IGNORECASE,
+)
+_JUDGEMENT = lazy_pattern(
+    r"\b(?:lazy|stupid|idiots?|incompetent|moron|dumb|useless|clueless|unreliable|annoying|"
+    r"terrible|an ass|toxic|arrogant"
+    r"|a jerk|jerk|sloppy|slacker|never (?:answers|listens|replies|delivers)"
+    r"|can['’]t code|bad at)\b|拖延|懒|笨|蠢|不靠谱|没用|白痴|废物|差劲|推卸|甩锅|自大|讨人厌",
+    re.IGNORECASE,
+)
+_PERSON_SUBJECT = lazy_pattern(
+    r"\b(?:he|she|they|(?-i:[A-Z][a-z]+)) (?:is|are|was|always|never|keeps?|tends?)\b|"
+    r"[小老]?[一-龥]{1,3}(?:总是|很|太|真|一直|是个)",
+    re.IGNORECASE,
+)
+_DERIVABLE_FACT = lazy_pattern(
+    r"""\b(?:is|are|lives?|located|defined|implemented|declared|found|sits?)\ (?:in|at|under|inside)\ (?:the\ )?
+    (?:file\ )?[`\ue000]?(?:[\w.-]+/)+[\w.-]*|\b(?:is|are|lives?|located|defined|implemented)\ (?:in|at|under)\ [\w-]+\.\w{1,4}\b
+    |\b(?:was|were|got|has\ been|have\ been)\ (?:fixed|changed|added|merged|introduced|removed|renamed|committed|reverted)\ (?:in|by|with|on)\b
+    |\b(?:as|like)\ (?:the\ )?(?:CLAUDE|AGENTS|CONTRIBUTING|README)(?:\.md)?\ (?:says|states|explains)|\b(?:see|in
+    |from)\ (?:the\ )?(?:CLAUDE|AGENTS|CONTRIBUTING)\.md""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FIX_RECIPE = lazy_pattern(
+    r"\bto (?:fix|work around|get around|resolve|repair|unbreak) (?!up\b)|\bthe (?:fix|"
+    r"workaround|solution|root cause) (?:is"
+    r"|was)\b|\bfix(?:es|ed) (?:the|this|that|it) by\b|解决办法|修复方法|规避方法",
+    re.IGNORECASE,
+)
+_PASSING_STATE = lazy_pattern(
+    r"""\b(?:is|are|['’]s|['’]re)\ (?:currently\ |now\ |still\ |again\ )?(?:broken|down|failing|red|green|running
+    |building|deploying|stuck|blocked|flaky|slow)\b|\bright\ now\b|\bat\ the\ moment\b|\bfor\ (?:now|today)\b|\bas\ of\ today\b
+    |\bin\ the\ middle\ of\b|\bwe\ (?:still\ )?(?:have|need)\ to\ (?:do|finish|fix)\b|\bsteps?\ \d|\b(?:next
+    |last)\ step\b|\bI['’]ve\ (?:just|already)\b|\bwe['’]re\ (?:now\ )?on\ (?:branch|the)\b|目前|暂时|现在(?!开始|起|用)|这会儿|刚才(?!说)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TASK_NAMED = lazy_pattern(
+    r"""\b(?:this|that|these|those|the\ (?:other|above|current|last|previous|following))\ (?:\w+\ )?(?:functions?
+    |files?|lines?|tests?|branch(?:es)?|endpoints?|methods?|class(?:es)?|button|page|component|pr|prs|commits?|step
+    |bug|error|time|one|issue|change|changes|script
+    |module|loop|variable|parameter|argument|query|field|column|table|case|block|section|task|fix|patch|plugin|skill
+    |hook|option|variant|approach|version|idea|screen|view|ticket|server|build|run|job|image|chart|plan|design|feature|method)\b
+    |\bthis\ (?!is\b|was\b|repo|project|codebase|code\ base|mono|team|company|org|workspace|machine|laptop|computer|phone|device|box|year|month|week
+    |quarter|way|style|kind|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\w+
+    |[;,]\ (?:so\ |and\ |please\ |then\ |now\ )*(?:implement|fix|adapt|change|update|remove|rewrite|hurry|look\ at|check\ the)\b
+    |\blines?\ \d+|\b(?:first|second|third|last)\ (?:argument|parameter|line|one|test|column|option|variant|approach
+    |version)\b|\bwith\ this\b|\bthis\ (?:again|too|yet|as\ well)\b|\bin\ here\b|第.{1,4}(?:行|个|步|列)|这个(?:文件
+    |函数|方法|分支|接口|页面|按钮|测试|变量)|帮我(?:实现|加|改一?下|做|写一?个|修|看|处理)|加一下|改一下|这里|这一?次|这段|这行""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TASK_HINTED = lazy_pattern(
+    r"""(?<!from\ )\bhere\b(?!\s*(?:[.!]*$|,\s*(?:but\s|not\s|and\s)?(?:use|using|always|never|only)\b|,\s*not\s+[\w@/.-]+\W*$))|\bthe\ [\w-]+\ (?:variant|option|approach|version|one|colou?r|design)\b|\b(?:today|tonight
+    |just\ once|once|(?:option|variant|step|version|approach)\ \w{1,2}|the\ (?:first|second|third|former|latter|other
+    |current|new|old)(?:\ \w+)?|this|these|those|it\ instead|now|yet|already|until|unless\ it)\s*(?:[.,!;]|$|\band\b|\bplease\b|\binstead\b)
+    |\b(?:option|variant|approach|version)\ (?:\d|[a-d]\b)|\bthe\ (?:first|second|third|former|latter|other)\b|\b
+    (?:maybe|perhaps|for\ example)\b|\b[A-Za-z][\w/-]*\.(?:ts|tsx|js|jsx|py|go|rs|java|kt|rb|php|css|scss|html|vue
+    |json|ya?ml|toml|c|cc|cpp|h|sql|sh)\b|\b(?:in|of|inside)\ \ue000
+    |\bthe\ (?:\w+\ )?(?:file|function|endpoint|table|response|request|method|class|component|column|field|array|list
+    |loop|query|header|button|page|form|modal|script|payload|parameter|argument|cache|server)\ (?:is|are|was|has|can
+    |may|might|returns?|gets?|takes?|contains?)\b|方案|这个吧|那个""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+_PROGRAM_NOUN = lazy_pattern(
+    r"""\b(?:rows?|tokens?|passwords?|ports?|endpoints?|requests?|responses?|columns?|sockets?|users?(?!-)|inputs?|null|javascript\ disabled
+    |timeouts?|retries|payloads?|sessions?\ cookies?)\b
+    |\bin\ the\ [\w-]+\ (?:file|function|class|method|module|component|table|page|form|handler)\b
+    |\b(?:an?\ error|the\ error|crash(?:es)?|fails|an\ exception)\b|报错|报了|失败|为什么|崩溃|用户""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What programs deal with: a plain "always" beside it describes the program's behaviour."""
+
+
+def is_question(sentence: str) -> bool:
+    """Whether it is a question, a supposition or a doubt; a request put as a question is not."""
+    return (
+        _QUESTION.search(sentence) is not None
+        and not is_polite_request(sentence)
+        and not _STANDING_CONDITION.fullmatch(sentence)
+    )
+
+
+def is_polite_request(sentence: str) -> bool:
+    """Whether it is a request in the form of a question."""
+    return _POLITE_REQUEST.match(sentence) is not None
+
+
+def is_reported_speech(sentence: str) -> bool:
+    """Whether it reports another party's words."""
+    return _REPORTED_SPEECH.search(sentence) is not None
+
+
+def is_unfit_for_memory(text: str) -> bool:
+    """Whether it must never be kept, even on request.
+
+    That is: secrets, judgements of people, what code or git show, fix recipes, passing state
+    (AM-7).
+    """
+    if any(
+        pattern.search(text)
+        for pattern in (_NAMED_SECRET, _DERIVABLE_FACT, _FIX_RECIPE, _PASSING_STATE)
+    ):
+        return True
+    return _JUDGEMENT.search(text) is not None and _PERSON_SUBJECT.search(text) is not None
+
+
+def is_task_bound(text: str, *, include_hints: bool) -> bool:
+    """Whether words bind it to the current task; `include_hints` also counts words that only hint
+    at it.
+    """
+    return _TASK_NAMED.search(text) is not None or (
+        include_hints and any(pattern.search(text) for pattern in (_TASK_HINTED, _PROGRAM_NOUN))
+    )
+
+
+# Classify a statement as one of the four kinds of memory, by its words. Pure.
+
+
+StatementKind = Literal["user", "feedback", "project", "reference"]
+"""About the user; how to work; who, what, why and by when; where to look outside (claude-code.md
+section 7.5).
+"""
+
+_OUTSIDE_SYSTEM = lazy_pattern(
+    r"https?://|\b(?:dashboard|tracker|wiki|runbook|jira|linear|confluence|notion|grafana|"
+    r"datadog|sentry|slack|trello|asana"
+    r"|figma|kibana|pagerduty|miro|channel|kanban|board|zendesk|intercom|airtable)\b|"
+    r"#[a-z][\w-]{2,}"
+    r"|面板|看板|文档地址|工单系统|飞书|钉钉|禅道|频道|监控",
+    re.IGNORECASE,
+)
+_LOCATION_WORD = lazy_pattern(
+    r"\b(?:is at|are at|at|go to|goes to|tracked|tracks|live|lives|look|looks|see|find|found|"
+    r"belongs?|posted|reported|filed"
+    r"|under|in|on|through|via|address|url|link)\b|在|看|查|地址",
+    re.IGNORECASE,
+)
+_ABOUT_USER = lazy_pattern(
+    r"""(?:^|[,;]\s?|\bthat\s|\band\s)(?:i['’]m|i\ am|i\ work(?:ed)?\ (?:from|in|at|for|as|with)|i\ live|i['’]ve\
+    (?:been|worked|never\ used|only\ used)|i\ have\ (?:(?:\w+|\d+)\ ){1,3}(?:years|decades?)|my\ (?:name|pronouns
+    |time\ ?zone|native|first\ language|job|role|team\ is)
+    |call\ me|i\ (?:don['’]t|do\ not)\ (?:know|speak|understand)|i\ (?:speak|know|teach|study))\b|我(?:是|叫|用的是
+    |在.{1,8}(?:工作|上班)|住|不太?(?:熟|懂|会))|叫我|称呼我|新手""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ABOUT_PROJECT = lazy_pattern(
+    r"""\b(?:january|february|march|april|june|july|august|september|october|november|december|monday|tuesday
+    |wednesday|thursday|friday|saturday|sunday|deadline|due|freeze|launch|go-live|sunset(?:ting)?|sprint|milestone
+    |quarter|q[1-4]|owns?|owner|leads?|responsible|in\ charge
+    |decided|agreed|settled|sign(?:s|ed)?\ off|legal|compliance|stakeholders?|customers?|budget|contract|audit|roadmap
+    |release\ date|staging|password\ rotation|migrat(?:e|ing|ion)\ to|deprecat(?:e|ed|ing))\b|\bin\ may\b|\d{4}-\d\d-\d\d
+    |截止|上线|发布|决定|负责|之前必须|[月日]号?(?:之前|前)|下个?(?:季度|月|周)|迁移|商定|敲定|预算|合同""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_WORKING_STYLE = lazy_pattern(
+    r"\b(?:always|never|please|prefer|hate|rather|you|your|use|run|write|avoid|instead|commit|"
+    r"commits|tests?|code|naming"
+    r"|names?|lint\w*|squash|merg\w+|review\w*|comments?|diff|no|not|don['’]t)\b"
+    r"|不要|别|必须|用|写|每次|都|回复|一律|总是|喜欢|风格|规则|测试|提交|缩进",
+    re.IGNORECASE,
+)
+_DECISION_START = lazy_pattern(
+    r"(?:we|they)(?:['’]ve| have)? (?:decided|agreed|settled)|(?:我们|团队|公司)(?:已经|最终)?(?:决定|商定)|"
+    r".{0,30}\b(?:deadline|freeze)\b",
+    re.IGNORECASE,
+)
+_INSTRUCTION_START = lazy_pattern(
+    rf"{ORDER}|whenever|every time|when you|in (?:this|our) ", re.IGNORECASE
+)
+
+
+def classify_statement(text: str) -> StatementKind:
+    """Classify a statement: pointers to outside systems first, then user facts, then orders and
+    ways of working, then the project.
+    """
+    if (
+        _OUTSIDE_SYSTEM.search(text)
+        and _LOCATION_WORD.search(text)
+        and not re.match(r"(?:always|never|use|run)\b", text, re.IGNORECASE)
+    ):
+        return "reference"
+    if _ABOUT_USER.search(text):
+        return "user"
+    if _DECISION_START.match(text):
+        return "project"
+    if not _INSTRUCTION_START.match(text) and _ABOUT_PROJECT.search(text):
+        return "project"
+    return (
+        "feedback" if _INSTRUCTION_START.match(text) or _WORKING_STYLE.search(text) else "project"
+    )

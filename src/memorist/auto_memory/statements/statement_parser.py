@@ -1,0 +1,433 @@
+"""Find explicit statements of the user that are meant for later sessions, without a model (AM-7,
+AM-8).
+
+Pure. Only text the user typed counts: no tool results, summaries, injected text, other agents'
+messages, quotations, code or logs. A sentence is a statement where a pattern matches and no filter
+applies; unclear ones are left to a model or to a plainer request. Precision comes before recall: an
+unwanted memory is worse than a missing one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from memorist.auto_memory.statements import chinese, english, european, plain_english
+from memorist.auto_memory.statements.statement_filters import (
+    StatementKind,
+    classify_statement,
+    is_polite_request,
+    is_question,
+    is_reported_speech,
+    is_task_bound,
+    is_unfit_for_memory,
+)
+from memorist.auto_memory.statements.statement_patterns import (
+    ORDER,
+    PROJECT_NOUN,
+    VERB,
+    StatementAct,
+    StatementPattern,
+    find_lead_in_end,
+)
+from memorist.auto_memory.statements.statement_scope import is_lasting_wish
+from memorist.auto_memory.statements.user_prose import (
+    LONG_MESSAGE_CHARS,
+    MAX_SENTENCE_CHARS,
+    ProseSentence,
+    mask_quotations,
+    split_prose_sentences,
+)
+from memorist.auto_memory.statements.waiting_patterns import WAITING_PATTERNS
+from memorist.auto_memory.statements.waiting_score import score_sentence
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.formats.host_markup import strip_host_markup
+
+MAX_STATEMENTS = 8
+"""Statements taken from one message at most; longer lists of rules belong in an instruction file.
+"""
+
+MIN_WAITING_CHARS = 16
+"""Characters of the shortest sentence that waits by its score alone: less is a fragment."""
+
+NEVER_WAITS = -99.0
+"""The score of a sentence that is no statement, whatever its words."""
+NEARLY = 0.7
+"""How far below the threshold a sentence still waits together with its neighbour."""
+_LEANING = lazy_pattern(
+    r"(?:(?:and|but|so|also|please|make|keep|do|apply|use|always|never)\s+)*"
+    r"(?:that|this|it|these|those|them|same)\b",
+    re.IGNORECASE,
+)
+"""A sentence that cannot be read without the one before it."""
+
+_FORGETS = (
+    *english.ENGLISH_FORGET_PATTERNS,
+    *chinese.CHINESE_FORGET_PATTERNS,
+    *european.OTHER_FORGET_PATTERNS,
+)
+_REMEMBERS = (
+    *english.ENGLISH_REMEMBER_PATTERNS,
+    *chinese.CHINESE_REMEMBER_PATTERNS,
+    *european.OTHER_REMEMBER_PATTERNS,
+)
+_CORRECTIONS = (*english.ENGLISH_CORRECTION_PATTERNS, *chinese.CHINESE_CORRECTION_PATTERNS)
+_RULES = (
+    *english.ENGLISH_RULE_PATTERNS,
+    *chinese.CHINESE_RULE_PATTERNS,
+    *european.OTHER_RULE_PATTERNS,
+    *plain_english.PLAIN_PATTERNS,
+)
+_CONFIRMATION = lazy_pattern(plain_english.CONFIRMATION, re.IGNORECASE)
+
+_RETRACTION = lazy_pattern(
+    r"(?:(?:no|actually|ok|oh|wait|sorry|please)[\s,.!]*)*(?:(?:forget|scratch|don['’]?t remember|unremember) that|"
+    r"(?:forget|scratch) what i (?:just )?said|vergiss (?:das|es) (?:wieder|bitte|lieber)|vergiss das|oublie (?:ça|cela)|"
+    r"olvida eso|olvídalo|esque[cç][ae] isso|забудь(?:те)?(?: это| об этом)|忘掉(?:这个|那个|它|吧)|当我没说|"
+    r"(?:今の|それ)は忘れて(?:ください|下さい)?)(?: again| please| bitte)?[\s.!。！]*",
+    re.IGNORECASE,
+)
+"""A whole message that takes back what was just said."""
+_COMMAND = lazy_pattern(
+    r"/(?:[\w-]+:)?(?P<name>remember|forget|memorize)[ \t]+(?P<text>\S.*)", re.DOTALL
+)
+_MEMORY_LINE = lazy_pattern(
+    rf"#[ \t]?(?P<text>(?:[^\s#!\d][^\n]{{8,400}}|{ORDER} [^\n]{{2,}}))\s*\Z", re.IGNORECASE
+)
+_REFUSAL = lazy_pattern(
+    r"(?:no|nope|nah|wrong|not quite|that['’]?s (?:wrong|not right|incorrect|outdated|not how "
+    r".{1,30})|incorrect|不对|错了"
+    r"|不是|不行)\s*[,.!:;–—，。！：-]+\s*",
+    re.IGNORECASE,
+)
+_REMEMBER_THAT = lazy_pattern(
+    r"(?:please |also |and |you )*(?:remember|keep in mind|don['’]?t forget|note|memori[sz]e) "
+    r"(?:that|this|it)(?: please"
+    r"| as .{1,40}| for .{1,40})?\s*[.!]*"
+    r"|(?:请|帮我|你)*(?:记住|记一下|别忘了)(?:这一?点|这个|了)?[。！!]*",
+    re.IGNORECASE,
+)
+_DURABLE = lazy_pattern(
+    rf"\b(?:always|never(?! (?:been|had|did|done|seen|was|got|\w+ed)\b)|ever|everywhere|for "
+    rf"everything|every time|in general"
+    rf"|generally|(?:in|across) (?:this|our|all|the whole) {PROJECT_NOUN}|we (?:only )?(?:use|"
+    rf"test|write|deploy)"
+    rf"|our \w+ (?:returns?|uses?|is|are|has|have)|(?:leads|owns|is responsible for|is in "
+    rf"charge of))\b|统一|一律|从来|永远"
+    rf"|所有|每次|都用|项目里?(?:都|不|要求)",
+    re.IGNORECASE,
+)
+_LIST_ANNOUNCEMENT = lazy_pattern(
+    r"(?:from now on|going forward|in future|remember|(?:my|our|house|ground) rules|keep in "
+    r"mind|以后|今后|记住|规则)[^:：]{0,60}[:：]\s*$",
+    re.IGNORECASE,
+)
+_TASK_START = lazy_pattern(
+    rf"(?:please |just |also )*(?!keep\b|stop\b){VERB}\b(?!['’]s)", re.IGNORECASE
+)
+_ORDER_START = lazy_pattern(
+    rf"(?:{ORDER}|no|all|every|we|i prefer|请|不要|别|必须|一律|统一|所有|用|每)", re.IGNORECASE
+)
+
+
+class Statement(Struct, frozen=True):
+    """A statement of the user for later sessions."""
+
+    act: StatementAct
+    kind: StatementKind
+    text: str
+    """The rule or fact in the user's own words, without the request around it ("please remember
+    that"). Empty for an act `forget` that takes back what was just said.
+    """
+    quote: str
+    """The sentence exactly as it stands in the message."""
+    message_id: str
+    """Id of the message."""
+    certain: bool = True
+    """Whether its own words say that it holds for later; otherwise it waits for the person."""
+
+
+def find_statements(message: Message) -> tuple[Statement, ...]:
+    """Find the statements in a message, in order; none in a message that no user typed."""
+    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
+        return ()
+    found: dict[tuple[str, str], Statement] = {}
+    for block in message.blocks:
+        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
+            continue
+        for act, text, quote in _statements_in_text(strip_host_markup(block.text)):
+            if quote in block.text and len(found) < MAX_STATEMENTS:
+                found.setdefault(
+                    (act, text.casefold()),
+                    Statement(act, classify_statement(text), text, quote, message.id),
+                )
+    return tuple(found.values())
+
+
+def find_waiting_statements(message: Message, reply_before: str = "") -> tuple[Statement, ...]:
+    """Find what a message probably states for later without saying so: it waits for the person.
+
+    Empty where the message holds a certain statement. A lone confirmation stands for what it
+    confirms: the last sentence of `reply_before`, the text of the model's turn before it.
+    """
+    if message.origin is not Origin.USER or message.role not in {"user", "developer"}:
+        return ()
+    found: dict[str, Statement] = {}
+    for block in message.blocks:
+        if not isinstance(block, TextBlock) or (block.origin or message.origin) is not Origin.USER:
+            continue
+        for act, text, quote in _waiting_in_text(strip_host_markup(block.text), reply_before):
+            if quote in block.text and len(found) < MAX_STATEMENTS:
+                kind = classify_statement(text)
+                found.setdefault(
+                    text.casefold(),
+                    Statement(act, kind, text, quote, message.id, certain=False),
+                )
+    return tuple(found.values())
+
+
+_ANY_COMMAND = lazy_pattern(r"/(?P<name>[A-Za-z][\w.:-]*)(?P<arguments>(?:\s.*)?)", re.DOTALL)
+"""A command of the client: what is typed behind it is for that command first, so it waits at most.
+A text that begins with a path is none.
+"""
+_OWN_ARGUMENTS = frozenset({"compact", "export", "rename", "resume"})
+"""Commands whose arguments concern nothing but the running session."""
+
+
+def _waiting_in_text(typed: str, reply_before: str) -> Iterator[tuple[StatementAct, str, str]]:
+    text = typed.strip()
+    command = _ANY_COMMAND.fullmatch(text)
+    if command is not None:
+        if command["name"] not in _OWN_ARGUMENTS:
+            for act, said, quote in _statements_in_text(command["arguments"]):
+                if act != "forget":
+                    yield act, said, quote
+        return
+    if text.startswith("!") or next(_statements_in_text(text), None) is not None:
+        return
+    if _CONFIRMATION.fullmatch(text):
+        *_, confirmed = ["", *(one.text for one in split_prose_sentences(reply_before))]
+        if len(confirmed) > 8 and not is_question(confirmed):
+            yield "rule", confirmed, text
+        return
+    sentences = list(split_prose_sentences(text))
+    scores = [_score_waiting(each, text, reply_before) for each in sentences]
+    done = 0
+    for at, score in enumerate(scores):
+        if score >= 0 and at >= done:
+            first, done = _widen(sentences, scores, at)
+            quote = _span_text(text, sentences[first].text, sentences[done - 1].text)
+            start = find_lead_in_end(sentences[first].masked)
+            yield "rule", _trim_statement(quote[start:]), quote
+
+
+def _score_waiting(sentence: ProseSentence, typed: str, reply_before: str) -> float:
+    """How likely a sentence is meant to last: from 0 on it waits."""
+    start = find_lead_in_end(sentence.masked)
+    if is_reported_speech(sentence.masked):
+        return NEVER_WAITS
+    if _match_patterns(WAITING_PATTERNS, sentence, start) is not None:
+        return 0.0
+    masked = sentence.masked[start:]
+    if len(masked) < MIN_WAITING_CHARS or is_question(masked) or is_unfit_for_memory(masked):
+        return NEVER_WAITS
+    return score_sentence(sentence, typed, reply_before)
+
+
+def _widen(sentences: list[ProseSentence], scores: list[float], at: int) -> tuple[int, int]:
+    """The range of sentences that wait together: neighbours on the line that nearly wait by
+    themselves, and the one that a sentence leans on.
+    """
+    first, end = at, at + 1
+    while end < len(sentences) and sentences[end].before and scores[end] >= -NEARLY:
+        end += 1
+    if sentences[first].before and (
+        scores[first - 1] >= -NEARLY or _LEANING.match(sentences[first].masked)
+    ):
+        first -= 1
+    total = sum(len(each.text) + 1 for each in sentences[first:end])
+    return (first, end) if total <= MAX_SENTENCE_CHARS else (at, at + 1)
+
+
+def _span_text(text: str, first: str, last: str) -> str:
+    """The part of a text from one of its sentences to a later one."""
+    begin = text.find(first)
+    return text[begin : text.find(last, begin) + len(last)]
+
+
+def _statements_in_text(typed: str) -> Iterator[tuple[StatementAct, str, str]]:
+    """Yield act, text and quote of each statement in a typed text."""
+    text = typed.strip()
+    whole = _whole_message_statements(text)
+    if whole is not None:
+        yield from whole
+        return
+    if text.startswith("!") or _ANY_COMMAND.fullmatch(text):
+        return
+    for sentence in split_prose_sentences(text):
+        taken = _statement_in_sentence(sentence)
+        if taken is not None:
+            yield taken
+
+
+def _whole_message_statements(text: str) -> list[tuple[StatementAct, str, str]] | None:
+    """Read a message that is one command or one memory line; None for any other message."""
+    if len(text) <= MAX_SENTENCE_CHARS and _RETRACTION.fullmatch(text):
+        return [("forget", "", text)]
+    match = _COMMAND.match(text) if len(text) <= LONG_MESSAGE_CHARS else None
+    act: StatementAct = "forget" if match and match["name"] == "forget" else "remember"
+    match = match or _MEMORY_LINE.match(text)
+    if match is None:
+        return None
+    words = match["text"].strip()
+    fit = (
+        len(words) <= MAX_SENTENCE_CHARS
+        and len(words) > 2
+        and not is_question(mask_quotations(words))
+        and not (act == "remember" and is_unfit_for_memory(words))
+    )
+    return [(act, words, words)] if fit else []
+
+
+def _statement_in_sentence(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
+    """Return what one sentence states for later."""
+    start = find_lead_in_end(sentence.masked)
+    masked = sentence.masked[start:]
+    if len(masked) < 4 or is_reported_speech(sentence.masked):
+        return None
+    if _REMEMBER_THAT.fullmatch(masked):
+        return _statement_before(sentence)
+    taken = _match_patterns(_FORGETS, sentence, start) or _match_patterns(
+        _REMEMBERS, sentence, start
+    )
+    if taken is None and sentence.in_list:
+        return _statement_in_list_item(sentence)
+    return (
+        taken
+        or _match_correction(sentence, start)
+        or _match_patterns(_CORRECTIONS, sentence, start)
+        or _match_patterns(_RULES, sentence, start)
+        or _match_lasting_wish(sentence, start)
+    )
+
+
+def _match_lasting_wish(
+    sentence: ProseSentence, start: int
+) -> tuple[StatementAct, str, str] | None:
+    """Read what the user says of themselves, or wants in every project."""
+    masked = sentence.masked[start:]
+    if (
+        not is_lasting_wish(masked)
+        or is_question(masked)
+        or is_unfit_for_memory(masked)
+        or is_task_bound(masked, include_hints=True)
+    ):
+        return None
+    return "rule", _trim_statement(sentence.text[start:]), sentence.text
+
+
+def _statement_before(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
+    """Resolve a lone `remember that` to the sentence before it."""
+    before = mask_quotations(sentence.before)
+    start = find_lead_in_end(before)
+    words = before[start:]
+    if (
+        len(words) < 8
+        or is_question(words)
+        or is_reported_speech(words)
+        or is_unfit_for_memory(words)
+        or is_task_bound(words, include_hints=False)
+    ):
+        return None
+    return "remember", _trim_statement(sentence.before[start:]), sentence.before
+
+
+def _match_patterns(
+    sayings: tuple[StatementPattern, ...], sentence: ProseSentence, start: int
+) -> tuple[StatementAct, str, str] | None:
+    """Return the first pattern that matches at `start` and is not filtered out."""
+    masked = sentence.masked[start:]
+    for each in sayings:
+        match = each.match(masked)
+        if match is None or not each.can_follow(sentence.before or sentence.masked):
+            continue
+        group = "text" if match["text"] is not None else "other"
+        begin, end = match.span(group)
+        kept = masked[begin:end]
+        if (
+            each.is_exception(kept)
+            or _is_vetoed(each, masked, kept)
+            or (each.rejects_task_words and _is_within_task(sentence))
+        ):
+            continue
+        text = _trim_statement(sentence.text[start + begin : start + end])
+        return (each.act, text, sentence.text) if len(text) > 1 else None
+    return None
+
+
+def _is_vetoed(each: StatementPattern, masked: str, kept: str) -> bool:
+    if is_question(masked) and not each.may_ask:
+        return True
+    if each.act == "forget":
+        return False
+    return (
+        is_unfit_for_memory(kept)
+        or (is_question(kept) and not (each.may_ask or is_polite_request(masked)))
+        or is_task_bound(kept, include_hints=each.rejects_task_words)
+    )
+
+
+def _is_within_task(sentence: ProseSentence) -> bool:
+    """Whether the preceding sentence on the line gives a task, to which an "always" may belong."""
+    before = mask_quotations(sentence.before)
+    return _TASK_START.match(before, find_lead_in_end(before)) is not None
+
+
+def _match_correction(sentence: ProseSentence, start: int) -> tuple[StatementAct, str, str] | None:
+    """Read a refusal and its correction, in one or two sentences, where it reaches beyond this
+    task.
+    """
+    refusal = _REFUSAL.match(sentence.masked, start)
+    if refusal is None and not _REFUSAL.fullmatch(mask_quotations(sentence.before)):
+        return None
+    begin = refusal.end() if refusal else start
+    rest = sentence.masked[begin:]
+    around = rest + " " + mask_quotations(sentence.after)
+    if (
+        len(rest) < 8
+        or is_question(rest)
+        or is_unfit_for_memory(around)
+        or is_task_bound(rest, include_hints=False)
+    ):
+        return None
+    if not _DURABLE.search(around):
+        return None
+    return "correction", _trim_statement(sentence.text[begin:]), sentence.text
+
+
+def _statement_in_list_item(sentence: ProseSentence) -> tuple[StatementAct, str, str] | None:
+    """Read a list item where the line before the list announces rules for later."""
+    announced = _LIST_ANNOUNCEMENT.search(mask_quotations(sentence.list_lead))
+    if (
+        announced is None
+        or not _ORDER_START.match(sentence.masked)
+        or is_question(sentence.masked)
+        or is_unfit_for_memory(sentence.masked)
+    ):
+        return None
+    act: StatementAct = (
+        "remember" if re.match(r"remember|keep|记住", announced[0], re.IGNORECASE) else "rule"
+    )
+    return (
+        None
+        if is_task_bound(sentence.masked, include_hints=False)
+        else (act, _trim_statement(sentence.text), sentence.text)
+    )
+
+
+def _trim_statement(text: str) -> str:
+    """Strip joining punctuation and the question mark of a request put as a question."""
+    return text.strip().lstrip("，,：:、;；").rstrip("?？").strip()

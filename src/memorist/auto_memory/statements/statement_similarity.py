@@ -1,0 +1,348 @@
+"""Decide whether two statements are the same rule, and find the nearest known one (AM-12). Pure.
+
+`is_same_rule` supports merging without review, so it says yes only where words alone prove it:
+equal words up to case, punctuation, politeness, articles, plural endings, and the order of a plain
+list. Any other difference, above all a negation, number, name or path, makes two rules.
+`find_nearest` supports looking before writing: it finds what is similar and decides nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.core.lazy import lazy_pattern
+
+SIMILAR_SHARE = 0.5
+"""Least Jaccard similarity of two texts' content words for one to be worth examining."""
+
+_TOKEN_PATTERN = lazy_pattern(
+    r"`[^`\s]+`|[぀-ヿ㐀-䶿一-鿿]|[^\W_](?:[\w'’]|[-./\\:@#=+~&%](?=[\w/]))*[+#]*|"
+    r"[-./\\~@#$%&*+<>=|^_]+[\w*./\\=-]*[\w*/]"
+    r"|[-<>=!/\\*+#@&|^~$%_]{1,8}|[,.;:!?…—–。，；：！？]|[^\s\"'`“”‘’«»„「」『』]"
+)
+_CJK = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]")
+_PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
+_POLITE_WORDS = frozenset(["please", "pls", "kindly", "请", "吧"])
+_ARTICLES = frozenset(["a", "an", "the"])
+_LETTERED_NOUNS = frozenset(
+    [
+        "option",
+        "plan",
+        "variant",
+        "step",
+        "version",
+        "type",
+        "class",
+        "group",
+        "team",
+        "phase",
+        "part",
+        "point",
+        "grade",
+        "column",
+    ]
+)
+_UPPERCASE_NAMES = frozenset(["US", "IT", "WHO"])
+"""Names that are other words in lower case."""
+_NEGATIONS = frozenset(
+    [
+        "not",
+        "no",
+        "never",
+        "nor",
+        "neither",
+        "without",
+        "none",
+        "cannot",
+        "nothing",
+        "nobody",
+        "不",
+        "别",
+        "没",
+        "无",
+        "勿",
+        "非",
+    ]
+)
+_SHORT_FORMS = (
+    (lazy_pattern(r"\b(?:can['’]t|cannot|can not)\b", re.IGNORECASE), "can not"),
+    (lazy_pattern(r"\b(?:won['’]t)\b", re.IGNORECASE), "will not"),
+    (
+        lazy_pattern(
+            r"\b(do|does|did|is|are|was|were|should|would|could|must|has|have|had)n['’]t\b",
+            re.IGNORECASE,
+        ),
+        r"\1 not",
+    ),
+    (lazy_pattern(r"\bdont\b", re.IGNORECASE), "do not"),
+    (lazy_pattern(r"\b(i|you|we|they)['’](ve|re|ll|d|m)\b", re.IGNORECASE), r"\1 '\2"),
+)
+_NOT_PLURAL = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        news always this does less goods means customs arms windows analysis alias us is was has its yes whereas perhaps besides
+        sales series species
+        """,
+    )
+)
+_ORDER_MATTERS = lazy_pattern(
+    r"\b(?:then|first|before|after|order|sequence|precede\w*|follow\w*|over|than|from|to|into|"
+    r"vs|versus|instead|rather)\b|先"
+    r"|再|然后|之前|之后|而不是|到",
+    re.IGNORECASE,
+)
+_ORDER_VERB = lazy_pattern(VERB + r"\Z")
+
+
+class NearestText(Struct, frozen=True):
+    """The most similar known text: its index in the input, and the share of common words, 0 to 1."""
+
+    index: int
+    share: float
+
+
+def is_same_rule(left: str, right: str) -> bool:
+    """Whether two texts state the same rule; False where in doubt.
+
+    Two texts without any word are the same only when they are equal.
+    """
+    if left == right:
+        return True
+    mine = rule_key(left)
+    return bool(mine) and mine == rule_key(right)
+
+
+@lru_cache(maxsize=20_000)
+def rule_key(text: str) -> tuple[str, ...]:
+    """Return a key that texts of the same rule share, for look-ups; empty for a text without words."""
+    found = _canonical_tokens(text)
+    return found if any(token not in _PUNCTUATION for token in found) else ()
+
+
+def find_nearest(
+    text: str, others: Sequence[str], *, min_share: float = SIMILAR_SHARE
+) -> NearestText | None:
+    """Return the first text with the greatest similarity of at least `min_share`; None where none
+    is near.
+    """
+    words = extract_content_words(text)
+    best: NearestText | None = None
+    for index, other in enumerate(others):
+        share = (
+            1.0 if is_same_rule(text, other) else _word_overlap(words, extract_content_words(other))
+        )
+        if share >= min_share and (best is None or share > best.share):
+            best = NearestText(index, share)
+    return best
+
+
+def count_negations(text: str) -> int:
+    """Count the negations in a text: `not`, `never`, `without` and the like, with short forms and
+    Chinese.
+    """
+    return sum(token in _NEGATIONS for token in _canonical_tokens(text))
+
+
+def _word_overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    together = len(left | right)
+    return len(left & right) / together if together else 0.0
+
+
+def extract_content_words(text: str) -> frozenset[str]:
+    """Return a text's content words: no politeness, no negation, and character pairs in unspaced
+    scripts.
+    """
+    tokens = [
+        token
+        for token in _canonical_tokens(text)
+        if token not in _PUNCTUATION and token not in _NEGATIONS
+    ]
+    pairs = {
+        first + second
+        for first, second in itertools.pairwise(tokens)
+        if _CJK.match(first) and _CJK.match(second)
+    }
+    return frozenset(token for token in tokens if not _CJK.match(token)) | pairs
+
+
+def _canonical_tokens(text: str) -> tuple[str, ...]:
+    text = unicodedata.normalize("NFC", text)
+    for pattern, full in _SHORT_FORMS:
+        text = pattern.sub(full, text)
+    tokens = list(_comparable_tokens(_TOKEN_PATTERN.findall(text)))
+    while tokens and tokens[-1] in _PUNCTUATION:
+        tokens.pop()
+    listed = tokens if _ORDER_MATTERS.search(text) else _sort_trailing_list(tokens)
+    return tuple(
+        token
+        for at, token in enumerate(listed)
+        if token not in _PUNCTUATION or (at and listed[at - 1] in _NEGATIONS)
+    )
+
+
+def _comparable_tokens(tokens: Sequence[str]) -> Iterator[str]:
+    """Yield comparable tokens.
+
+    Punctuation stays for now: after a negation it changes what is negated.
+    """
+    for at, token in enumerate(tokens):
+        word = token.strip("`") if len(token) > 2 else token
+        if token in _PUNCTUATION:
+            yield token
+        elif not _is_polite(tokens, at):
+            yield _fold_token(word, coded=word != token)
+
+
+def _is_polite(tokens: Sequence[str], at: int) -> bool:
+    """Whether a token is a politeness word, or an article before a word.
+
+    A capital, or a place at the end, makes a name of an article: `plan A`, `option a`.
+    """
+    word = tokens[at].casefold()
+    if word not in _ARTICLES:
+        return word in _POLITE_WORDS
+    followed = at + 1 < len(tokens) and tokens[at + 1][0].isalnum()
+    named = tokens[at] == "A" and at > 0
+    return followed and not named and (at == 0 or tokens[at - 1].casefold() not in _LETTERED_NOUNS)
+
+
+def _fold_token(word: str, *, coded: bool) -> str:
+    """Fold case and plural of a plain word; keep a name in code, with digits, signs or inner
+    capitals.
+    """
+    if coded or not word.isalpha() or not (word.islower() or word.istitle() or word.isupper()):
+        return word.replace("’", "'")
+    if word in _UPPERCASE_NAMES:
+        return word
+    folded = word.casefold()
+    if (
+        not word.islower()
+        or len(folded) < 4
+        or folded in _NOT_PLURAL
+        or folded.endswith(("ss", "us", "is"))
+        or not folded.endswith("s")
+    ):
+        return folded
+    if folded.endswith("ies") and len(folded) > 4:
+        return folded[:-3] + "y"
+    if folded.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return folded[:-2]
+    return folded[:-1]
+
+
+def _sort_trailing_list(tokens: list[str]) -> list[str]:
+    """Sort a trailing list of single words, as in `red, green and blue`.
+
+    A list of orders keeps its order, which may matter.
+    """
+    joints = {"and", "or", "&", "和", "或"}
+    if len(tokens) < 3 or tokens[-2] not in joints:
+        return tokens
+    items = [tokens[-1], tokens[-3]]
+    at = len(tokens) - 3
+    if at and tokens[at] == ",":
+        items, at = [tokens[-1], tokens[at - 1]], at - 1
+    while at >= 2 and tokens[at - 1] == ",":
+        at -= 2
+        items.append(tokens[at])
+    plain = all(
+        item not in _PUNCTUATION | _NEGATIONS | joints
+        and not _ORDER_VERB.match(item)
+        and not _CJK.match(item)
+        for item in items
+    )
+    return [*tokens[:at], tokens[-2], *sorted(items)] if plain else tokens
+
+
+# Derive a file name and a one-line description from a statement's own words. Pure.
+
+
+MAX_SLUG_CHARS = 60
+"""Characters of a name at most."""
+
+MAX_SLUG_WORDS = 7
+"""Words of a name at most: enough to tell two memories apart in a list of files."""
+
+MAX_DESCRIPTION_CHARS = 150
+"""Characters of a description at most: a line of the index is about as long (AM-3)."""
+
+_MAX_IDEOGRAPHS = 16
+"""Characters of an unspaced run (Chinese, Japanese) that go into a name."""
+
+_RESERVED_NAMES = frozenset({"memory", "team", "index", "con", "prn", "aux", "nul"})
+"""Names with another meaning in the folder, or that some file systems refuse."""
+
+_SLUG_STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a about after all also always am an and any anything are as at be because been before but by can could dear did do does
+        doing don dont each either ever every everything for from further future going good got had has have he her here him his
+        how i if in instead into is it its just kindly let like ll may me might mine more most much must my myself nor now of off
+        ok okay on once only or other our out over own please pls re really s shall she should so some something such sure t than
+        thanks that the their them then there these they thing things this those to too up us use ve very want was way we well
+        were what when whenever where which while who why will with would yes you your
+        """,
+    )
+)
+_SLUG_WORD = lazy_pattern(r"[^\W_]+")
+_IDEOGRAPH_RUN = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+")
+
+
+def derive_title(statement: Statement) -> tuple[str, str]:
+    """Derive the name and the description.
+
+    The name is in kebab case, letters and digits only, at most 60 characters; the description is
+    one line of at most 150.
+    """
+    return _make_slug(statement.text) or statement.kind, _make_description(statement.text)
+
+
+def _make_slug(text: str) -> str:
+    words: list[str] = []
+    for match in _SLUG_WORD.finditer(
+        _strip_accents(re.sub(r"https?://(?:www\.)?", " ", text).replace("'", "").replace("’", ""))
+    ):
+        words += _split_ideographs(match[0].casefold())
+    chosen = [word for word in words if word not in _SLUG_STOP_WORDS] or words
+    slug = ""
+    for word in chosen[:MAX_SLUG_WORDS]:
+        longer = f"{slug}-{word}" if slug else word[:MAX_SLUG_CHARS]
+        if len(longer) > MAX_SLUG_CHARS:
+            break
+        slug = longer
+    return f"{slug}-note" if slug in _RESERVED_NAMES else slug
+
+
+def _split_ideographs(word: str) -> list[str]:
+    """Split a word into letters and runs of ideographs, the latter cut to a bearable length."""
+    parts = list(_IDEOGRAPH_RUN.split(word))
+    runs = [run[:_MAX_IDEOGRAPHS] for run in _IDEOGRAPH_RUN.findall(word)]
+    mixed = [part for pair in zip(parts, [*runs, ""], strict=True) for part in pair]
+    return [part for part in mixed if part]
+
+
+def _strip_accents(text: str) -> str:
+    """Strip accents, since names are typed by hand; recomposed, so that one name has one form."""
+    parted = unicodedata.normalize("NFKD", text)
+    return unicodedata.normalize(
+        "NFC", "".join(each for each in parted if not ("\u0300" <= each <= "\u036f"))
+    )
+
+
+def _make_description(text: str) -> str:
+    line = " ".join(text.split())
+    if len(line) <= MAX_DESCRIPTION_CHARS:
+        return line
+    cut = line[: MAX_DESCRIPTION_CHARS - 2]
+    at = cut.rfind(" ")
+    return (cut[:at] if at > MAX_DESCRIPTION_CHARS // 2 else cut).rstrip(" ,;:") + " …"

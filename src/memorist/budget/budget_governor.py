@@ -1,0 +1,193 @@
+"""The budget governor: decides by accounts shared by all processes of a home, and keeps them
+(SG-1).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from memorist.budget.budget_policy import (
+    BudgetGranted,
+    BudgetRefused,
+    BudgetRequest,
+    BudgetUsage,
+    decide_budget,
+    decide_hold,
+    largest_use,
+)
+from memorist.errors import StoreError
+from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkSpec, Receipt
+from memorist.models.rate_limits import RateLimitReport
+from memorist.ports import Clock
+from memorist.settings import SpendSettings
+from memorist.store.database import UnsavedConnection
+from memorist.store.session_rows import record_receipt
+from memorist.store.spend_rows import (
+    DAY_SECONDS,
+    UNRUN_OUTCOMES,
+    BlockedWork,
+    budget_transaction,
+    count_fruitless_runs,
+    day_of,
+    lift_hold,
+    list_holds,
+    record_blocked_work,
+    record_hold,
+    release_reservation,
+    reserve_amount,
+    reserved_amount,
+    usage_in_session,
+    usage_on_day,
+)
+
+GRACE_SECONDS = 60.0
+"""A reservation outlasts its fork's time limit by this much, for processing the answer before the
+receipt is recorded. The reservation of a dead process expires after that.
+"""
+
+
+class BudgetGovernor:
+    """The `Governor` of one session; with an empty name that of work outside sessions, such as
+    dream and rollouts. `on_receipt` is called with every recorded receipt.
+    """
+
+    def __init__(
+        self,
+        database: sqlite3.Connection,
+        session: str,
+        *,
+        clock: Clock,
+        settings: SpendSettings,
+        on_receipt: Callable[[Receipt], None] | None = None,
+    ) -> None:
+        self._database = database
+        self._session = session
+        self._clock = clock
+        self._settings = settings
+        self._on_receipt = on_receipt
+        self._open: defaultdict[str, list[int]] = defaultdict(list)
+        """Reservations by label, oldest first: one background run at a time for each label, plus
+        one that the user asked for.
+        """
+
+    def ask(self, spec: ForkSpec, model: str) -> ForkGrant | ForkRefusal:
+        """Whether the fork may run. Work that cannot be counted, because the database refuses, does
+        not run either, unless the user asked for it.
+        """
+        work = BudgetRequest(
+            label=spec.label,
+            limits=spec.limits,
+            session=bool(self._session),
+            asked=spec.requested_by_user,
+        )
+        if isinstance(self._database, UnsavedConnection) and not spec.requested_by_user:
+            return ForkRefusal(why="the home cannot be written to count it", is_new=False)
+        try:
+            # One transaction: reading the use and reserving must not interleave with others.
+            with budget_transaction(self._database):
+                return self._decide(work, model)
+        except StoreError as error:
+            return (
+                ForkGrant(spec.limits)
+                if spec.requested_by_user
+                else ForkRefusal(why=str(error), is_new=False)
+            )
+
+    def _decide(self, work: BudgetRequest, model: str) -> ForkGrant | ForkRefusal:
+        now = self._clock.now()
+        decided = decide_budget(
+            work,
+            replace(
+                read_budget_usage(self._database, now, session=self._session, model=model),
+                fruitless=count_fruitless_runs(
+                    self._database,
+                    work.label,
+                    model,
+                    since=day_of(now) * DAY_SECONDS,
+                    limit=self._settings.fruitless_runs,
+                ),
+            ),
+            self._settings,
+        )
+        match decided:
+            case BudgetGranted(limits=limits):
+                expires = now + limits.seconds + GRACE_SECONDS
+                number = reserve_amount(
+                    self._database,
+                    self._session,
+                    work.label,
+                    largest_use(limits),
+                    made=now,
+                    expires=expires,
+                )
+                self._open[work.label].append(number)
+                return ForkGrant(limits)
+            case BudgetRefused(cause=cause, why=why, until=until):
+                row = BlockedWork(
+                    day=day_of(now),
+                    session=self._session,
+                    label=work.label,
+                    cause=cause,
+                    said=why,
+                    times=1,
+                    until=until,
+                )
+                return ForkRefusal(
+                    why=why, until=until, is_new=record_blocked_work(self._database, row)
+                )
+
+    def record_receipt(self, receipt: Receipt) -> int:
+        """Record a receipt in place of its reservation; returns its number. Raises StoreError."""
+        ran = self._open[receipt.label] if receipt.outcome not in UNRUN_OUTCOMES else []
+        try:
+            return record_receipt(
+                self._database, self._session, receipt, reservation=ran.pop(0) if ran else None
+            )
+        finally:
+            if self._on_receipt is not None:
+                self._on_receipt(receipt)
+
+    def release_reservations(self) -> None:
+        """Release the remaining reservations: nothing of this session runs any more."""
+        open_, self._open = self._open, defaultdict(list)
+        numbers = [number for each in open_.values() for number in each]
+        if numbers:
+            # A failing database does no harm: the reservations expire by themselves.
+            with contextlib.suppress(StoreError), budget_transaction(self._database):
+                for number in numbers:
+                    release_reservation(self._database, number)
+
+
+def read_budget_usage(
+    database: sqlite3.Connection, now: float, *, session: str = "", model: str | None = None
+) -> BudgetUsage:
+    """Read the current use of the budget, for a session or without one, and the holds, for one
+    model or any.
+    """
+    return BudgetUsage(
+        now=now,
+        day=usage_on_day(database, day_of(now)),
+        day_reserved=reserved_amount(database, now),
+        session=usage_in_session(database, session),
+        session_reserved=reserved_amount(database, now, session),
+        holds=tuple(list_holds(database, now, model)),
+    )
+
+
+def record_rate_limits(
+    database: sqlite3.Connection, report: RateLimitReport, *, now: float, settings: SpendSettings
+) -> None:
+    """Take note of what a provider said of its limits, for every process of the home. A database
+    that refuses is passed over: where nothing is known, background work goes on.
+    """
+    hold = decide_hold(report, settings, now)
+    with contextlib.suppress(StoreError), budget_transaction(database):
+        if hold is not None:
+            record_hold(database, hold)
+        elif report.allowances:
+            lift_hold(database, report.model, "share")

@@ -1,0 +1,329 @@
+"""Decide whether a fork may run, as a value that explains itself. Pure (SG-1)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.forks.fork_spec import ForkLimits
+from memorist.models.rate_limits import RateLimitReport
+from memorist.settings import SpendSettings
+from memorist.store.spend_rows import DAY_SECONDS, ProviderHold, ResourceAmount, day_of
+
+# Decide when background work with a model must wait for its provider. Pure (SG-1).
+
+
+MAX_HOLD_SECONDS = float(DAY_SECONDS)
+"""Longest hold: a provider's statement is trusted for a day, then retried, so that one wrong header
+cannot end background work for good.
+"""
+
+
+def decide_hold(
+    report: RateLimitReport, settings: SpendSettings, now: float
+) -> ProviderHold | None:
+    """The hold that a rate limit report calls for; None where enough is left, or nothing is known.
+    `now` in seconds since the epoch.
+    """
+    low = [each for each in report.allowances if each.left * 100 < settings.remaining_percent]
+    resets = [each.resets_in for each in low if each.resets_in is not None]
+    # Every limit must leave room, so the latest reset counts.
+    reset = max(resets, default=settings.hold_seconds)
+    if report.status is not None:
+        wait = (
+            report.retry_after
+            if report.retry_after is not None and report.retry_after >= 0
+            else reset
+        )
+        said = f"the provider of {report.model} refused a request (status {report.status})"
+        return ProviderHold(
+            model=report.model, cause="refused", noted=now, until=now + _bound_wait(wait), said=said
+        )
+    if not low:
+        return None
+    least = min(low, key=lambda each: each.left)
+    said = (
+        f"{least.left * 100:.0f} % of the provider's limit on {least.what} is left for "
+        f"{report.model},"
+        f" and the last {settings.remaining_percent} % are the host's"
+    )
+    return ProviderHold(
+        model=report.model, cause="share", noted=now, until=now + _bound_wait(reset), said=said
+    )
+
+
+def _bound_wait(seconds: float) -> float:
+    # NaN compares as false and becomes no wait.
+    return min(seconds, MAX_HOLD_SECONDS) if seconds > 0 else 0.0
+
+
+# The order in which work gives way as a cap comes near (SG-1). Pure.
+
+
+CAP_SHARES: dict[str, float] = {
+    "dream": 0.5,
+    "consolidation": 0.6,
+    "rollouts": 0.7,
+    "extraction": 0.8,
+    "magic_docs": 0.8,
+    "recall": 0.8,
+    "session_memory": 0.9,
+    "compact": 1.0,
+}
+"""Kind of work, by its forks' label, to the share of a cap up to which it may run. `rollouts` and
+`consolidation` are the two stages of rollout memory.
+
+What can wait longest gives way first: dream and consolidation lose nothing by a day's wait, a past
+session waits for days, messages that extraction has not seen are seen at the next run, and recall
+has its ranker. Notes become structural at nine tenths. The last tenth is compaction's, which the
+window demands: a model's summary is worth most there, and what it replaces cannot be asked for
+again.
+"""
+
+UNKNOWN_WORK_SHARE = 0.5
+"""Share for work not listed: it gives way first."""
+
+
+def cap_share(label: str) -> float:
+    """The share of each cap up to which work of this label may run."""
+    return CAP_SHARES.get(label, UNKNOWN_WORK_SHARE)
+
+
+# Render times for the user. Pure.
+
+
+_LATEST_SECOND = 253_402_300_799.0
+"""The last second of the year 9999, beyond which dates cannot be formatted."""
+
+
+def _to_datetime(at: float) -> datetime:
+    return datetime.fromtimestamp(min(max(at, 0.0), _LATEST_SECOND), UTC)
+
+
+def format_date(at: float) -> str:
+    """The day, such as 2026-11-22, in UTC."""
+    return _to_datetime(at).strftime("%Y-%m-%d")
+
+
+def format_clock_time(at: float, now: float) -> str:
+    """The time of day, such as 14:05 UTC, with the date where it is not today's."""
+    form = "%H:%M UTC" if format_date(at) == format_date(now) else "%Y-%m-%d %H:%M UTC"
+    return _to_datetime(at).strftime(form)
+
+
+def format_time_left(at: float, now: float) -> str:
+    """The time left until then, such as `in 3 h`; `now` for a past time."""
+    seconds = at - now
+    if seconds <= 0:
+        return "now"
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"in {seconds / size:.0f} {unit}"
+    return f"in {max(1, round(seconds))} s"
+
+
+BudgetScope = Literal["day", "session"]
+BudgetMeasure = Literal["requests", "tokens", "cost_usd", "seconds"]
+MEASURES: Final[tuple[BudgetMeasure, ...]] = ("requests", "tokens", "cost_usd", "seconds")
+
+MINIMUM_GRANT = ResourceAmount(requests=1, tokens=5_000, cost_usd=0.01, seconds=10.0)
+"""With less left of a cap a fork is not started: it would be cut off before its first useful
+answer, and still be paid for.
+"""
+
+
+class BudgetRequest(Struct, frozen=True, kw_only=True):
+    """A fork that asks to run."""
+
+    label: str
+    limits: ForkLimits
+    session: bool = True
+    """It belongs to a session, whose caps apply to it too."""
+    asked: bool = False
+    """The user asked for it and waits."""
+
+
+class BudgetUsage(Struct, frozen=True, kw_only=True):
+    """Current use of the budget."""
+
+    now: float
+    """Seconds since the epoch, UTC."""
+    day: ResourceAmount = ResourceAmount()
+    session: ResourceAmount = ResourceAmount()
+    """Used so far."""
+    day_reserved: ResourceAmount = ResourceAmount()
+    session_reserved: ResourceAmount = ResourceAmount()
+    """What running forks may still use."""
+    holds: tuple[ProviderHold, ...] = ()
+    """Holds on the fork's model."""
+    fruitless: int = 0
+    """Runs of this kind with this model that today ended in a row without anything that stood."""
+
+
+class BudgetGranted(Struct, frozen=True):
+    """It may run, within these limits."""
+
+    limits: ForkLimits
+
+
+class BudgetRefused(Struct, frozen=True, kw_only=True):
+    """It may not run, and why."""
+
+    cause: str
+    """The same text for the same reason."""
+    why: str
+    until: float | None
+    """When it may run again; None where only a person can change that."""
+
+
+def decide_budget(
+    request: BudgetRequest, usage: BudgetUsage, settings: SpendSettings
+) -> BudgetGranted | BudgetRefused:
+    """Whether the fork may run, and with what limits: never more than is left of any cap, so that
+    the caps hold when it uses all of them.
+
+    The last request of a fork may go beyond by what it uses itself, since that is known only after
+    it.
+    """
+    if request.asked:
+        return BudgetGranted(request.limits)
+    if usage.holds:
+        return _refuse_for_hold(usage.holds[0], usage.now)
+    if 0 < settings.fruitless_runs <= usage.fruitless:
+        return _refuse_fruitless(request.label, usage)
+    if not settings.enabled:
+        return BudgetGranted(request.limits)
+    limits = request.limits
+    for scope in _scopes_of(request):
+        for measure in MEASURES:
+            left = amount_left(scope, measure, request.label, usage, settings)
+            if left < getattr(MINIMUM_GRANT, measure):
+                return _refuse_for_cap(scope, measure, request.label, usage, settings)
+            limits = _lower_limit(limits, measure, left)
+    return BudgetGranted(limits)
+
+
+def _scopes_of(work: BudgetRequest) -> tuple[BudgetScope, ...]:
+    return ("day", "session") if work.session else ("day",)
+
+
+def cap_for(scope: BudgetScope, measure: BudgetMeasure, settings: SpendSettings) -> float:
+    """The cap given by the settings."""
+    return float(getattr(settings, f"{scope}_{measure}"))
+
+
+def amount_used(
+    scope: BudgetScope, measure: BudgetMeasure, usage: BudgetUsage, *, running: bool = True
+) -> float:
+    """The amount used, and with `running` also what running forks have reserved."""
+    used = usage.day if scope == "day" else usage.session
+    reserved = usage.day_reserved if scope == "day" else usage.session_reserved
+    return float(getattr(used + reserved if running else used, measure))
+
+
+def amount_left(
+    scope: BudgetScope,
+    measure: BudgetMeasure,
+    label: str,
+    usage: BudgetUsage,
+    settings: SpendSettings,
+) -> float:
+    """The amount left for work of this label; negative where its share is already used up."""
+    return cap_for(scope, measure, settings) * cap_share(label) - amount_used(scope, measure, usage)
+
+
+def _lower_limit(limits: ForkLimits, measure: BudgetMeasure, left: float) -> ForkLimits:
+    match measure:
+        case "requests":
+            return replace(limits, requests=min(limits.requests, int(left)))
+        case "tokens":
+            return replace(limits, tokens=min(limits.tokens, int(left)))
+        case "cost_usd":
+            return replace(limits, cost_usd=min(limits.cost_usd, left))
+        case "seconds":
+            return replace(limits, seconds=min(limits.seconds, left))
+
+
+def largest_use(limits: ForkLimits) -> ResourceAmount:
+    """The most that a fork with these limits may use."""
+    return ResourceAmount(
+        requests=limits.requests,
+        tokens=limits.tokens,
+        cost_usd=limits.cost_usd,
+        seconds=limits.seconds,
+    )
+
+
+def next_midnight(now: float) -> float:
+    """The next midnight, UTC."""
+    return float((day_of(now) + 1) * DAY_SECONDS)
+
+
+def format_amount(measure: BudgetMeasure, amount: float) -> str:
+    """An amount with its unit, for the user."""
+    match measure:
+        case "requests" | "tokens":
+            return f"{int(amount):,} {measure}"
+        case "cost_usd":
+            return f"{amount:.2f} dollars"
+        case "seconds":
+            return f"{amount / 60:,.0f} minutes"
+
+
+def _refuse_for_cap(
+    scope: BudgetScope,
+    measure: BudgetMeasure,
+    label: str,
+    usage: BudgetUsage,
+    settings: SpendSettings,
+) -> BudgetRefused:
+    cap, share, least = (
+        cap_for(scope, measure, settings),
+        cap_share(label),
+        getattr(MINIMUM_GRANT, measure),
+    )
+    setting = f"spend.{scope}_{measure}"
+    if cap * share < least:
+        return BudgetRefused(
+            cause=f"{setting} allows none",
+            why=f"{setting} is {cap:g}, which leaves no room for {label}.",
+            until=None,
+        )
+    used = amount_used(scope, measure, usage, running=False)
+    owner = "the day" if scope == "day" else "this session"
+    said = (
+        f"{format_amount(measure, used).split(' ', 1)[0]} of {owner}'s "
+        f"{format_amount(measure, cap)} are used"
+    )
+    rest = "" if share >= 1 else f"; {label} may run up to {share * 100:.0f} % of them"
+    if cap * share - used >= least:
+        why = (
+            f"{said}, and work that runs now has the rest reserved{rest}; it is tried again "
+            f"when it is next due."
+        )
+        return BudgetRefused(cause=f"{setting} reserved", why=why, until=None)
+    if scope == "day":
+        return BudgetRefused(
+            cause=setting,
+            why=f"{said}{rest}; next at midnight UTC.",
+            until=next_midnight(usage.now),
+        )
+    return BudgetRefused(cause=setting, why=f"{said}{rest}; {setting} raises the cap.", until=None)
+
+
+def _refuse_fruitless(label: str, usage: BudgetUsage) -> BudgetRefused:
+    until = next_midnight(usage.now)
+    why = (
+        f"the last {usage.fruitless} answers of the model were of no use for {label}, so structure "
+        f"serves until {format_clock_time(until, usage.now)} (spend.fruitless_runs); `memorist "
+        f"doctor --model` says what the model is good enough for."
+    )
+    return BudgetRefused(cause=f"fruitless {label}", why=why, until=until)
+
+
+def _refuse_for_hold(hold: ProviderHold, now: float) -> BudgetRefused:
+    why = f"{hold.said}; background work waits until {format_clock_time(hold.until, now)}."
+    return BudgetRefused(cause=f"hold {hold.cause}", why=why, until=hold.until)

@@ -1,0 +1,34 @@
+"""What a command finds around it: the environment, the working folder, and their settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from memorist.config import load_settings
+from memorist.settings import Settings
+from memorist.store.home_layout import Layout
+
+
+def read_environment() -> Mapping[str, str]:
+    """The variables of the environment."""
+    return os.environ
+
+
+def load_project_settings(model: str | None = None) -> Settings:
+    """The settings in force in the working folder, with another model if one is given. Raises
+    SettingsError.
+    """
+    caller = {"model": model} if model else None
+    return load_settings(os.environ, project=Path.cwd(), caller=caller).settings
+
+
+def load_user_settings() -> Settings:
+    """The settings in force without a project. Raises SettingsError."""
+    return load_settings(os.environ).settings
+
+
+def find_home() -> Layout:
+    """The home folder that the user's settings name. Raises SettingsError."""
+    return Layout(Path(load_user_settings().home).expanduser().absolute())

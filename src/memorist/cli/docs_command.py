@@ -1,0 +1,294 @@
+"""`memorist docs list|update|check`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from memorist.budget.budget_governor import BudgetGovernor
+from memorist.cli import output
+from memorist.cli.command_environment import load_project_settings
+from memorist.cli.notes_compact_commands import find_session
+from memorist.core.messages import Message
+from memorist.errors import InputError, NothingToDo
+from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
+from memorist.forks.fork_spec import Receipt
+from memorist.formats import transcript_format
+from memorist.magic_docs.document_files import (
+    DocumentRegistry,
+    DocumentScope,
+    find_documents,
+    find_missing_paths,
+    inspect_document,
+)
+from memorist.magic_docs.document_header import ConversationReader, find_header
+from memorist.magic_docs.magic_docs import NO_MODEL_REASON, MagicDocs
+from memorist.magic_docs.write_check import find_document_problems, read_document
+from memorist.models.model_choice import open_model
+from memorist.ports import Model
+from memorist.runtime import Runtime, SessionContext
+from memorist.settings import Settings
+from memorist.store.database import open_database
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.store.transcript_writer import LineFile
+from memorist.system import SystemClock
+from memorist.telemetry.tracing import SessionTracer
+
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+PROJECT = click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=None,
+    help="Its root folder. [default: the working folder]",
+)
+FILES = click.Path(path_type=Path, dir_okay=False)
+
+
+class MagicDocRow(Struct, frozen=True, kw_only=True):
+    """A Magic Doc for display.
+
+    `problems` say why it is not maintained, or what is wrong with it.
+    """
+
+    path: str
+    title: str = ""
+    instruction: str = ""
+    bytes: int = 0
+    problems: tuple[str, ...] = ()
+
+
+class MagicDocsResult(Struct, frozen=True, kw_only=True):
+    """The result of an update: changed documents, and the reasons for those left alone."""
+
+    changed: tuple[str, ...] = ()
+    left: dict[str, tuple[str, ...]]
+    unchanged: tuple[str, ...] = ()
+    cost_usd: float | None = 0.0
+
+
+@click.group("docs")
+def docs_group() -> None:
+    """The Magic Docs of a project: documents with a line `# MAGIC DOC: title`, which a model keeps
+    true while you work.
+    """
+
+
+@docs_group.command("list")
+@PROJECT
+@JSON
+def docs_list_command(project: Path | None, as_json: bool) -> None:
+    """List the Magic Docs of a project, and say why one is not kept.
+
+    Example: memorist docs list
+    """
+    ground = _docs_dependencies(project)
+    rows = [
+        _describe_doc(ground, place.path, (place.why,) if place.why else ())
+        for place in find_documents(ground)
+    ]
+    if as_json:
+        output.print_json({"documents": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row.path}  {row.title}" + (f"  ({row.instruction})" if row.instruction else "")
+        )
+        for problem in row.problems:
+            click.echo(f"  it is not kept: {problem}")
+    if not rows:
+        click.echo(
+            "There is no Magic Doc here. A Markdown file becomes one by a line: # MAGIC DOC: title"
+        )
+
+
+@docs_group.command("check")
+@click.argument("files", type=FILES, nargs=-1)
+@PROJECT
+@JSON
+def docs_check_command(files: Sequence[Path], project: Path | None, as_json: bool) -> None:
+    """Say what is wrong with FILES, or with all Magic Docs of a project: why one is not kept,
+    secrets, planted orders, paths that lead nowhere.
+
+    Exit status 1 when anything is.
+
+    Example: memorist docs check
+    """
+    ground = _docs_dependencies(project)
+    rows = []
+    for path in [path.absolute() for path in files] or [
+        place.path for place in find_documents(ground)
+    ]:
+        place = inspect_document(ground, str(path))
+        rows.append(
+            _describe_doc(
+                ground, path, (place.why,) if place is not None and place.why else (), judged=True
+            )
+        )
+    if as_json:
+        output.print_json({"documents": rows})
+    for row in () if as_json else rows:
+        click.echo(f"{'WRONG' if row.problems else 'ok   '}  {row.path}  {row.title}".rstrip())
+        for problem in row.problems:
+            click.echo(f"       {problem}")
+    if any(row.problems for row in rows):
+        sys.exit(1)
+
+
+@docs_group.command("update")
+@click.argument("files", type=FILES, nargs=-1, required=True)
+@click.option(
+    "--session",
+    required=True,
+    help="What is new is taken from this session: its id, the start of its id, or its folder.",
+)
+@click.option(
+    "--model", default=None, help="Model to ask, such as anthropic:NAME. [default: the setting]"
+)
+@PROJECT
+@JSON
+def docs_update_command(
+    files: Sequence[Path], session: str, model: str | None, project: Path | None, as_json: bool
+) -> None:
+    """Bring FILES up to date with what a session has shown. Without a model nothing is written.
+
+    Example: memorist docs update docs/architecture.md
+    """
+    settings = load_project_settings(model)
+    name, layout = find_session(session)
+    conversation = _read_conversation(layout.transcript)
+    asked = open_model(model or settings.model, settings.models)
+    if asked is None:
+        raise NothingToDo(
+            f"{NO_MODEL_REASON}; name one with --model, or set it in the config.toml of your "
+            f"home folder"
+        )
+    ground = _docs_dependencies(project)
+    for path in files:
+        place = inspect_document(ground, str(path.absolute()))
+        if place is None or place.why:
+            unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
+            raise InputError(f"{path} is not kept: {unknown if place is None else place.why}")
+        conversation.on_file_read(str(place.path))
+    done = asyncio.run(_update_docs(name, conversation, ground, settings, asked))
+    if as_json:
+        output.print_json(done)
+    else:
+        _print_result(done)
+    if done.left:
+        sys.exit(1)
+
+
+def _print_result(done: MagicDocsResult) -> None:
+    for path in done.changed:
+        click.echo(f"changed: {path}")
+    for path in done.unchanged:
+        click.echo(f"nothing new: {path}")
+    for path, reasons in done.left.items():
+        click.echo(f"memorist: {path} is left as it was: {'; '.join(reasons)}", err=True)
+    if done.cost_usd:
+        click.echo(f"cost: {done.cost_usd:.4f} dollars")
+
+
+def _docs_dependencies(project: Path | None) -> DocumentScope:
+    settings = load_project_settings()
+    home = Path(settings.home).expanduser()
+    return DocumentScope(
+        files=DiskFiles(),
+        project=(project or Path.cwd()).absolute(),
+        home=home,
+        max_bytes=settings.magic_docs.max_bytes,
+    )
+
+
+def _describe_doc(
+    ground: DocumentScope, path: Path, problems: tuple[str, ...], *, judged: bool = False
+) -> MagicDocRow:
+    try:
+        data = ground.files.read(path)
+    except FileNotFoundError:
+        return MagicDocRow(path=str(path), problems=("it is not there",))
+    text = data.decode("utf-8", "replace")
+    header = find_header(text)
+    if judged:
+        lost = find_missing_paths(ground, path, "", text)
+        problems += (
+            *find_document_problems(data, ground.max_bytes),
+            *(f"it names {name}, which is not there" for name in lost),
+        )
+    elif isinstance(unreadable := read_document(data, ground.max_bytes), str):
+        problems += (unreadable,) if unreadable else ()
+    title, instruction = ("", "") if header is None else (header.title, header.instruction)
+    return MagicDocRow(
+        path=str(path), title=title, instruction=instruction, bytes=len(data), problems=problems
+    )
+
+
+def _read_conversation(transcript: Path) -> ConversationReader:
+    """Read the conversation without the files it read: only the named files are updated."""
+    if not transcript.exists():
+        raise NothingToDo(
+            f"{transcript.parent} holds no transcript, so there is nothing to learn from"
+        )
+    conversation = ConversationReader()
+    for entry in transcript_format.read_session(LineFile(transcript)):
+        if isinstance(entry, Message):
+            conversation.on_message(entry)
+    conversation.take_read_files()
+    return conversation
+
+
+async def _update_docs(
+    session: str,
+    conversation: ConversationReader,
+    ground: DocumentScope,
+    settings: Settings,
+    model: Model,
+) -> MagicDocsResult:
+    clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
+    layout = Layout(ground.home)
+    database = open_database(layout.database)
+    told = SessionTracer(settings.telemetry, session, clock).on_receipt
+    governor = BudgetGovernor(
+        database, session, clock=clock, settings=settings.spend, on_receipt=told
+    )
+
+    def record(receipt: Receipt) -> None:
+        receipts.append(receipt)
+        governor.record_receipt(receipt)
+
+    runtime = Runtime(
+        settings=settings,
+        clock=clock,
+        files=ground.files,
+        model=model,
+        governor=governor,
+        emit=events.append,
+        record_receipt=record,
+    )
+    context = SessionContext(runtime=runtime, id=session, project=str(ground.project))
+    registry = DocumentRegistry(ground.files, None)  # nothing is saved
+    try:
+        await MagicDocs(context, conversation=conversation, registry=registry).update_all()
+    finally:
+        governor.release_reservations()
+        await model.close()
+        database.close()
+    changed = tuple(event.path for event in events if isinstance(event, MagicDocUpdated))
+    left = {event.path: event.reasons for event in events if isinstance(event, MagicDocUnchanged)}
+    found = [event.path for event in events if isinstance(event, MagicDocFound)]
+    costs = [receipt.cost_usd for receipt in receipts]
+    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return MagicDocsResult(
+        changed=changed,
+        left=left,
+        unchanged=tuple(path for path in found if path not in (*changed, *left)),
+        cost_usd=cost,
+    )

@@ -1,0 +1,136 @@
+"""`memorist doctor`: find what is wrong with this installation, and how to fix it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from memorist.cli import output
+from memorist.cli.command_environment import read_environment
+from memorist.cli.doctor.check_result import Check, CheckResult, DoctorContext
+from memorist.cli.doctor.database_check import (
+    check_clocks,
+    check_database,
+    check_jobs,
+    check_rollouts,
+)
+from memorist.cli.doctor.home_check import check_documents, check_home
+from memorist.cli.doctor.hook_check import check_hooks
+from memorist.cli.doctor.installation_check import (
+    check_background_model,
+    check_budgets,
+    check_custom_texts,
+    check_extras,
+    check_flags,
+    check_settings,
+)
+from memorist.cli.doctor.lock_check import check_locks
+from memorist.cli.doctor.memory_check import check_memories
+from memorist.cli.doctor.model_trial import check_model_answers
+from memorist.cli.doctor.team_check import check_team
+from memorist.config import load_settings
+from memorist.errors import MemoristError
+from memorist.store.home_layout import Layout
+
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("settings", check_settings),
+    ("home", check_home),
+    ("locks", check_locks),
+    ("database", check_database),
+    ("jobs", check_jobs),
+    ("rollouts", check_rollouts),
+    ("clock", check_clocks),
+    ("memory", check_memories),
+    ("team", check_team),
+    ("documents", check_documents),
+    ("texts", check_custom_texts),
+    ("model", check_background_model),
+    ("budgets", check_budgets),
+    ("hooks", check_hooks),
+    ("flags", check_flags),
+    ("extras", check_extras),
+)
+"""The areas and their checks, in the order they run.
+
+Home and locks come first, because later repairs need them. Each subsystem adds its own check.
+"""
+
+MODEL_CHECKS: tuple[tuple[str, Check], ...] = (("model", check_model_answers),)
+
+STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": "ok    "}
+"""Marks of the findings, those that matter most first."""
+
+
+@click.command()
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Mend what can be mended from the files; what is in the way is moved aside, nothing "
+    "is deleted.",
+)
+@click.option(
+    "--reach", is_flag=True, help="Also connect to the model's server. No request is sent."
+)
+@click.option(
+    "--model",
+    "tries_model",
+    is_flag=True,
+    help="Instead, ask the model one tiny task of each form, and say what it is good enough for.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> None:
+    """Look for what is wrong with this installation, and say how to mend it. Changes nothing
+    without --fix. What is wrong comes first. Exit status 1 when anything stays wrong.
+
+    Example: memorist doctor --fix
+    """
+    checks = MODEL_CHECKS if tries_model else CHECKS
+    found = run_checks(checks, fix=fix, reach=reach)
+    # A trial of the model reads as it went; what else is wrong comes first.
+    findings = (
+        list(found)
+        if tries_model
+        else sorted(found, key=lambda each: list(STATE_MARKS).index(each.state))
+    )
+    if as_json:
+        output.print_json({"findings": findings})
+    for finding in () if as_json else findings:
+        click.echo(f"{STATE_MARKS[finding.state]} {finding.what}")
+        if finding.mend:
+            click.echo(f"       {finding.mend}")
+    if any(finding.state == "wrong" for finding in findings):
+        sys.exit(1)
+
+
+def run_checks(
+    checks: Sequence[tuple[str, Check]], *, fix: bool = False, reach: bool = False
+) -> Iterator[CheckResult]:
+    """Run the checks on the settings of the working folder; a check that fails is a finding."""
+    try:
+        resolved = load_settings(read_environment(), project=Path.cwd())
+    except MemoristError as error:
+        yield CheckResult(
+            "wrong",
+            str(error),
+            "Correct or remove the setting; the rest is checked after that.",
+            "settings",
+        )
+        return
+    layout = Layout(Path(resolved.settings.home).expanduser().absolute())
+    place = DoctorContext(resolved=resolved, layout=layout, now=time.time(), fix=fix, reach=reach)
+    for area, check in checks:
+        try:
+            for finding in check(place):
+                yield replace(finding, area=area)
+        except (MemoristError, OSError) as error:
+            yield CheckResult(
+                "wrong",
+                f"this could not be checked: {error}",
+                "Fix what the message names, then run it again.",
+                area,
+            )

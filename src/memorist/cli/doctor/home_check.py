@@ -1,0 +1,194 @@
+"""Check the home folder: present, writable, private, with free space, and without files of killed
+writers.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from memorist.cli.doctor.check_result import (
+    FIX_COMMAND,
+    CheckResult,
+    DoctorContext,
+    as_store_error,
+    pluralize,
+    repair_or_report,
+    set_aside,
+)
+from memorist.magic_docs.document_files import read_registered_paths
+from memorist.store.disk_files import DiskFiles, find_leftovers
+
+MIN_FREE_BYTES = 100_000_000
+"""Free space below which a long session may not fit. Our choice."""
+LEFTOVER_SECONDS = 3_600.0
+"""Age from which a temporary file belongs to no write in progress: a write takes milliseconds.
+
+Our choice.
+"""
+MAX_ENTRIES = 100_000
+"""Most files and folders that are inspected."""
+AHEAD_SECONDS = 86_400.0
+"""A file dated further in the future than a day was written under a wrong clock; time zones and
+other machines differ by less. Our choice.
+"""
+
+
+def check_home(context: DoctorContext) -> Iterator[CheckResult]:
+    """Check the folder itself, then its content."""
+    home = context.layout.home
+    if not home.exists():
+        yield CheckResult("good", f"{home} does not exist yet; it is made when it is needed")
+        return
+    if not home.is_dir():
+        yield CheckResult(
+            "wrong",
+            f"{home} is not a folder",
+            "Move it away, or set MEMORIST_HOME to another place.",
+        )
+        return
+    if not os.access(home, os.W_OK | os.X_OK):
+        yield CheckResult(
+            "wrong",
+            f"{home} cannot be written",
+            "Give yourself write access to it, or set MEMORIST_HOME to another place.",
+        )
+        return
+    if stat.S_IMODE(home.stat().st_mode) & 0o077:
+        yield repair_or_report(
+            context,
+            f"others on this machine can look into {home}",
+            f"chmod 700 {home}",
+            lambda: _make_private([home]),
+        )
+    else:
+        yield CheckResult("good", f"{home} is writable and private")
+    yield _check_free_space(home)
+    paths = list(_walk(home))
+    yield from _check_access(paths)
+    yield from _check_leftovers(context, paths)
+    yield from _check_times(context, paths)
+
+
+def _walk(home: Path) -> Iterator[Path]:
+    """Everything in the home, without symbolic links and histories."""
+    waiting, seen = [home], 0
+    while waiting and seen < MAX_ENTRIES:
+        folder = waiting.pop()
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError:
+            continue  # `_unreadable` names it
+        for path in entries:
+            seen += 1
+            if path.is_symlink():
+                continue
+            yield path
+            if path.is_dir() and path.name != "history":
+                waiting.append(path)
+
+
+def _check_free_space(home: Path) -> CheckResult:
+    free = shutil.disk_usage(home).free
+    if free < MIN_FREE_BYTES:
+        return CheckResult(
+            "wrong",
+            f"there are only {free // 1_000_000:,} MB free for {home}",
+            "Free space; sessions are written there as they run.",
+        )
+    return CheckResult("good", "there is room on its disk")
+
+
+def _make_private(paths: list[Path]) -> str:
+    for path in paths:
+        with as_store_error("close to others", path):
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
+    return "closed to others"
+
+
+def _check_access(paths: list[Path]) -> Iterator[CheckResult]:
+    found = [
+        path
+        for path in paths
+        if not os.access(path, os.R_OK | os.W_OK | (os.X_OK if path.is_dir() else 0))
+    ]
+    if found:
+        what = (
+            f"{pluralize(len(found), 'file')} in it cannot be read and written, such as {found[0]}"
+        )
+        yield CheckResult(
+            "wrong",
+            what,
+            "Give yourself access: it may belong to another user, after a run as root for one.",
+        )
+
+
+def _check_leftovers(place: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
+    found = [
+        path
+        for path in paths
+        if path.name.startswith(".memorist-")
+        and path.name.endswith(".tmp")
+        and _modified_at(path) < place.now - LEFTOVER_SECONDS
+    ]
+    if found:
+        what = f"killed writers left {pluralize(len(found), 'temporary file')}, such as {found[0]}"
+        yield repair_or_report(place, what, FIX_COMMAND, partial(_set_aside_all, place, found))
+
+
+def check_documents(context: DoctorContext) -> Iterator[CheckResult]:
+    """Check for files that killed writers left beside the Magic Docs that sessions of this home
+    maintain.
+    """
+    files = DiskFiles()
+    folders: dict[Path, None] = {}
+    for listed in context.layout.projects.glob("*/*/magic-docs.json"):
+        folders |= {
+            Path(path).parent: None
+            for path in read_registered_paths(files, listed)
+            if Path(path).is_absolute()
+        }
+    for folder in folders:
+        if left := find_leftovers(folder, before=context.now - LEFTOVER_SECONDS):
+            what = (
+                f"killed writers left {pluralize(len(left), 'temporary file')} beside Magic "
+                f"Docs in {folder}"
+            )
+            yield repair_or_report(
+                context, what, FIX_COMMAND, partial(_set_aside_all, context, left)
+            )
+
+
+def _set_aside_all(place: DoctorContext, paths: list[Path]) -> str:
+    for path in paths:
+        set_aside(place.layout, path)
+    return f"moved to {place.layout.home / 'put-aside'}"
+
+
+def _check_times(place: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
+    found = [path for path in paths if _modified_at(path) > place.now + AHEAD_SECONDS]
+    if found:
+
+        def act() -> str:
+            for path in found:
+                with as_store_error("set the time of", path):
+                    os.utime(path, (place.now, place.now))
+            return "their time is now"
+
+        yield repair_or_report(
+            place,
+            f"the times of {pluralize(len(found), 'file')} lie in the future, such as {found[0]}",
+            FIX_COMMAND,
+            act,
+        )
+
+
+def _modified_at(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

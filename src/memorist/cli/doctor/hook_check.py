@@ -1,0 +1,181 @@
+"""Check client hooks: whether the installed programs exist, whether the daemon responds, and why
+hooks recently gave no response.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from memorist.cli.command_environment import read_environment
+from memorist.cli.doctor.check_result import CheckResult, DoctorContext, pluralize
+from memorist.errors import InputError
+from memorist.hooks import hook_protocol
+from memorist.hooks.agent_programs import AGENTS, SettingsScope, find_settings_files, has_plugin
+from memorist.hooks.hook_daemon import find_daemon_process, is_daemon_responsive
+from memorist.hooks.hook_event import (
+    CLIENTS,
+    Client,
+    HookFailure,
+    describe_hook_failures,
+    parse_hook_failures,
+)
+from memorist.hooks.hook_install import (
+    INSTALLED_EVENTS,
+    HookInstaller,
+    LaunchCommand,
+    find_hook_commands,
+)
+from memorist.platforms.regular_files import read_regular_text
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import BESIDE_HOOKS
+
+DAY_SECONDS = 86_400.0
+MAX_REASONS = 5
+"""Most reasons that are shown."""
+
+
+def check_hooks(context: DoctorContext) -> Iterator[CheckResult]:
+    """Check the clients' settings, the daemon, and the failures log.
+
+    Reports nothing where no hook is installed.
+    """
+    installed = False
+    for client, path in _settings_files(context):
+        for finding in _check_settings_file(client, path):
+            installed = True
+            yield finding
+    yield from _check_daemon(context)
+    shared = [*context.layout.projects.glob(f"*/*{BESIDE_HOOKS}")]
+    if shared:
+        yield CheckResult(
+            "good",
+            f"{pluralize(len(shared), 'session')} went by hooks and proxy together: the hooks keep "
+            f"notes and memory, the proxy compacts",
+        )
+    lately = recent_failures(context.layout.home, context.now)
+    if lately:
+        yield CheckResult(
+            "note",
+            f"{pluralize(len(lately), 'hook')} gave no response in the last day; the agents "
+            f"continued without them",
+        )
+        for reason in describe_hook_failures(lately)[:MAX_REASONS]:
+            yield CheckResult("note", reason)
+    elif installed:
+        yield CheckResult("good", "no hook failed in the last day")
+
+
+def recent_failures(home: Path, now: float) -> list[HookFailure]:
+    """Hooks of a home that gave no response in the last day."""
+    folder = home / hook_protocol.FOLDER
+    text = ""
+    for name in (f"{hook_protocol.FAILURES}.1", hook_protocol.FAILURES):
+        with contextlib.suppress(OSError):
+            text += (folder / name).read_text("utf-8", "replace")
+    return parse_hook_failures(text, now - DAY_SECONDS)
+
+
+def _settings_files(place: DoctorContext) -> list[tuple[Client, Path]]:
+    """Files that may hold hooks: the user's own settings, and every file memorist installed hooks
+    in.
+    """
+    where = SettingsScope(home=Path.home(), environment=read_environment())
+    found: dict[Path, Client] = {}
+    for client in CLIENTS:
+        for target in find_settings_files(
+            client, where, LaunchCommand(arguments=("memorist",)), {}, mcp=False
+        ):
+            found[target.path] = client
+    for path in map(Path, HookInstaller(place.layout.home, DiskFiles()).read_records()):
+        if path.name == "hooks.json" or path.name.startswith("settings"):
+            found.setdefault(path, "codex" if path.name == "hooks.json" else "claude-code")
+    return [(client, path) for path, client in found.items() if path.is_file()]
+
+
+def _check_settings_file(client: Client, path: Path) -> Iterator[CheckResult]:
+    again = f"memorist install {client}"
+    try:
+        commands = find_hook_commands(read_regular_text(path))
+    except (OSError, UnicodeDecodeError, InputError) as error:
+        yield CheckResult(
+            "note",
+            f"{path} cannot be read, so that no hook can be looked for: {error}",
+            "Mend it; the agent cannot read it either.",
+        )
+        return
+    if not commands:
+        return
+    gone = sorted(
+        {
+            program
+            for program in map(_program_of, commands.values())
+            if not os.access(program, os.X_OK)
+        }
+    )
+    for program in gone:
+        yield CheckResult(
+            "wrong",
+            f"{path} names {program}, which is not there: no hook of {client} does anything",
+            f"Run {again}.",
+        )
+    missing = [event for event in INSTALLED_EVENTS if event not in commands]
+    if missing:
+        yield CheckResult(
+            "note",
+            f"{path} has no hook for {', '.join(missing)}",
+            f"Run {again}, if that is not on purpose.",
+        )
+    if has_plugin(AGENTS[client], SettingsScope(home=Path.home(), environment=read_environment())):
+        yield CheckResult(
+            "note",
+            f"{client} has memorist as a plugin and by hooks in {path}: all is done twice",
+            f"Run memorist uninstall {client}, or remove the plugin.",
+        )
+    if not gone and not missing:
+        yield CheckResult("good", f"hooks of {client} are installed in {path}")
+
+
+def _program_of(command: str) -> str:
+    with contextlib.suppress(ValueError, IndexError):
+        return shlex.split(command)[0]
+    return command
+
+
+def _check_daemon(place: DoctorContext) -> Iterator[CheckResult]:
+    folder = place.layout.home / hook_protocol.FOLDER
+    holder = find_daemon_process(folder / hook_protocol.LOCK)
+    if holder and not _is_responsive(folder):
+        yield CheckResult(
+            "wrong",
+            f"the process behind the hooks, {holder}, does not answer",
+            f"End it with: kill -9 {holder}; nothing is lost, and the next hook starts another.",
+        )
+    elif holder:
+        yield CheckResult("good", f"the process behind the hooks, {holder}, answers")
+
+
+def _is_responsive(folder: Path) -> bool:
+    """Whether the daemon responds. Socket paths are short only from within their folder."""
+    try:
+        with contextlib.chdir(folder):
+            return is_daemon_responsive()
+    except OSError:
+        return False
+
+
+def format_hook_failures(home: Path, now: float) -> Sequence[str]:
+    """Recent hook failures for `memorist status`; empty if there are none."""
+    lately = recent_failures(home, now)
+    return (
+        [
+            "",
+            "Hooks that gave no response in the last day",
+            *(f"  {reason}" for reason in describe_hook_failures(lately)[:MAX_REASONS]),
+        ]
+        if lately
+        else []
+    )

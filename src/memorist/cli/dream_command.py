@@ -1,0 +1,342 @@
+"""`memorist dream`."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import RecordedChange
+from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.auto_memory.memory_location import read_project_record
+from memorist.budget.budget_governor import BudgetGovernor
+from memorist.cli import output
+from memorist.cli.command_environment import load_project_settings
+from memorist.cli.install_command import find_launch_command
+from memorist.cli.memory.memory_commands import confirm
+from memorist.dream.dream import Dream
+from memorist.dream.dream_gates import GateClosed, GateOpen
+from memorist.dream.dream_journal import DailyLogs, DreamReport, render_report_lines
+from memorist.dream.project_dream import open_dream
+from memorist.dream.workspace import journal_path, read_journal
+from memorist.engine.engine import Memorist
+from memorist.errors import MemoristError, NothingToDo
+from memorist.models.model_choice import open_model
+from memorist.runtime import Runtime, SessionContext
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import MemoryLayout
+from memorist.system import SystemClock
+from memorist.telemetry.tracing import SessionTracer
+
+JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+MODEL = click.option(
+    "--model", default=None, help="Another model than the settings name; `structural` for none."
+)
+
+
+@contextmanager
+def open_dreams(
+    model: str | None = None, projects: Callable[[Memorist], list[str]] | None = None
+) -> Iterator[list[tuple[str, AutoMemory, Dream]]]:
+    """Open the dreams of the working folder's project, or of those that `projects` returns, and
+    close everything at the end.
+    """
+    settings = load_project_settings(model)
+    engine = Memorist(settings=settings, model="structural")
+    clock = SystemClock()
+    means = open_model(model or settings.model, settings.models, clock=clock)
+    try:
+        traces = SessionTracer(settings.telemetry, "", clock)
+        governor = BudgetGovernor(
+            engine.database(),
+            "",
+            clock=clock,
+            settings=settings.spend,
+            on_receipt=traces.on_receipt,
+        )
+        runtime = Runtime(
+            settings=settings,
+            clock=clock,
+            model=means,
+            open_database=engine.database,
+            governor=governor,
+            emit=traces.on_event,
+            record_receipt=governor.record_receipt,
+        )
+        found = []
+        for project in projects(engine) if projects is not None else [str(Path.cwd())]:
+            memory = engine.memory(project)
+            found.append(
+                (
+                    project,
+                    memory,
+                    open_dream(memory, SessionContext(runtime=runtime, project=project)),
+                )
+            )
+        yield found
+        governor.release_reservations()
+    finally:
+        asyncio.run(engine.close())
+
+
+async def _dream_now(dream: Dream, *, dry_run: bool) -> DreamReport:
+    try:
+        return await dream.run("asked for", asked=True, dry_run=dry_run)
+    finally:
+        await dream.close()
+
+
+@click.group("dream", invoke_without_command=True)
+@click.option("--now", is_flag=True, help="Dream at once, whatever the gates say.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what a dream would do now, as a diff, and write nothing."
+)
+@MODEL
+@JSON
+@click.pass_context
+def dream_group(
+    context: click.Context, now: bool, dry_run: bool, model: str | None, as_json: bool
+) -> None:
+    """Consolidate this project's memory; without --now or --dry-run: say whether it is time, and
+    why or why not.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with open_dreams(model) as ((_, _, dream),):
+        if not now and not dry_run:
+            _print_verdict(asyncio.run(dream.check_gates()), as_json=as_json)
+            return
+        done = asyncio.run(_dream_now(dream, dry_run=dry_run))
+    _print_dream(done, as_json=as_json)
+    if done.failed or not done.ran:
+        context.exit(1)
+
+
+def _print_verdict(verdict: GateOpen | GateClosed, *, as_json: bool) -> None:
+    if as_json:
+        gate = verdict.gate if isinstance(verdict, GateClosed) else ""
+        until = verdict.until if isinstance(verdict, GateClosed) else None
+        output.print_json(
+            {
+                "open": isinstance(verdict, GateOpen),
+                "gate": gate,
+                "why": verdict.why,
+                "until": until,
+            }
+        )
+    elif isinstance(verdict, GateOpen):
+        click.echo(
+            f"it is time: {verdict.why}; the next end of a turn begins a dream, and `memorist "
+            f"dream --now` does it at once"
+        )
+    else:
+        click.echo(f"not yet (gate: {verdict.gate}): {verdict.why}")
+
+
+def _print_dream(done: DreamReport, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(done)
+        return
+    if not done.ran:
+        click.echo(f"no dream: {done.why}")
+        return
+    if done.diff:
+        click.echo(done.diff.rstrip("\n") + "\n")
+    for line in render_report_lines(done):
+        click.echo(output.make_readable(line))
+    if done.said:
+        click.echo(f"\n{output.make_readable(done.said)}")
+    if done.change:
+        click.echo(f"\n`memorist dream undo` takes it back (change {done.change[:8]})")
+
+
+def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
+    """The newest dream that is not taken back yet."""
+    memory.headers()
+    log = memory.folder.history.log()
+    undone = {each.undoes for each in log if each.undoes}
+    return next((each for each in log if each.why.actor == "dream" and each.id not in undone), None)
+
+
+@dream_group.command("undo")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@JSON
+def dream_undo_command(yes: bool, as_json: bool) -> None:
+    """Take back the newest dream that is not taken back yet, all of it.
+
+    Example: memorist dream undo
+    """
+    with open_dreams("structural") as ((_, memory, _),):
+        found = find_last_dream(memory)
+        if found is None:
+            raise NothingToDo("there is no dream to take back")
+        paths = [path for path in found.paths if path != INDEX_NAME]
+        confirm(f"Take back “{found.why.what}” ({', '.join(paths)})?", yes=yes)
+        memory.undo(found.id)
+    if as_json:
+        output.print_json({"change": found.id, "what": found.why.what, "paths": paths})
+    else:
+        click.echo(f"taken back: {found.why.what} ({', '.join(paths)})")
+
+
+@dream_group.command("journal")
+@JSON
+def dream_journal_command(as_json: bool) -> None:
+    """Show what dreams did to this project's memory, oldest first.
+
+    Example: memorist dream journal
+    """
+    with open_dreams("structural") as ((_, memory, _),):
+        path, text = journal_path(memory.layout), read_journal(memory.layout)
+    if as_json:
+        output.print_json({"path": str(path), "journal": text})
+    else:
+        click.echo(text.rstrip("\n") or "no dream yet")
+
+
+@dream_group.command("archive")
+@JSON
+def dream_archive_command(as_json: bool) -> None:
+    """List the memories that dreams took out and that are still gone; `memorist memory undo CHANGE`
+    brings them back.
+
+    Example: memorist dream archive
+    """
+    with open_dreams("structural") as ((_, memory, _),):
+        present = {head.path for head in memory.headers()}
+        history = memory.folder.history
+        rows: dict[str, dict[str, object]] = {}
+        for each in history.log():
+            for path in each.paths:
+                gone = (
+                    each.why.actor == "dream"
+                    and path not in present
+                    and path not in rows
+                    and path != INDEX_NAME
+                )
+                if gone and history.read_file(path, each.id) is None:
+                    data = history.read_file(path, history.find_parent_id(each.id)) or b""
+                    rows[path] = {
+                        "path": path,
+                        "change": each.id,
+                        "at": each.at,
+                        "text": data.decode("utf-8", "replace"),
+                    }
+    if as_json:
+        output.print_json({"archive": list(rows.values())})
+        return
+    for row in rows.values():
+        click.echo(f"{str(row['change'])[:8]}  {row['path']}")
+    if not rows:
+        click.echo("dreams took nothing out")
+
+
+@dream_group.command("log")
+@click.argument("text")
+@JSON
+def dream_log_command(text: str, as_json: bool) -> None:
+    """Add TEXT to today's log of this project: one line, with the time. The next dream of a model
+    reads it.
+
+    Example: memorist dream log "Switched to pnpm"
+    """
+    with open_dreams("structural") as ((_, memory, _),):
+        line = DailyLogs(memory.layout, DiskFiles()).add(text, SystemClock().now())
+    output.print_json({"line": line}) if as_json else click.echo(line)
+
+
+@dream_group.command("nightly")
+@click.option(
+    "--cron",
+    is_flag=True,
+    help="Print a line for crontab that does this every night, and do nothing else.",
+)
+@MODEL
+@JSON
+@click.pass_context
+def dream_nightly_command(
+    context: click.Context, cron: bool, model: str | None, as_json: bool
+) -> None:
+    """Dream for every project of this home that has something new since its last dream; meant for a
+    nightly job.
+
+    Example: memorist dream nightly
+    """
+    if cron:
+        line = _cron_line(load_project_settings().home)
+        output.print_json({"cron": line}) if as_json else click.echo(line)
+        return
+    with open_dreams(model, list_projects_with_memory) as found:
+        rows = asyncio.run(_dream_nightly([(project, dream) for project, _, dream in found]))
+    if as_json:
+        output.print_json(
+            {"projects": [{"project": project, "dream": done} for project, done in rows]}
+        )
+    for project, done in rows if not as_json else ():
+        click.echo(
+            f"{project}: "
+            f"{'; '.join(line[2:] for line in render_report_lines(done)) if done.ran else done.why}"
+        )
+    if any(done.failed for _, done in rows):
+        context.exit(1)
+    if not rows and not as_json:
+        click.echo("no project of this home has a memory yet")
+
+
+async def _dream_nightly(found: list[tuple[str, Dream]]) -> list[tuple[str, DreamReport]]:
+    """Dream for one project after another; an error in one does not stop the others."""
+    rows = []
+    for project, dream in found:
+        try:
+            verdict = await dream.check_gates()
+            # At night a day's one session is reason enough, or a line in its log.
+            due = isinstance(verdict, GateOpen) or (
+                verdict.gate == "sessions" and await dream.has_new_material()
+            )
+            done = (
+                await dream.run("nightly run") if due else DreamReport(ran=False, why=verdict.why)
+            )
+        except MemoristError as error:
+            done = DreamReport(ran=False, why=str(error), failed=str(error))
+        rows.append((project, done))
+    for _, dream in found[:1]:
+        await dream.close()
+    return rows
+
+
+def list_projects_with_memory(engine: Memorist) -> list[str]:
+    """The roots of all projects of the home that have a memory, as recorded beside it."""
+    if not engine.layout.projects.is_dir():
+        return []
+    found = []
+    for folder in sorted(engine.layout.projects.iterdir()):
+        known = read_project_record(
+            DiskFiles(), MemoryLayout(folder / "memory", folder / "memory-state")
+        )
+        if known is not None:
+            found.append(known.root)
+    return found
+
+
+def _cron_line(home: str) -> str:
+    """A crontab line at a minute between midnight and five that is fixed for each home
+    (claude-code.md section 9.5).
+
+    The program is named by its path, and a non-default home by a variable: cron has neither the
+    shell's PATH nor its variables.
+    """
+    drawn = int.from_bytes(hashlib.sha256(home.encode()).digest()[:4]) % 300
+    program = find_launch_command(Path(home).expanduser().absolute())
+    named = f"MEMORIST_HOME={shlex.quote(program.home)} " if program.home else ""
+    command = f"{named}{shlex.join((*program.arguments, 'dream', 'nightly'))}"
+    return f"{drawn % 60} {drawn // 60} * * * " + command.replace(
+        "%", r"\%"
+    )  # cron takes a bare one for the end of the line

@@ -1,0 +1,96 @@
+"""`memorist status --effect`."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from memorist.cli import output
+from memorist.cli.sessions_command import list_known_sessions
+from memorist.engine.effect_meter import (
+    LEVEL,
+    MIN_SESSIONS,
+    EffectEstimate,
+    SessionMeasures,
+    estimate_effects,
+    measure_session,
+)
+from memorist.errors import UnreadableSession
+from memorist.formats.format_detection import read_session
+from memorist.store.session_rows import MemoryUseTotal, list_drawn_sessions, total_uses
+from memorist.store.transcript_writer import LineFile
+
+IDLE_SHOWN = 5
+"""Times that a memory was shown without once being read or cited, from which on it is named. Our
+choice.
+"""
+
+
+class EffectReport(Struct, frozen=True, kw_only=True):
+    """What memory changed, as far as can be told."""
+
+    with_memory: int
+    """Sessions."""
+    without: int
+    minimum: int = MIN_SESSIONS
+    level: float = LEVEL
+    effects: tuple[EffectEstimate, ...]
+    idle: tuple[str, ...]
+    """Memories of this project that were shown often and never used."""
+
+
+def read_effect(database: sqlite3.Connection | None, folder: Path) -> EffectReport:
+    """Measure the sessions that were drawn, and find idle memories of the folder. Raises
+    StoreError.
+    """
+    drawn = {} if database is None else list_drawn_sessions(database)
+    files = {each.id: each.file for each in list_known_sessions(None)} if drawn else {}
+    groups: tuple[list[SessionMeasures], list[SessionMeasures]] = ([], [])
+    for session, held_out in drawn.items():
+        with contextlib.suppress(UnreadableSession):
+            found = measure_session(read_session(LineFile(Path(files.get(session, "")))))
+            groups[held_out].append(found)
+    uses = {} if database is None else total_uses(database, str(folder))
+    return EffectReport(
+        with_memory=len(groups[0]),
+        without=len(groups[1]),
+        effects=estimate_effects(*groups),
+        idle=tuple(_find_idle(uses)),
+    )
+
+
+def _find_idle(uses: dict[str, MemoryUseTotal]) -> Iterator[str]:
+    for path, total in sorted(uses.items()):
+        if path and total.shown >= IDLE_SHOWN and not total.used:
+            yield path
+
+
+def print_effect(found: EffectReport, *, as_json: bool) -> None:
+    """Print the report."""
+    if as_json:
+        output.print_json(found)
+        return
+    click.echo(
+        f"{found.with_memory:,} sessions with memory, {found.without:,} without "
+        f"(recall.holdout draws them)"
+    )
+    for each in found.effects:
+        name = each.measure.replace("_", " ")
+        told = (
+            f"too few sessions: {found.minimum} of each kind are needed"
+            if each.verdict == "too few"
+            else f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
+            f"ratio {each.low:.2f} to {each.high:.2f} "
+            f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
+        )
+        click.echo(f"{name:<18}{told}")
+    for path in found.idle:
+        click.echo(
+            f"shown often, never read or cited: {output.make_one_line(path)}; leave it out with: "
+            f"memorist memory mute {path}"
+        )

@@ -1,0 +1,253 @@
+"""`memorist install` and `memorist uninstall`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from memorist.cli.command_environment import read_environment
+from memorist.cli.hook_commands import HOME_OPTION, end_daemon, resolve_home
+from memorist.config import load_settings
+from memorist.errors import InputError, SettingsError, UsageError
+from memorist.hooks.agent_programs import (
+    AGENT_NAMES,
+    AGENTS,
+    AgentName,
+    SettingsScope,
+    find_command_files,
+    find_settings_files,
+)
+from memorist.hooks.hook_install import (
+    INSTALLED_EVENTS,
+    TOOL_EVENT,
+    HookInstaller,
+    LaunchCommand,
+    SettingsChange,
+    SettingsFile,
+    build_hook_entries,
+)
+from memorist.settings import Settings
+from memorist.store.disk_files import DiskFiles
+
+TRUST_HINTS: dict[AgentName, str] = {
+    "codex": "Codex runs a hook only after you trusted it: start codex, which asks about hooks "
+    "that are new or changed.",
+    "gemini-cli": "Gemini CLI starts an MCP server only in a folder that you trust: start gemini "
+    "in it, which asks.",
+}
+"""What the user has to do in an agent before it runs what was installed."""
+SHARED_HINT = (
+    "Keep {} out of what others get, such as commits: a program of this machine is named there."
+)
+PRIVATE_SETTINGS = "settings.local.json"
+"""Claude Code's settings file that is not shared."""
+EXTRA_HINT = "the MCP server needs the extra `mcp`: pip install 'memorist[mcp]'"
+
+
+def _common_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that both commands take."""
+    for option in (
+        click.argument("client", metavar="AGENT", type=click.Choice(AGENT_NAMES)),
+        click.option(
+            "--user/--project",
+            "user",
+            default=True,
+            help="For all your projects, or for the one in this folder. [default: --user]",
+        ),
+        click.option("--dry-run", is_flag=True, help="Show the change and make none."),
+        click.option(
+            "--mcp/--no-mcp",
+            default=None,
+            help="Also the MCP server, or hooks alone. [default: with it, where its extra is "
+            "there]",
+        ),
+        HOME_OPTION,
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("install")
+@_common_options
+@click.option(
+    "--each-tool",
+    is_flag=True,
+    help="Also call memorist after each tool call; notes of long turns come earlier.",
+)
+def install_command(
+    client: AgentName,
+    user: bool,
+    dry_run: bool,
+    mcp: bool | None,
+    home: Path | None,
+    each_tool: bool,
+) -> None:
+    """Put memorist into the settings of a coding agent: claude-code, codex, cursor, gemini-cli,
+    opencode or qwen-code.
+
+    Shows the change. Your own settings stay as they are, and `memorist uninstall` takes it back.
+    `memorist setup` does it for all agents of this machine.
+
+    Example: memorist install claude-code --dry-run
+    """
+    where = resolve_home(home)
+    there = find_spec("mcp") is not None
+    if not there and (mcp or AGENTS[client].client is None):
+        raise UsageError(EXTRA_HINT)
+    installer = HookInstaller(where, DiskFiles())
+    changes = plan_join(
+        installer, client, JoinRequest(where, there if mcp is None else mcp, user, each_tool)
+    )
+    _apply_changes(changes, installer.install, dry_run=dry_run)
+    shared = [target.path.name for target, _ in changes if target.path.name != PRIVATE_SETTINGS]
+    if shared and not user and not dry_run:
+        click.echo(SHARED_HINT.format(" and ".join(shared)))
+    if mcp is None and not there:
+        click.echo(f"Hooks alone: {EXTRA_HINT}")
+    if client in TRUST_HINTS and not dry_run:
+        click.echo(TRUST_HINTS[client])
+
+
+class JoinRequest(Struct, frozen=True):
+    """How an agent is to be joined: for which home, with the MCP server or without, for the user or
+    the project in the working folder, and whether also after each tool call.
+    """
+
+    home: Path
+    mcp: bool
+    user: bool = True
+    each_tool: bool = False
+
+
+def plan_join(
+    installer: HookInstaller, name: AgentName, request: JoinRequest
+) -> list[tuple[SettingsFile, SettingsChange]]:
+    """Plan the changes of an agent's settings files. Raises InputError, StoreError."""
+    program = find_launch_command(request.home)
+    events = (*INSTALLED_EVENTS, TOOL_EVENT) if request.each_tool else INSTALLED_EVENTS
+    settings = load_settings(read_environment(), home=request.home).settings
+    client = AGENTS[name].client
+    hooks = (
+        {}
+        if client is None
+        else build_hook_entries(program, client, _hook_time_limits(settings, events), events)
+    )
+    scope = build_settings_scope(user=request.user)
+    targets = find_settings_files(name, scope, program, hooks, mcp=request.mcp)
+    targets += find_command_files(name, scope) if request.mcp else []
+    return [(target, installer.plan_install(target)) for target in targets]
+
+
+@click.command("uninstall")
+@_common_options
+def uninstall_command(
+    client: AgentName, user: bool, dry_run: bool, mcp: bool | None, home: Path | None
+) -> None:
+    """Take memorist out of the settings of a coding agent.
+
+    Where nobody changed a file since, it is as it was before, byte for byte; else only what
+    memorist put there goes. A file that cannot be understood is left, and told of at the end.
+    Memories stay. The process behind the hooks is ended; it starts again with the next hook of
+    another agent.
+
+    Example: memorist uninstall codex
+    """
+    where = _home_for_uninstall(home)
+    plugging = HookInstaller(where, DiskFiles())
+    found = find_settings_files(
+        client,
+        build_settings_scope(user=user),
+        find_launch_command(where),
+        {},
+        mcp=mcp is not False,
+    )
+    found += find_command_files(client, build_settings_scope(user=user))
+    changes, refused = [], []
+    for target in found:
+        try:
+            changes.append((target, plugging.plan_uninstall(target)))
+        except InputError as error:
+            refused.append(str(error))
+    _apply_changes(changes, plugging.uninstall, dry_run=dry_run)
+    if not dry_run:
+        end_daemon(where)
+    if refused:
+        raise InputError("\n".join(refused))
+
+
+def _apply_changes(
+    changes: list[tuple[SettingsFile, SettingsChange]],
+    act: Callable[[SettingsChange], None],
+    *,
+    dry_run: bool,
+) -> None:
+    """Show all planned changes, then make them. A file that comes or goes as a whole is shown line
+    by line only where nothing is written.
+    """
+    for target, change in changes:
+        if change.before == change.after:
+            click.echo(f"{change.path}: nothing to change ({target.purpose})")
+        elif dry_run or None not in (change.before, change.after):
+            click.echo(change.diff(), nl=False)
+        else:
+            did = "created" if change.before is None else "removed"
+            click.echo(f"{change.path}: {did} ({target.purpose})")
+    if dry_run:
+        click.echo("Nothing was written.")
+        return
+    for _, change in changes:
+        act(change)
+
+
+def _home_for_uninstall(home: Path | None) -> Path:
+    """The home; the default one if memorist's settings are invalid, which must not prevent
+    uninstalling.
+    """
+    try:
+        return resolve_home(home)
+    except SettingsError as error:
+        click.echo(f"{error}; the home folder that the environment names is taken", err=True)
+        return (
+            Path(read_environment().get("MEMORIST_HOME") or "~/.memorist").expanduser().absolute()
+        )
+
+
+def build_settings_scope(*, user: bool) -> SettingsScope:
+    """The user's settings, or those of the project in the working folder."""
+    return SettingsScope(
+        home=Path.home(), environment=read_environment(), project=None if user else Path.cwd()
+    )
+
+
+def _hook_time_limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
+    hooks = settings.hooks
+    told = {
+        "SessionStart": hooks.start_seconds,
+        "UserPromptSubmit": hooks.prompt_seconds,
+        "PreToolUse": hooks.tool_seconds,
+        "PreCompact": hooks.compaction_seconds,
+    }
+    return {event: told.get(event, hooks.other_seconds) for event in events}
+
+
+def find_launch_command(home: Path) -> LaunchCommand:
+    """How to start memorist from anywhere: by the full path of its program, or of its Python.
+
+    The default home is not named.
+    """
+    usual = home == Path("~/.memorist").expanduser()
+    called = Path(sys.argv[0])
+    beside = Path(sys.executable).parent / "memorist"
+    for path in (called.absolute(), beside):
+        if path.name == "memorist" and os.access(path, os.X_OK) and path.is_file():
+            return LaunchCommand(arguments=(str(path),), home="" if usual else str(home))
+    return LaunchCommand(
+        arguments=(sys.executable, "-P", "-m", "memorist"), home="" if usual else str(home)
+    )

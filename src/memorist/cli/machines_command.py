@@ -1,0 +1,126 @@
+"""`memorist machines`."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_location import locate_project_root, read_project_record
+from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.errors import UsageError
+from memorist.machines.machine_remote import draw_bytes
+from memorist.machines.machine_snapshot import MachineSnapshot
+from memorist.machines.machine_sync import (
+    EVERY_PROJECT,
+    MachineIdentity,
+    load_identity,
+    name_project,
+    save_identity,
+    sync_machines,
+)
+from memorist.machines.snapshot_cipher import (
+    KEY_BYTES,
+    NONCE_BYTES,
+    encode_key,
+    open_snapshot,
+    seal_snapshot,
+)
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, MemoryLayout
+
+
+@click.group("machines")
+def machines_group() -> None:
+    """Your own machines: one memory on all of them, by a folder that some program keeps alike or a
+    private Git remote. What leaves a machine is encrypted.
+
+    Example: memorist machines init git:git@example.com:me/memory.git
+    """
+
+
+@machines_group.command("init")
+@click.argument("place")
+def machines_init_command(place: str) -> None:
+    """Begin at PLACE: a folder, or git:URL of a private remote. Shows the key for the others.
+
+    Example: memorist machines init ~/Sync/memorist
+    """
+    _begin(place, encode_key(draw_bytes(KEY_BYTES)))
+    with open_project_memory() as (engine, _):
+        click.echo(f"key: {load_identity(engine.layout).key}")
+    click.echo(f"on each other machine: memorist machines join {place}")
+    click.echo("Whoever has the key can read all; without it what is there cannot be read.")
+
+
+@machines_group.command("join")
+@click.argument("place")
+@click.option("--key", prompt="Key", hide_input=True, help="As `init` showed it. [default: asked]")
+def machines_join_command(place: str, key: str) -> None:
+    """Join the machines that share PLACE, and take in what is there.
+
+    Example: memorist machines join ~/Sync/memorist
+    """
+    _begin(place, key.strip())
+    _sync()
+
+
+@machines_group.command("sync")
+def machines_sync_command() -> None:
+    """Take in what your other machines changed, and give them what was changed here.
+
+    Example: memorist machines sync
+    """
+    _sync()
+
+
+def _begin(place: str, key: str) -> None:
+    name = re.sub(r"[^A-Za-z0-9-]+", "-", platform.node()).strip("-")[:30] or "machine"
+    machine = f"{name}-{draw_bytes(3).hex()}"
+    probe = seal_snapshot(key, MachineSnapshot(machine=machine), draw_bytes(NONCE_BYTES))
+    open_snapshot(key, machine, probe)
+    with open_project_memory() as (engine, _):
+        if (engine.layout.machines / "own").exists():
+            raise UsageError(
+                f"this machine shares already, by {engine.layout.machines / 'own'}; remove that "
+                f"file to begin anew"
+            )
+        if not place.startswith("git:"):
+            place = str(Path(place).expanduser().absolute())
+        save_identity(engine.layout, MachineIdentity(machine=machine, place=place, key=key))
+
+
+def _sync() -> None:
+    with open_memories() as (layout, memories):
+        report = sync_machines(layout, memories)
+    for name, paths in report.taken.items():
+        for path in paths:
+            click.echo(f"{name}: {path}")
+    for trouble in report.troubles:
+        click.echo(trouble, err=True)
+    others = f"{report.machines} other machine{'' if report.machines == 1 else 's'}"
+    projects = len(memories.keys() - {EVERY_PROJECT})
+    click.echo(f"{projects} projects in line with {others}")
+
+
+@contextmanager
+def open_memories() -> Iterator[tuple[Layout, dict[str, AutoMemory]]]:
+    """The memories of this folder's project and of all others that are still in their place."""
+    with ExitStack() as stack:
+        engine, memory = stack.enter_context(open_project_memory())
+        memories = {name_project(locate_project_root(Path.cwd())): memory}
+        if memory.everywhere is not None:
+            memories[EVERY_PROJECT] = memory.everywhere
+        for folder in sorted(engine.layout.projects.glob("*/memory")):
+            state = folder.with_name("memory-state")
+            known = read_project_record(DiskFiles(), MemoryLayout(folder, state))
+            if known is not None and Path(known.root).is_dir():
+                name = name_project(Path(known.root))
+                if name not in memories:
+                    memories[name] = engine.memory(known.root)
+        yield engine.layout, memories

@@ -1,0 +1,48 @@
+"""What the files of Claude Code and Codex say to the memories of the working folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.cli import output
+from memorist.context.client_files import ClientFiles
+from memorist.engine.engine import Memorist
+from memorist.recall.memory_rendering import render_client_conflict
+from memorist.settings import Family
+from memorist.store.disk_files import DiskFiles
+
+_FAMILIES: tuple[Family, ...] = ("file-native", "rollout")
+
+
+class FoundElsewhere(Struct, frozen=True):
+    """Where a memory stands in the files of agents, and where they say otherwise."""
+
+    also_in: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The lines for a reader."""
+        also = (f"also in {', '.join(self.also_in)}",) if self.also_in else ()
+        return (*also, *self.conflicts)
+
+
+def find_elsewhere(engine: Memorist, memory: AutoMemory) -> dict[str, FoundElsewhere]:
+    """Return what the agents' files say to each memory, by path; nothing for most of them."""
+    own = ClientFiles(DiskFiles(), engine.settings.context, os.environ)
+    made: dict[str, FoundElsewhere] = {}
+    for family in _FAMILIES:
+        rules = own.read_rules(family, Path.cwd())
+        for path, found in memory.compare_with_client(rules).items():
+            known = made.get(path, FoundElsewhere())
+            also = (output.make_one_line(found.same.source),) if found.same is not None else ()
+            conflict = output.make_one_line(render_client_conflict(found))
+            made[path] = FoundElsewhere(
+                tuple(dict.fromkeys((*known.also_in, *also))),
+                tuple(dict.fromkeys(filter(None, (*known.conflicts, conflict)))),
+            )
+    return made

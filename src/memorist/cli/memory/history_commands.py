@@ -1,0 +1,190 @@
+"""`memorist memory log|diff|undo|blame|why`."""
+
+from __future__ import annotations
+
+import click
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import BlamedLine, RecordedChange, blame_lines
+from memorist.auto_memory.memory_index import INDEX_NAME
+from memorist.auto_memory.topic import format_minute
+from memorist.cli import output
+from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
+from memorist.cli.memory.memory_commands import (
+    JSON_OPTION,
+    YES_OPTION,
+    confirm,
+    describe_succession,
+    open_project_memory,
+)
+from memorist.errors import InputError
+from memorist.store.session_rows import list_uses
+
+
+def _change_object(each: RecordedChange) -> dict[str, object]:
+    return {
+        "id": each.id,
+        "at": each.at,
+        "actor": each.why.actor,
+        "what": each.why.what,
+        "session": each.why.session,
+        "messages": list(each.why.messages),
+        "quote": each.why.quote,
+        "undoes": each.undoes,
+        "paths": [path for path in each.paths if path != INDEX_NAME],
+    }
+
+
+@click.command("log")
+@click.argument("path", default="")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Changes to show."
+)
+@JSON_OPTION
+def memory_log_command(path: str, limit: int, as_json: bool) -> None:
+    """Show who changed what in this project's memory, and why, newest first; of one memory when
+    PATH is given.
+
+    Example: memorist memory log
+    """
+    with open_project_memory() as (_, memory):
+        owner, path = memory.locate(path)
+        log = owner.folder.history.log(path, limit)
+    if as_json:
+        output.print_json({"changes": [_change_object(each) for each in log]})
+        return
+    for each in log:
+        click.echo(
+            f"{each.id[:8]}  {format_minute(each.at)}  {each.why.actor:<10}  {each.why.what}"
+        )
+    if not log:
+        click.echo("no change yet")
+
+
+@click.command("diff")
+@click.argument("change", default="")
+@JSON_OPTION
+def memory_diff_command(change: str, as_json: bool) -> None:
+    """Show what a change did, as a unified diff; the newest one when CHANGE is left out. CHANGE is
+    the start of an id of `memory log`.
+
+    Example: memorist memory diff
+    """
+    with open_project_memory() as (_, memory):
+        memory.headers()
+        history = memory.folder.history
+        found = history.find_change(change) if change else next(history.iter_changes(), None)
+        if found is None:
+            raise InputError("there is no change yet")
+        text = history.diff(found.id)
+    if as_json:
+        output.print_json({"change": _change_object(found), "diff": text})
+        return
+    click.echo(text.rstrip("\n"))
+
+
+@click.command("undo")
+@click.argument("change", default="")
+@YES_OPTION
+def memory_undo_command(change: str, yes: bool) -> None:
+    """Take back the newest change, or the one whose id begins with CHANGE. Twice takes back the two
+    newest.
+
+    Example: memorist memory undo --yes
+    """
+    with open_project_memory() as (_, memory):
+        found = memory.undo(change, dry_run=True)
+        paths = ", ".join(path for path in found.paths if path != INDEX_NAME)
+        confirm(f"Take back “{found.why.what}” of {format_minute(found.at)} ({paths})?", yes=yes)
+        memory.undo(found.id)
+    click.echo(f"taken back: {found.why.what} ({paths})")
+
+
+def blame_memory(
+    memory: AutoMemory, path: str
+) -> tuple[list[RecordedChange], tuple[BlamedLine, ...]]:
+    """The changes of a memory, oldest first, and the change that each of its lines comes from.
+
+    Raises InputError for a memory that the history does not know.
+    """
+    history = memory.folder.history
+    log = list(reversed(history.log(path)))
+    if not log:
+        raise InputError(f"the history knows no memory {path}; `memorist memory list` shows all")
+    data = [(each.id, history.read_file(path, each.id) or b"") for each in log]
+    return log, blame_lines(
+        [(id, output.make_readable(text.decode("utf-8", "surrogateescape"))) for id, text in data]
+    )
+
+
+@click.command("blame")
+@click.argument("path")
+@JSON_OPTION
+def memory_blame_command(path: str, as_json: bool) -> None:
+    """Show where each line of a memory comes from: the change, who made it, and the session,
+    message and words that led to it.
+
+    Example: memorist memory blame use-pnpm.md
+    """
+    with open_project_memory() as (_, memory):
+        owner, path = memory.locate(path)
+        log, lines = blame_memory(owner, path)
+    if as_json:
+        output.print_json(
+            {
+                "path": path,
+                "changes": [_change_object(each) for each in log],
+                "lines": [{"text": line.text, "change": line.change} for line in lines],
+            }
+        )
+        return
+    actors = {each.id: each.why.actor for each in log}
+    for line in lines:
+        click.echo(f"{line.change[:8]} {actors[line.change]:<10} | {line.text}")
+    click.echo("")
+    for each in log:
+        click.echo(f"{each.id[:8]}  {format_minute(each.at)}  {each.why.actor}: {each.why.what}")
+        if each.why.session:
+            click.echo(
+                f"          session {each.why.session}, message "
+                f"{', '.join(each.why.messages) or 'unknown'}"
+            )
+        if each.why.quote:
+            click.echo(f"          words: “{each.why.quote}”")
+
+
+@click.command("why")
+@click.argument("path")
+@JSON_OPTION
+def memory_why_command(path: str, as_json: bool) -> None:
+    """Show what a memory came in place of; when it stood in the index that a session was shown, or
+    was shown by itself, and why; when it was opened or cited; and when it was withheld.
+
+    Example: memorist memory why use-pnpm.md
+    """
+    with open_project_memory() as (engine, memory):
+        owner, path = memory.locate(path)
+        former = owner.find_former_topic(path)
+        topic = former.topic if former is not None else owner.folder.read_topic(path)
+        path = topic.path
+        uses = list_uses(engine.database(), str(owner.layout.folder), path)
+        elsewhere = find_elsewhere(engine, owner).get(path, FoundElsewhere())
+    if as_json:
+        output.print_json(
+            {
+                "path": path,
+                "uses": uses,
+                "also_in": elsewhere.also_in,
+                "conflicts": elsewhere.conflicts,
+            }
+        )
+        return
+    for remark in elsewhere.remarks:
+        click.echo(remark)
+    for line in describe_succession(topic, former):
+        click.echo(line)
+    for use in uses:
+        why = f"  {use.why}" if use.why else ""
+        click.echo(f"{format_minute(use.at)}  {use.what:<8}  session {use.session}{why}")
+    if not uses:
+        click.echo(f"{path} was never shown")

@@ -1,0 +1,828 @@
+"""`memorist memory list|show|search|add|edit|forget|check|rebind`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.anchors import describe_changes, read_anchors
+from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, StaleMemory
+from memorist.auto_memory.contradiction import find_opposed_topics
+from memorist.auto_memory.inbox import Proposal
+from memorist.auto_memory.memory_changes import ChangeReason, render_headline
+from memorist.auto_memory.memory_index import (
+    TEAM_PREFIX,
+    MemoryHeader,
+    is_shared,
+    sort_newest_first,
+)
+from memorist.auto_memory.memory_lint import LintProblem, describe_opposed
+from memorist.auto_memory.memory_lint import lint_folder as check_folder
+from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
+from memorist.auto_memory.statements.statement_filters import classify_statement
+from memorist.auto_memory.topic import (
+    MemoryKind,
+    Topic,
+    format_utc_timestamp,
+    parse_topic,
+)
+from memorist.auto_memory.write_result import FormerTopic, WriteResult
+from memorist.cli import output
+from memorist.cli.command_environment import load_project_settings
+from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
+from memorist.core.text_analysis import encode_text, shorten
+from memorist.engine.engine import Memorist
+from memorist.engine.session_recall import find_bearing_passages
+from memorist.errors import InputError, NothingToDo
+from memorist.recall.memory_search import FolderSearch
+from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant
+from memorist.recall.passages import PassageMatch, quote_passage
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.settings import RecallSettings
+from memorist.store.disk_files import DiskFiles
+from memorist.store.session_rows import forget_uses
+from memorist.store.text_removal import TextRemoval, remove_from_bytes, remove_texts
+from memorist.team.local_copy import AuthorLog
+
+# Open the project's memory for one command, and report its changes.
+
+
+@contextmanager
+def open_project_memory(
+    directory: Path | None = None, project: Path | None = None
+) -> Iterator[tuple[Memorist, AutoMemory]]:
+    """Open the engine and a memory: of a project's folder (by default the working folder), or the
+    named memory folder.
+    """
+    settings = load_project_settings()
+    if directory is not None:
+        settings = replace(
+            settings,
+            auto_memory=replace(
+                settings.auto_memory, directory=str(directory.expanduser().absolute())
+            ),
+        )
+    engine = Memorist(settings=settings, model="structural")
+    try:
+        yield engine, engine.memory(str(project or Path.cwd()))
+    finally:
+        asyncio.run(engine.close())
+
+
+def print_write_result(written: WriteResult, done: str) -> None:
+    """Print the result of a change; exit status 1 if all of it was refused."""
+    for path in written.paths:
+        click.echo(f"{done}: {path}")
+    for remark in written.remarks:
+        click.echo(f"  {remark}")
+    for waiting in written.proposals:
+        click.echo(
+            f"waits in the inbox as {waiting.id}: {waiting.path} ({'; '.join(waiting.reasons)})"
+        )
+    for refused in written.refused:
+        click.echo(f"memorist: {refused.path} was refused: {'; '.join(refused.reasons)}", err=True)
+    if not written.paths and not written.proposals:
+        if not written.refused:
+            click.echo("nothing changed")
+        else:
+            sys.exit(1)
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask on a terminal; elsewhere `--yes` is required. Aborts the command if the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("this changes memory; say --yes where there is no terminal")
+    click.confirm(question, abort=True)
+
+
+KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
+JSON_OPTION = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+MAX_AUTHORS = 4
+"""Earlier changes of a team memory that are listed with its text. Our choice."""
+YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
+
+
+@click.command("list")
+@JSON_OPTION
+def memory_list_command(as_json: bool) -> None:
+    """List the memories of this project, newest first, then those that hold in every project of
+    yours (`everywhere/`).
+
+    Example: memorist memory list
+    """
+    with open_project_memory() as (engine, memory):
+        heads = [("", head) for head in sort_newest_first(memory.headers())]
+        elsewhere = find_elsewhere(engine, memory)
+        if memory.everywhere is not None:
+            mine = sort_newest_first(memory.everywhere.headers())
+            heads += [(EVERYWHERE_PREFIX, head) for head in mine]
+            found = find_elsewhere(engine, memory.everywhere)
+            elsewhere |= {EVERYWHERE_PREFIX + path: each for path, each in found.items()}
+        waiting = len(memory.list_proposals())
+        now = time.time()
+    rows: list[dict[str, Any]] = [
+        {
+            "path": prefix + head.path,
+            "kind": head.kind,
+            "name": head.name,
+            "description": head.description,
+            "age_days": head.age_days(now),
+            "trust": head.trust,
+            "also_in": elsewhere.get(prefix + head.path, FoundElsewhere()).also_in,
+            "conflicts": elsewhere.get(prefix + head.path, FoundElsewhere()).conflicts,
+        }
+        for prefix, head in heads
+    ]
+    if as_json:
+        output.print_json({"memories": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row['path']}  [{row['kind'] or '-'}, {row['trust']}, {row['age_days']} d]  "
+            f"{row['description']}"
+        )
+        for remark in elsewhere.get(row["path"], FoundElsewhere()).remarks:
+            click.echo(f"  {remark}")
+    if not rows:
+        click.echo(f"no memories yet in {memory.layout.folder}")
+    if waiting:
+        click.echo(f"{waiting} wait in the inbox: memorist memory inbox")
+
+
+@click.command("show")
+@click.argument("path")
+@JSON_OPTION
+def memory_show_command(path: str, as_json: bool) -> None:
+    """Show one memory as it stands in its file, by its path or the name that any list prints.
+
+    Example: memorist memory show use-pnpm
+    """
+    with open_project_memory() as (_, memory):
+        owner, path = memory.locate(path)
+        former = owner.find_former_topic(path)
+        topic, doubts = (
+            (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
+        )
+        changes = owner.project_files.compare(read_anchors(topic))
+        moved = describe_changes(changes, topic.verified_day)
+        by = (
+            AuthorLog(owner.layout.team, DiskFiles()).load().get(path.removeprefix(TEAM_PREFIX), [])
+            if is_shared(path)
+            else []
+        )
+    authors = [
+        {"name": output.make_one_line(each.name), "at": format_utc_timestamp(each.at)}
+        for each in by
+    ]
+    if as_json:
+        output.print_json(
+            {
+                "path": topic.path,
+                "kind": topic.kind,
+                "name": output.make_readable(topic.name),
+                "text": output.make_readable(topic.text()),
+                "withheld": list(doubts),
+                "by": authors[0] if authors else None,
+                "authors": authors,
+                "replaces": list(topic.provenance.replaces),
+                "superseded_by": former.successor if former is not None else "",
+                "gone": former is not None,
+                "anchors": [each.name for each in read_anchors(topic)],
+                "stale": {"changed": changes.changed, "gone": changes.gone},
+            }
+        )
+        return
+    click.echo(output.make_readable(topic.text()).rstrip("\n"))
+    for line in describe_succession(topic, former):
+        click.echo(f"memorist: {line}", err=True)
+    if authors:
+        last, *before = (f"{each['name']}, {each['at'][:16]} UTC" for each in authors)
+        click.echo(f"memorist: last changed by {last}", err=True)
+        for each in before[:MAX_AUTHORS]:
+            click.echo(f"memorist:      before by {each}", err=True)
+        if len(before) > MAX_AUTHORS:
+            click.echo(f"memorist: and more: memorist team log {path}", err=True)
+    if moved:
+        click.echo(f"memorist: {moved}; still so? memorist memory check --accept {path}", err=True)
+    for doubt in doubts:
+        click.echo(f"memorist: it is not shown to a model: {doubt}", err=True)
+
+
+def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[str]:
+    """Say what a memory came in place of, and what came in its place."""
+    for path in topic.provenance.replaces:
+        yield f"it replaces {path}: memorist memory show {path}"
+    if former is None:
+        return
+    when = format_utc_timestamp(former.change.at)[:10]
+    if former.successor:
+        yield f"superseded by {former.successor} on {when}: {former.change.why.what}"
+    else:
+        yield f"it was taken out on {when}: {former.change.why.what}"
+    yield f"memorist memory undo {former.change.id[:8]} brings it back"
+
+
+@click.command("search")
+@click.argument("query")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to show."
+)
+@JSON_OPTION
+def memory_search_command(query: str, limit: int, as_json: bool) -> None:
+    """Search the memories of this project by words and, with the extra `embed`, by meaning.
+
+    Example: memorist memory search "package manager"
+    """
+    with open_project_memory() as (engine, memory):
+        search = FolderSearch(memory.folder, engine.settings.recall, wait_for_embeddings=True)
+        found = search.search(query, limit)
+        search.close()
+        heads = {head.path: head for head in memory.headers()}
+    if as_json:
+        output.print_json(
+            {
+                "results": [
+                    {"path": each.path, "score": each.score, "words": list(each.words)}
+                    for each in found
+                ]
+            }
+        )
+        return
+    for each in found:
+        click.echo(f"{each.score:6.2f}  {each.path}  {heads[each.path].description}")
+    if not found:
+        click.echo("nothing found")
+
+
+@click.command("add")
+@click.argument("text")
+@click.option(
+    "--kind", type=KIND_CHOICE, default=None, help="What the memory is about. [default: guessed]"
+)
+@click.option(
+    "--name", default="", help="Short name, from which the file is named. [default: from the text]"
+)
+@click.option(
+    "--description",
+    default="",
+    help="One line by which it is chosen later. [default: the start of the text]",
+)
+@click.option("--everywhere", is_flag=True, help="For every project of yours, not this one alone.")
+def memory_add_command(
+    text: str, kind: str | None, name: str, description: str, everywhere: bool
+) -> None:
+    """Remember TEXT for this project; `-` reads it from standard input.
+
+    Example: memorist memory add "Use pnpm, never npm"
+    """
+    words = (sys.stdin.read() if text == "-" else text).strip()
+    if not words:
+        raise InputError("there is no text to remember")
+    first = " ".join(words.split())
+    with open_project_memory() as (_, memory):
+        if everywhere and memory.everywhere is None:
+            raise NothingToDo("auto_memory.everywhere is off: nothing reaches beyond its project")
+        target = memory.everywhere if everywhere and memory.everywhere is not None else memory
+        written = target.add(
+            words,
+            kind=MemoryKind(kind or classify_statement(first)),
+            name=name or first[:60],
+            description=description or first[:150],
+        )
+        print_write_result(written, "remembered for every project" if everywhere else "remembered")
+
+
+@click.command("move")
+@click.argument("name")
+@click.option("--everywhere", "there", flag_value="everywhere", help="To every project of yours.")
+@click.option("--here", "there", flag_value="here", help="To this project alone.")
+def memory_move_command(name: str, there: str | None) -> None:
+    """Have a memory hold in every project of yours, or in this one alone.
+
+    Example: memorist memory move answer-in-german --everywhere
+    """
+    if there is None:
+        raise click.UsageError("say where to: --everywhere or --here")
+    with open_project_memory() as (_, memory):
+        written = memory.move(name, everywhere=there == "everywhere")
+    done = "holds in every project now" if there == "everywhere" else "holds here alone now"
+    print_write_result(written, done)
+
+
+@click.command("edit")
+@click.argument("path")
+@click.option(
+    "--text",
+    default=None,
+    help="The file's new text, header included; `-` reads it from standard input. [default: "
+    "your editor]",
+)
+def memory_edit_command(path: str, text: str | None) -> None:
+    """Change a memory in your editor ($EDITOR). What you save counts as reviewed by you, also where
+    you saved it as it was.
+
+    Example: memorist memory edit use-pnpm.md
+    """
+    with open_project_memory() as (_, memory):
+        owner, path = memory.locate(path)
+        before = owner.folder.read_topic(path).text()
+        given = (
+            sys.stdin.read()
+            if text == "-"
+            else text
+            if text is not None
+            else click.edit(before, extension=".md")
+        )
+        withheld = owner.read_with_suspicions(path)[1]
+        if given is None or (given == before and not withheld):
+            click.echo("nothing changed")
+            return
+        written = owner.edit(path, given)
+        if given == before:
+            click.echo(f"reviewed: {path}; it is shown to models from now on")
+        else:
+            print_write_result(written, "changed")
+
+
+@click.command("mute")
+@click.argument("path")
+@click.option("--undo", is_flag=True, help="Let it be shown again.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
+    """Keep a memory and leave it out of all that models are shown.
+
+    Example: memorist memory mute use-pnpm --yes
+    """
+    with open_project_memory() as (_, memory):
+        owner, path = memory.locate(path)
+        topic = owner.folder.read_topic(path)
+        if not undo:
+            confirm(f"Show {output.make_one_line(topic.name)} to no model any more?", yes=yes)
+        owner.mute(path, muted=not undo)
+    click.echo(f"shown again: {path}" if undo else f"muted: {path}; --undo lets it be shown again")
+
+
+@click.command("forget")
+@click.argument("paths", nargs=-1, required=True)
+@click.option(
+    "--hard",
+    is_flag=True,
+    help="Leave no copy: not in the history, the inbox, the ledger, nor in what is derived. "
+    "Cannot be undone.",
+)
+@YES_OPTION
+def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None:
+    """Take memories out. They stay in the history and `undo` brings them back, unless you say
+    --hard.
+
+    Example: memorist memory forget use-pnpm.md
+    """
+    with open_project_memory() as (engine, memory):
+        found: dict[AutoMemory, list[str]] = {}
+        for owner, path in map(memory.locate, paths):
+            found.setdefault(owner, []).append(path)
+        for owner, owned in found.items():
+            named = ", ".join(owned)
+            if hard:
+                confirm(f"Forget {named} for good, with every copy in the history?", yes=yes)
+                _print_forgotten(engine, owner, owned)
+                continue
+            why = ChangeReason(actor="user", what=render_headline("forget", named))
+            print_write_result(owner.forget(owned, why), "forgotten")
+
+
+def _print_forgotten(engine: Memorist, memory: AutoMemory, paths: Sequence[str]) -> None:
+    """Forget these memories for good, and say what became of each copy."""
+    changes, removal, sessions = forget_for_good(engine, memory, paths)
+    named = ", ".join(paths)
+    click.echo(f"forgotten for good: {named} (taken out of {changes} changes of the history)")
+    _print_removal(removal, engine.layout.home)
+    if sessions:
+        click.echo(
+            f"  the client's own record of the conversation is not memorist's and stays: "
+            f"session {', '.join(sessions)}"
+        )
+
+
+def forget_for_good(
+    engine: Memorist, memory: AutoMemory, paths: Sequence[str]
+) -> tuple[int, TextRemoval, list[str]]:
+    """Remove every copy of these memories. Returns the changes of the history that held them, what
+    became of other copies of their words, and the sessions that they came from.
+
+    What is to be forgotten is noted until it is: a command that was killed at any step is finished
+    by giving it again.
+
+    Raises InputError for a path that neither the folder nor its history has.
+    """
+    entries = memory.begin_purge(paths)
+    named = [entry.path for entry in entries]
+    words = [text for entry in entries for text in entry.texts]
+    folder, journal = memory.layout.folder, memory.purge_journal
+    own = {journal.path, *(folder / path for path in named)}
+    before = remove_texts(
+        engine.layout, words, among=lambda path: path not in own and not path.is_relative_to(folder)
+    )
+    # Paths stay in the indexes, which are made anew by them.
+    texts = [text for text in words if text not in named]
+    beside = remove_texts(
+        engine.layout, texts, among=lambda path: path not in own and path.is_relative_to(folder)
+    )
+    forget_uses(engine.database(), str(folder), named)
+    changes = memory.purge(named, lambda data: remove_from_bytes(data, texts))
+    after = remove_texts(engine.layout, words, among=lambda path: path != journal.path)
+    journal.remove(named)
+    removal = TextRemoval(
+        cleaned=before.cleaned + beside.cleaned + after.cleaned,
+        deleted=before.deleted + beside.deleted + after.deleted,
+        remaining=after.remaining,
+    )
+    sessions = sorted({session for entry in entries for session in entry.sessions})
+    return changes, removal, sessions
+
+
+def _print_removal(found: TextRemoval, home: Path) -> None:
+    """Say which copies were removed, and which still stand."""
+    rows = (
+        ("taken out of", found.cleaned),
+        ("deleted, as derived", found.deleted),
+        ("the words still stand in", found.remaining),
+    )
+    for told, paths in rows:
+        if paths:
+            named = ", ".join(str(path.relative_to(home)) for path in paths)
+            click.echo(f"  {told}: {named}")
+
+
+def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+    """The memories that can be read, those that hold in every project under `everywhere/`, and what
+    is wrong with them and their folders. Raises StoreError.
+    """
+    topics, problems = _find_folder_problems(memory)
+    user = memory.everywhere
+    if user is None or not user.folder.exists:
+        return topics, problems
+    mine, wrong = _find_folder_problems(user)
+    mine = [replace(topic, path=EVERYWHERE_PREFIX + topic.path) for topic in mine]
+    problems += [replace(each, path=EVERYWHERE_PREFIX + each.path) for each in wrong]
+    problems += [
+        describe_opposed(topic, other)
+        for topic, other in find_opposed_topics([*mine, *topics])
+        if topic in topics and other in mine
+    ]
+    return [*topics, *mine], problems
+
+
+def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
+    topics: list[Topic] = []
+    for head in memory.headers():
+        with contextlib.suppress(InputError):
+            topics.append(memory.folder.read_topic(head.path))
+    problems = check_folder(
+        topics,
+        memory.folder.list_entries(),
+        index_text=memory.folder.read_index_text(),
+        expected_index=memory.folder.build_index(),
+        reviewed_seals=memory.reviewed_seals(),
+    )
+    return topics, list(problems)
+
+
+@click.command("check")
+@click.option(
+    "--accept",
+    "accepted",
+    multiple=True,
+    metavar="NAME",
+    help="This memory still holds as the project is now. Repeatable; all takes every one.",
+)
+@JSON_OPTION
+def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
+    """Look for what is wrong, and for memories of files and commands that changed since.
+
+    Wrong are broken headers, dead pointers, repeats, secrets, planted orders, unread files. Exit
+    status 1 when there is anything. A changed file only means that somebody should look.
+
+    Example: memorist memory check
+    """
+    with open_project_memory() as (engine, memory):
+        if accepted:
+            _accept_stale(memory, accepted)
+        topics, problems = find_memory_problems(memory)
+        stale = memory.find_stale()
+        moved = (
+            find_moved_projects(DiskFiles(), engine.layout, str(Path.cwd())) if not topics else []
+        )
+    if as_json:
+        output.print_json(
+            {
+                "folder": str(memory.layout.folder),
+                "memories": len(topics),
+                "problems": problems,
+                "stale": [_render_stale(each) for each in stale],
+                "moved": [each.root for each in moved],
+            }
+        )
+    else:
+        for problem in problems:
+            click.echo(f"{problem.path or memory.layout.folder}: {problem.what}\n  {problem.cure}")
+        for old in stale:
+            click.echo(
+                f"{old.path}: {output.make_one_line(describe_changes(old.changes, old.since))}\n"
+                f"  still true? memorist memory check --accept {old.path}; else edit or forget it"
+            )
+        for each in moved:
+            click.echo(
+                f"the memory of {each.root} may belong here; take it over with: memorist "
+                f"memory rebind {each.root}"
+            )
+        if not (problems or stale):
+            click.echo(f"{len(topics)} memories in {memory.layout.folder}: nothing is wrong")
+    if problems or stale:
+        sys.exit(1)
+
+
+def _accept_stale(memory: AutoMemory, names: Sequence[str]) -> None:
+    """Take the anchors of these memories anew. Raises InputError."""
+    every = "all" in names
+    paths = [each.path for each in memory.find_stale()] if every else map(memory.find_path, names)
+    memory.confirm(list(paths))
+
+
+def _render_stale(stale: StaleMemory) -> dict[str, object]:
+    return {
+        "path": stale.path,
+        "since": stale.since,
+        "changed": stale.changes.changed,
+        "gone": stale.changes.gone,
+        "moved": dict(stale.changes.moved),
+    }
+
+
+@click.command("rebind")
+@click.argument("old")
+@YES_OPTION
+def memory_rebind_command(old: str, yes: bool) -> None:
+    """Give the memory of a repository that was at OLD to the one in this folder, after it was moved
+    or renamed.
+
+    Example: memorist memory rebind /old/place
+    """
+    with open_project_memory() as (engine, memory):
+        if memory.layout.chosen:
+            raise NothingToDo(
+                "the memory folder is set by auto_memory.directory, and does not depend on "
+                "where the repository is"
+            )
+        confirm(f"Take over the memory of {old} for {Path.cwd()}?", yes=yes)
+        target = rebind_memory(DiskFiles(), engine.layout, old, str(Path.cwd()))
+    click.echo(f"the memory is now at {target.folder}")
+
+
+# `memorist memory inbox`.
+
+
+@click.group("inbox", invoke_without_command=True)
+@JSON_OPTION
+@click.pass_context
+def memory_inbox_group(context: click.Context, as_json: bool) -> None:
+    """Changes that wait for your word: what looked doubtful, and everything under the policy
+    `review`.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    with open_project_memory() as (_, memory):
+        waiting = memory.list_proposals()
+    if as_json:
+        output.print_json({"waiting": waiting})
+        return
+    for number, each in enumerate(waiting, 1):
+        click.echo(f"{number:>3}  {_verb(each)} [{each.id}]: {_sentence(each)}")
+        for line in _list_reasons(each):
+            click.echo(f"     {line}")
+    click.echo(
+        "memorist memory inbox show|accept|edit|reject NUMBER" if waiting else "nothing waits"
+    )
+
+
+def _sentence(given: Proposal) -> str:
+    """What a proposal would say, or no longer say, in one line."""
+    text = given.after if given.after is not None else given.before or ""
+    topic = parse_topic(given.path, encode_text(text))
+    return output.make_one_line(shorten(topic.body or topic.description, 200))
+
+
+def _list_reasons(given: Proposal) -> Iterator[str]:
+    words = f"you said “{given.why.quote}”" if given.why.quote else f"from {given.why.actor}"
+    when = format_utc_timestamp(given.at)[:16].replace("T", " ")
+    session = f", session {given.why.session[:12]}" if given.why.session else ""
+    yield output.make_one_line(f"{words}, {when} UTC{session}; {given.path} ({given.trust})")
+    yield output.make_one_line("why it waits: " + "; ".join(given.reasons))
+
+
+def _verb(given: Proposal) -> str:
+    return "add" if given.before is None else "delete" if given.after is None else "change"
+
+
+@memory_inbox_group.command("show")
+@click.argument("id")
+@JSON_OPTION
+def memory_inbox_show_command(id: str, as_json: bool) -> None:
+    """Show a waiting change: why it waits, where it comes from, and what it would do.
+
+    Example: memorist memory inbox show 1
+    """
+    with open_project_memory() as (_, memory):
+        given = memory.find_proposal(id)[1]
+    if as_json:
+        output.print_json(given)
+        return
+    click.echo(f"{given.id}: {_verb(given)} {given.path}, {given.trust}")
+    for reason in given.reasons:
+        click.echo(f"  why it waits: {reason}")
+    if given.why.session:
+        click.echo(
+            f"  from session {given.why.session}, message "
+            f"{', '.join(given.why.messages) or 'unknown'}"
+        )
+    if given.why.quote:
+        click.echo(f"  words: “{given.why.quote}”")
+    before, after = (given.before or "").splitlines(), (given.after or "").splitlines()
+    click.echo("\n".join(difflib.unified_diff(before, after, "now", "proposed", lineterm="")))
+
+
+@memory_inbox_group.command("accept")
+@click.argument("ids", nargs=-1, required=True)
+def memory_inbox_accept_command(ids: tuple[str, ...]) -> None:
+    """Make waiting changes as they are; each by its number in the list, or by its id.
+
+    Example: memorist memory inbox accept 1
+    """
+    with open_project_memory() as (_, memory):
+        for _, given in [memory.find_proposal(id) for id in ids]:
+            print_write_result(memory.accept(given.id), "accepted")
+
+
+@memory_inbox_group.command("edit")
+@click.argument("id")
+@click.option(
+    "--text", default=None, help="The file's text to write instead. [default: your editor]"
+)
+def memory_inbox_edit_command(id: str, text: str | None) -> None:
+    """Change a waiting change in your editor, then make it.
+
+    Example: memorist memory inbox edit 1
+    """
+    with open_project_memory() as (_, memory):
+        _, given = memory.find_proposal(id)
+        words = text if text is not None else click.edit(given.after or "", extension=".md")
+        if words is None:
+            click.echo("nothing changed; it waits still")
+            return
+        print_write_result(memory.accept(given.id, words), "accepted")
+
+
+@memory_inbox_group.command("reject")
+@click.argument("ids", nargs=-1, required=True)
+def memory_inbox_reject_command(ids: tuple[str, ...]) -> None:
+    """Throw waiting changes away; each by its number in the list, or by its id.
+
+    Example: memorist memory inbox reject 1
+    """
+    with open_project_memory() as (_, memory):
+        for _, given in [memory.find_proposal(id) for id in ids]:
+            click.echo(f"rejected: {memory.reject(given.id).path}")
+
+
+# `memorist recall`.
+
+
+class RecallJudgement(Struct, frozen=True, kw_only=True):
+    """What a message would have shown, and what was found for it and is left out."""
+
+    heads: dict[str, MemoryHeader]
+    """Every memory, by path."""
+    shown: tuple[MemorySelection, ...]
+    left_out: tuple[tuple[str, str], ...]
+    """Path and reason."""
+
+
+def judge_recall(
+    memory: AutoMemory, settings: RecallSettings, query: str, limit: int
+) -> RecallJudgement:
+    """Find what an agent would be reminded of by the message `query`, `limit` memories at most."""
+    heads = {head.path: head for head in memory.headers()}
+    search = FolderSearch(memory.folder, settings, wait_for_embeddings=True)
+    matches = search.search(query, 4 * max(limit, settings.limit))
+    search.close()
+    picks = select_relevant(matches, heads, type(settings)(limit=limit))
+    doubts = {pick.path: memory.read_with_suspicions(pick.path)[1] for pick in picks}
+    return RecallJudgement(
+        heads=heads,
+        shown=tuple(pick for pick in picks if not doubts[pick.path]),
+        left_out=(
+            *((path, reason) for path, reasons in doubts.items() for reason in reasons),
+            *(
+                (match.path, f"too little in common ({', '.join(match.words) or 'no word'})")
+                for match in matches
+                if match.path not in doubts
+            ),
+        ),
+    )
+
+
+def find_past_words(engine: Memorist, project: str, query: str) -> tuple[PassageMatch, ...]:
+    """What was said in past sessions of a project that a message like this brings back, as far as
+    they are indexed. Raises StoreError.
+    """
+    path, root = engine.layout.session_index, find_repository_root(project)
+    if not root or not path.exists() or not is_searchable(query):
+        return ()
+    with contextlib.closing(SessionIndex(path)) as index:
+        return find_bearing_passages(index, query, project=root)
+
+
+@click.command()
+@click.argument("query")
+@click.option(
+    "--memory-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Memory folder. [default: this project's]",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="Memories to show at most.",
+)
+@click.option(
+    "--why", is_flag=True, help="Say what each was found by, and what was found and is left out."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def recall_command(
+    query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
+) -> None:
+    """Show what an agent would be reminded of by the message QUERY.
+
+    Example: memorist recall "run npm install" --why
+    """
+    with open_project_memory(memory_dir) as (engine, memory):
+        found = judge_recall(memory, engine.settings.recall, query, limit)
+        past = () if memory_dir else find_past_words(engine, str(Path.cwd()), query)
+    heads = found.heads
+    now = time.time()
+    rows = [
+        {
+            "path": pick.path,
+            "kind": heads[pick.path].kind,
+            "score": pick.score,
+            "age_days": heads[pick.path].age_days(now),
+            "why": pick.why,
+        }
+        for pick in found.shown
+    ]
+    if as_json:
+        said = [
+            {
+                "session": each.session,
+                "path": each.path,
+                "line": each.passage.line,
+                "at": each.passage.at,
+                "said": each.passage.said,
+            }
+            for each in past
+        ]
+        output.print_json({"results": rows} | ({"past": said} if said else {}))
+        return
+    for row in rows:
+        click.echo(
+            f"{row['score']:6.2f}  {row['path']}  [{row['kind'] or '-'}, {row['age_days']} d]  "
+            f"{heads[str(row['path'])].description}"
+        )
+        if why:
+            click.echo(f"        {row['why']}")
+    for each in past:
+        click.echo(f"  said  {quote_passage(query, each)}")
+    if why:
+        for path, reason in found.left_out:
+            click.echo(f"   not  {path}: {reason}")
+    if not rows and not past:
+        click.echo("nothing would be recalled")

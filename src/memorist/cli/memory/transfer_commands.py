@@ -1,0 +1,223 @@
+"""`memorist memory import|export`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from memorist.auto_memory.interop.dialect import ExportLoss
+from memorist.auto_memory.interop.memory_transfer import (
+    DIALECTS,
+    ExportPlan,
+    ImportItem,
+    ImportPlan,
+    apply_import,
+    plan_export,
+    preview_import,
+    read_import_source,
+    select_exportable,
+    write_export,
+)
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.write_result import WriteResult
+from memorist.cli import output
+from memorist.cli.memory.memory_commands import (
+    JSON_OPTION,
+    KIND_CHOICE,
+    YES_OPTION,
+    confirm,
+    open_project_memory,
+    print_write_result,
+)
+from memorist.store.disk_files import DiskFiles
+
+DIALECT_CHOICE = click.Choice(sorted(DIALECTS))
+DRY_RUN_OPTION = click.option(
+    "--dry-run", is_flag=True, help="Show what would be done, and do nothing."
+)
+
+
+@click.command("import")
+@click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
+@click.option(
+    "--dialect",
+    type=DIALECT_CHOICE,
+    default=None,
+    help="The layout that FROM is in. [default: recognised by its content]",
+)
+@click.option(
+    "--all-projects",
+    is_flag=True,
+    help="Also take what holds for the folders of other projects only.",
+)
+@DRY_RUN_OPTION
+@JSON_OPTION
+@YES_OPTION
+@click.pass_context
+def memory_import_command(
+    context: click.Context, /, source: Path, dialect: str | None, **flags: bool
+) -> None:
+    """Take over another agent's memories from FROM, a folder or a file.
+
+    All of it passes the same checks as any memory: secrets are taken out, what looks like a planted
+    order waits in the inbox, and what is known already is left out. One import is one change:
+    `memorist memory undo` takes it back.
+
+    Example: memorist memory import ~/.gemini/GEMINI.md --dry-run
+    """
+    doing = not flags["dry_run"]
+    if flags["as_json"] and doing and not flags["yes"]:
+        raise click.UsageError("--json cannot ask; say --yes, or --dry-run to look first")
+    with open_project_memory() as (_, memory):
+        found = read_import_source(DiskFiles(), source.expanduser().absolute(), dialect or "")
+        root = (
+            ""
+            if flags["all_projects"] or memory.layout.chosen
+            else str(locate_project_root(Path.cwd()))
+        )
+        plan = preview_import(memory, found, root=root)
+        if not flags["as_json"]:
+            _print_import(plan)
+        written = WriteResult()
+        if doing and plan.items:
+            confirm(f"Import {_count_memories(len(plan.items))}?", yes=flags["yes"])
+            written = apply_import(memory, plan)
+    if flags["as_json"]:
+        output.print_json(_import_object(plan, written, dry_run=flags["dry_run"]))
+    elif doing and plan.items:
+        print_write_result(written, "imported")
+    context.exit(1 if doing and plan.items and not written.paths and not written.proposals else 0)
+
+
+def _count_memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"
+
+
+def _item_action(item: ImportItem) -> str:
+    return "wait" if item.review_reasons else "change" if item.change.before is not None else "add"
+
+
+def _print_import(plan: ImportPlan) -> None:
+    click.echo(
+        f"{DIALECTS[plan.dialect].title} ({plan.dialect}): {_count_memories(len(plan.items))} "
+        f"to import from {plan.source}"
+    )
+    for item in plan.items:
+        click.echo(
+            output.make_readable(
+                f"  {_item_action(item):<6}  {item.change.path}  [{item.kind or '-'}]  "
+                f"{item.description}"
+            )
+        )
+        for reason in (*item.review_reasons, *item.remarks):
+            click.echo(f"          {reason}")
+    for each in plan.skipped:
+        click.echo(output.make_readable(f"  skip    {each.where}: {each.why}"))
+    for each in plan.ignored:
+        click.echo(output.make_readable(f"  left    {each.where}: {each.why}"))
+
+
+def _import_object(plan: ImportPlan, written: WriteResult, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dialect": plan.dialect,
+        "dry_run": dry_run,
+        "memories": [
+            {
+                "path": output.make_readable(item.change.path),
+                "what": _item_action(item),
+                "kind": item.kind,
+                "name": output.make_readable(item.name),
+                "description": output.make_readable(item.description),
+                "reasons": [*item.review_reasons, *item.remarks],
+            }
+            for item in plan.items
+        ],
+        "skipped": [
+            {
+                "where": output.make_readable(each.where),
+                "why": output.make_readable(each.why),
+            }
+            for each in plan.skipped
+        ],
+        "left": [
+            {
+                "where": output.make_readable(each.where),
+                "why": output.make_readable(each.why),
+            }
+            for each in plan.ignored
+        ],
+        "change": written.change_id,
+        "imported": list(written.paths),
+        "waiting": [each.id for each in written.proposals],
+    }
+
+
+@click.command("export")
+@click.argument("target", metavar="TO", type=click.Path(path_type=Path))
+@click.option("--dialect", type=DIALECT_CHOICE, required=True, help="The layout to write.")
+@click.option(
+    "--kind",
+    "kinds",
+    type=KIND_CHOICE,
+    multiple=True,
+    help="Only memories of this kind; may be said more than once. [default: all]",
+)
+@click.option("--force", is_flag=True, help="Also change files that are there with other content.")
+@DRY_RUN_OPTION
+@JSON_OPTION
+def memory_export_command(
+    target: Path, dialect: str, kinds: tuple[str, ...], **flags: bool
+) -> None:
+    """Write this project's memories to the folder TO in another agent's layout, and say what that
+    layout cannot hold.
+
+    Example: memorist memory export memories --dialect hermes
+    """
+    files = DiskFiles()
+    with open_project_memory() as (_, memory):
+        topics, kept = select_exportable(memory, [MemoryKind(kind) for kind in kinds])
+    plan = plan_export(files, topics, target.expanduser().absolute(), dialect)
+    if not flags["dry_run"]:
+        write_export(files, plan, force=flags["force"])
+    if flags["as_json"]:
+        output.print_json(_export_object(plan, kept, dry_run=flags["dry_run"]))
+    else:
+        _print_export(plan, kept, dry_run=flags["dry_run"])
+
+
+def _print_export(plan: ExportPlan, kept: Sequence[ExportLoss], *, dry_run: bool) -> None:
+    for path in sorted(plan.files):
+        verb = "would write" if dry_run else "wrote"
+        differs = dry_run and path in plan.existing
+        remark = " (it is there with other content)" if differs else ""
+        click.echo(f"{verb} {plan.folder / path}{remark}")
+    for path in plan.unchanged:
+        click.echo(f"{plan.folder / path} holds it already")
+    for each in (*kept, *plan.losses):
+        what = "; ".join(each.what) if each.whole else f"without {', '.join(each.what)}"
+        click.echo(
+            output.make_readable(f"  {each.path}: {'not exported: ' if each.whole else ''}{what}")
+        )
+    if not plan.files and not plan.unchanged:
+        click.echo("nothing to export")
+
+
+def _export_object(
+    plan: ExportPlan, kept: Sequence[ExportLoss], *, dry_run: bool
+) -> dict[str, Any]:
+    return {
+        "dialect": plan.dialect,
+        "dry_run": dry_run,
+        "folder": str(plan.folder),
+        "files": sorted(plan.files),
+        "differing": sorted(plan.existing),
+        "same": list(plan.unchanged),
+        "lost": [
+            {"path": each.path, "whole": each.whole, "what": list(each.what)}
+            for each in (*kept, *plan.losses)
+        ],
+    }

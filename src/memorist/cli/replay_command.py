@@ -1,0 +1,268 @@
+"""`memorist replay` and `memorist demo`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace as changed
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from memorist.cli import output
+from memorist.cli.command_environment import load_project_settings, read_environment
+from memorist.errors import InputError, UnreadableSession
+from memorist.replay.replay import ReplayOptions, ReplayResult
+from memorist.replay.replay import replay_files as run_replay
+from memorist.replay.replay_results import SessionRecord
+
+MAX_PREFIX_BREAKS = 3
+"""Prefix breaks that a session's line names; `--json` has all."""
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("memorist-replay"),
+    show_default=True,
+    help="Folder to write to.",
+)
+@click.option(
+    "--model",
+    default=None,
+    help="Model for the notes, such as anthropic:NAME. [default: the setting, structural at first]",
+)
+@click.option(
+    "--context-window",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Context window in tokens to assume.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def replay_command(
+    files: tuple[Path, ...], out: Path, model: str | None, context_window: int | None, as_json: bool
+) -> None:
+    """Run recorded sessions through the engine as if they were live.
+
+    FILES are sessions of Claude Code, Codex or memorist itself (JSONL, also .zst); a folder stands
+    for all sessions in it. Writes each session's notes, transcript and events below --out, and one
+    report.html.
+
+    Example: memorist replay session.jsonl --out replayed
+    """
+    replayed = _run_replay(_expand_folders(files), out, model, context_window)
+    if as_json:
+        output.print_json(
+            {"sessions": [_session_object(record) for record in replayed.record.sessions]}
+        )
+    else:
+        _print_summary(replayed)
+    for unread in replayed.unread:
+        click.echo(f"memorist: {unread.why}", err=True)
+    if replayed.unread:
+        sys.exit(1)
+
+
+@click.command()
+@click.option(
+    "--samples",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Folder of sample sessions, used when you have none of your own.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("memorist-replay"),
+    show_default=True,
+    help="Folder to write to.",
+)
+def demo_command(samples: Path | None, out: Path) -> None:
+    """Replay your newest own session (Claude Code or Codex), or the samples when you have none, and
+    show the notes.
+
+    Example: memorist demo --out replayed
+    """
+    own = find_own_sessions(Path.home(), read_environment())
+    files = own[:1] or sorted((samples or Path("examples/sessions")).glob("*.jsonl"))
+    if not files:
+        raise UnreadableSession(
+            "there is no session of Claude Code or Codex in your home folder, and no sample; "
+            "name one: memorist replay FILE"
+        )
+    kind = (
+        "your newest own session, nothing leaves this machine"
+        if own
+        else "sample sessions; you have none of Claude Code or Codex yet"
+    )
+    click.echo(f"Replaying {', '.join(path.name for path in files)} ({kind}).\n")
+    replayed = _run_replay(files, out, "structural", None)
+    for record in replayed.record.sessions[:1]:
+        output.print_notes(record.notes)
+    click.echo("")
+    _print_summary(replayed)
+
+
+def find_own_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """The user's recorded sessions where the clients store them, newest first, without
+    side chains.
+    """
+    claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
+    codex = Path(environment.get("CODEX_HOME") or home / ".codex") / "sessions"
+    found = [path for path in claude.glob("*/*.jsonl") if not path.name.startswith("agent-")]
+    found += [*codex.rglob("rollout-*.jsonl"), *codex.rglob("rollout-*.jsonl.zst")]
+    return sorted(
+        (path for path in found if path.stat().st_size),
+        key=lambda path: path.stat().st_mtime,
+        reverse=True,
+    )
+
+
+def _expand_folders(files: tuple[Path, ...]) -> list[Path]:
+    found: list[Path] = []
+    for path in files:
+        if path.is_dir():
+            inside = sorted(
+                each for each in path.rglob("*") if each.name.endswith((".jsonl", ".jsonl.zst"))
+            )
+            if not inside:
+                raise InputError(
+                    f"the folder {path} holds no session (*.jsonl); name a file or another folder"
+                )
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def _run_replay(
+    files: list[Path], out: Path, model: str | None, window: int | None
+) -> ReplayResult:
+    settings = load_project_settings(model)
+    with _progress(files) as tell:
+        options = ReplayOptions(
+            out=out.absolute(),
+            settings=changed(settings, model=model or settings.model),
+            window=window,
+            progress=tell,
+        )
+        return asyncio.run(run_replay(files, options))
+
+
+@contextlib.contextmanager
+def _progress(files: list[Path]) -> Iterator[Any]:
+    """A progress line on a terminal; nothing in a pipe."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total} files"),
+        TimeElapsedColumn(),
+    )
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as bar:
+        task = bar.add_task("reading", total=len(files))
+
+        def tell(path: Path, line: int) -> None:
+            bar.update(
+                task, description=f"{path.name[:40]} line {line:,}", completed=files.index(path)
+            )
+
+        yield tell
+
+
+def _session_object(record: SessionRecord) -> dict[str, Any]:
+    usage = record.receipts.usage
+    return {
+        "source": record.source,
+        "format": record.head.format,
+        "records": record.records,
+        "skipped": [{"line": skip.line, "why": skip.why} for skip in record.skipped],
+        "mended": [{"line": mend.line, "why": mend.why} for mend in record.mended],
+        "messages": record.messages,
+        "turns": record.turns,
+        "tokens_peak": record.tokens_peak,
+        "session_memory": {
+            "path": record.notes_path or None,
+            "updates": [
+                {"message": update.message, "tokens": update.tokens, "why": update.why}
+                for update in record.updates
+            ],
+            "final": None
+            if record.final is None
+            else {
+                "message": record.final.message,
+                "tokens": record.final.tokens,
+                "why": record.final.why,
+            },
+        },
+        "prefix": {
+            "requests": record.requests,
+            "breaks": [
+                {"request": b.request, "why": b.why, "what": b.what, "line": b.line}
+                for b in record.prefix_breaks
+            ],
+        },
+        "memory": {
+            "steps": [
+                {
+                    "message": step.index,
+                    "what": step.what,
+                    "paths": list(step.paths),
+                    "why": step.why,
+                }
+                for step in record.memory_steps
+            ],
+            "given": [
+                {"message": given.message, "text": given.text} for given in record.memory_given
+            ],
+        },
+        "receipts": {
+            "requests": record.receipts.requests,
+            "input": usage.input,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "output": usage.output,
+            "cost_usd": record.receipts.cost_usd,
+        },
+        "seconds": round(record.seconds, 3),
+    }
+
+
+def _print_summary(replayed: ReplayResult) -> None:
+    for record in replayed.record.sessions:
+        skipped = f", {len(record.skipped)} lines skipped" if record.skipped else ""
+        click.echo(
+            f"{Path(record.source).name}: {record.head.format}, {record.messages:,} messages "
+            f"in {record.turns:,} turns,"
+            f" context up to {record.tokens_peak:,} tokens, notes updated "
+            f"{len(record.updates)} times and at the end{skipped}"
+        )
+        click.echo(f"  notes: {record.notes_path or 'none, the session holds no message'}")
+        click.echo(f"  prefix: {_describe_prefix(record)}")
+        for step in record.memory_steps:
+            click.echo(f"  memory {step.what}: {', '.join(step.paths)} ({step.why})")
+    click.echo(f"report: {replayed.report}")
+
+
+def _describe_prefix(record: SessionRecord) -> str:
+    """Whether each request extended the last, or where and why not."""
+    said = f"over {record.requests:,} requests it only grew"
+    if not record.prefix_breaks:
+        return said
+    parts = [
+        f"at request {each.request:,}{f' (line {each.line:,})' if each.line else ''} for "
+        f"{each.why}, {each.what}"
+        for each in record.prefix_breaks
+    ]
+    shown = "; ".join(parts[:MAX_PREFIX_BREAKS])
+    more = f"; and {len(parts) - MAX_PREFIX_BREAKS} more" if len(parts) > MAX_PREFIX_BREAKS else ""
+    return f"{said}, but {shown}{more}"

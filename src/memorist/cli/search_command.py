@@ -1,0 +1,169 @@
+"""`memorist search`: memories and past sessions of this project, or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from memorist.cli import output
+from memorist.cli.memory.memory_commands import open_project_memory
+from memorist.cli.rollouts.rollouts_group import load_rollout_settings
+from memorist.core.text_analysis import shorten
+from memorist.engine.history_search import HistorySearch, SearchResults, kind_of_memory
+from memorist.engine.rollout_pipeline import RolloutPipeline
+from memorist.errors import InputError, StoreError
+from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.recall.lexical_score import parse_query
+from memorist.recall.memory_search import FolderSearch
+from memorist.recall.passages import PassageMatch, excerpt_around, format_day
+from memorist.recall.session_index import SessionIndex
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.database import is_disk_failure
+from memorist.store.rollout_rows import list_rollouts
+
+EXCERPT_CHARS = 200
+
+
+EMBEDDING_SECONDS = 8.0
+"""Longest wait of a search for vectors; the sessions that follow make the rest."""
+
+
+def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
+    """Find the sessions of this machine, bring the index up to date, and return it open. Where the
+    disk or the database refuses, it is left as it is, which is said.
+    """
+    settings = load_rollout_settings("structural")
+    past = RolloutPipeline(settings)
+    embeds = settings.recall.embeddings and is_embedder_installed()
+    index = SessionIndex(past.layout.session_index, embedder=shared_embedder() if embeds else None)
+    root = "" if everywhere else find_repository_root(str(Path.cwd()))
+    try:
+        past.find_sessions()
+        index.sync(list_rollouts(past.state), first=root)
+    except StoreError as error:
+        if not is_disk_failure(error):
+            raise
+        click.echo(f"not searched: what is new since the last search ({error})", err=True)
+    past.state.close()
+    if root:
+        index.embed(root, seconds=EMBEDDING_SECONDS)
+    return index
+
+
+@click.command()
+@click.argument("query")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True)
+@click.option("--all", "everywhere", is_flag=True, help="Search the sessions of every project.")
+@click.option(
+    "--open", "number", type=click.IntRange(1), help="Show one turn whole, by its number."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def search_command(
+    query: str, limit: int, everywhere: bool, number: int | None, as_json: bool
+) -> None:
+    """Search what was remembered, and what was said and done in past sessions.
+
+    Finds memories, the team's, turns of past sessions (with the session's file and the line in it
+    where the turn begins), the notes of sessions, and the memory of past sessions.
+
+    Example: memorist search "how do we round"
+    """
+    root = "" if everywhere else find_repository_root(str(Path.cwd()))
+    with (
+        closing(sync_session_index(everywhere=everywhere)) as index,
+        open_project_memory() as (engine, memory),
+        closing(
+            FolderSearch(memory.folder, engine.settings.recall, wait_for_embeddings=True)
+        ) as memories,
+    ):
+        found = HistorySearch(
+            engine.layout,
+            engine.database,
+            root=root,
+            memories=memories.search,
+            sessions=lambda query, limit: index.search(query, limit, project=root),
+        ).search(query, limit)
+        if number is not None:
+            _print_turn(index, found.passages, number)
+        elif as_json:
+            output.print_json(_render_json(found))
+        else:
+            _print_results(query, found)
+
+
+def _print_results(query: str, found: SearchResults) -> None:
+    words = parse_query(query).words
+    for memory in found.memories:
+        click.echo(f"{kind_of_memory(memory):<11} {memory.path}  {memory.why}")
+    for number, each in enumerate(found.passages, 1):
+        turn = each.passage
+        head = f"{format_day(turn.at)}  {output.make_readable(each.path)}:{turn.line}"
+        click.echo(f"session {number:<3} {head}")
+        for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
+            _print_excerpt(who, text, words)
+    for section in found.sections:
+        place = f"{output.make_readable(section.document.path)}:{section.line}"
+        click.echo(f"{section.document.kind:<11} {place}")
+        _print_excerpt("", section.text, words)
+    if not found:
+        click.echo("nothing found")
+
+
+def _print_excerpt(who: str, text: str, words: Collection[str]) -> None:
+    part = shorten(excerpt_around(text, words, EXCERPT_CHARS), EXCERPT_CHARS)
+    if part:
+        click.echo(f"            {who:<6}{output.make_readable(part)}")
+
+
+def _print_turn(index: SessionIndex, passages: Sequence[PassageMatch], number: int) -> None:
+    """Print one found turn and the one after it, whole. Raises InputError."""
+    if number > len(passages):
+        raise InputError(f"the search found {len(passages)} turns of past sessions")
+    match = passages[number - 1]
+    _, turns = index.read_around(match.session, match.passage.line, 2)
+    for turn in turns:
+        click.echo(f"{format_day(turn.at)}  {output.make_readable(match.path)}:{turn.line}")
+        for who, text in (("you", turn.said), ("agent", turn.answered), ("work", turn.work)):
+            if text:
+                click.echo(f"\n{who}:\n{output.make_readable(text)}")
+        click.echo("")
+
+
+def _render_json(found: SearchResults) -> dict[str, object]:
+    return {
+        "memories": [
+            {"kind": kind_of_memory(each), "path": each.path, "score": each.score, "why": each.why}
+            for each in found.memories
+        ],
+        "passages": [_passage_row(each) for each in found.passages],
+        "sections": [
+            {
+                "kind": each.document.kind,
+                "path": each.document.path,
+                "line": each.line,
+                "session": each.document.session,
+                "text": each.text,
+                "evidence": each.evidence,
+            }
+            for each in found.sections
+        ],
+    }
+
+
+def _passage_row(each: PassageMatch) -> dict[str, object]:
+    turn = each.passage
+    return {
+        "kind": "session",
+        "session": each.session,
+        "file": each.path,
+        "line": turn.line,
+        "at": turn.at,
+        "score": each.score,
+        "evidence": each.evidence,
+        "said": turn.said,
+        "answered": turn.answered,
+        "work": turn.work,
+    }

@@ -1,0 +1,265 @@
+"""`memorist setup`: join the agents of this machine, prove each, take in this project's past, and
+show what is known of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from memorist.cli.doctor.hook_check import recent_failures
+from memorist.cli.hook_commands import HOME_OPTION, resolve_home
+from memorist.cli.install_command import (
+    EXTRA_HINT,
+    TRUST_HINTS,
+    JoinRequest,
+    build_settings_scope,
+    find_launch_command,
+    plan_join,
+)
+from memorist.cli.project_overview import print_project_facts
+from memorist.cli.rollouts.rollouts_sync_command import sync_with_progress, with_past_sessions
+from memorist.config import load_settings
+from memorist.engine.rollout_pipeline import ANY_AGE_DAYS, RolloutPipeline
+from memorist.errors import MemoristError, NothingToDo, SettingsError, UsageError
+from memorist.hooks.agent_programs import (
+    AGENT_NAMES,
+    AGENTS,
+    AgentName,
+    AgentProgram,
+    find_present_agents,
+    has_plugin,
+)
+from memorist.hooks.hook_install import (
+    HOME_VARIABLE,
+    HookInstaller,
+    SettingsChange,
+    SettingsFile,
+    find_hook_commands,
+)
+from memorist.hooks.hook_proof import prove_hook, prove_server
+from memorist.models.embedder import is_embedder_installed
+from memorist.platforms.regular_files import read_regular_text
+from memorist.rollouts.job_worker import RolloutSyncReport
+from memorist.rollouts.session_sources import find_repository_root
+from memorist.store.disk_files import DiskFiles
+from memorist.system import SystemClock
+
+COMMAND_PURPOSE = "command"
+"""Purpose of a file that the agent only reads when its user types the command: nothing answers."""
+LONG_TERM_LINE = 'long_term = "both"\n'
+MEANING_HINT = (
+    "Recall goes by words alone here; with the extra `embed` (190 MB) it finds what other words "
+    "say: uv tool install 'memorist[embed,mcp]'"
+)
+AFTER_SETUP = (
+    "See:   memorist            what is known here\n"
+    "Undo:  memorist memory undo\n"
+    "Leave: memorist uninstall AGENT   (each file as it was, byte for byte)"
+)
+
+
+class AgentPlan(Struct, frozen=True):
+    """What joining one agent changes; `trouble` is why it cannot be joined, else empty.
+
+    `has_plugin`: it runs memorist as a plugin of its own already, and nothing is written.
+    """
+
+    agent: AgentProgram
+    changes: tuple[tuple[SettingsFile, SettingsChange], ...] = ()
+    trouble: str = ""
+    has_plugin: bool = False
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether there is nothing left to write."""
+        return not self.trouble and all(each.before == each.after for _, each in self.changes)
+
+
+@click.command("setup")
+@click.option("--yes", is_flag=True, help="Join every agent that is found, without asking.")
+@click.option(
+    "--only",
+    "named",
+    multiple=True,
+    type=click.Choice(AGENT_NAMES),
+    help="Join this agent alone. Repeatable; then nothing is asked.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be done and change nothing.")
+@click.option(
+    "--past/--no-past",
+    default=True,
+    help="Also take in this project's past sessions. [default: --past]",
+)
+@HOME_OPTION
+def setup_command(
+    yes: bool, named: tuple[AgentName, ...], dry_run: bool, past: bool, home: Path | None
+) -> None:
+    """Join the coding agents of this machine and show what is known about this project.
+
+    Each agent is proved by a real answer before it counts as joined. Run it again at any time.
+
+    Example: memorist setup --only claude-code --yes
+    """
+    where = resolve_home(home)
+    os.environ[HOME_VARIABLE] = str(where)
+    plans = _plan_agents(where, named)
+    chosen = plans if yes or named or dry_run else _ask_which(plans)
+    if dry_run:
+        _show_plan(chosen, past=past)
+        return
+    failed = [plan for plan in chosen if not _join(plan, where)]
+    if past:
+        _take_in_past()
+    print_project_facts()
+    for plan in chosen:
+        if plan.agent.name in TRUST_HINTS and plan not in failed:
+            click.echo(f"\n{TRUST_HINTS[plan.agent.name]}")
+    if not is_embedder_installed():
+        click.echo(f"\n{MEANING_HINT}")
+    click.echo(f"\n{AFTER_SETUP}")
+    if failed:
+        sys.exit(1)
+
+
+def _plan_agents(home: Path, named: Sequence[AgentName]) -> list[AgentPlan]:
+    found = [AGENTS[name] for name in dict.fromkeys(named)] or find_present_agents(
+        build_settings_scope(user=True), shutil.which
+    )
+    if not found:
+        click.echo("No coding agent was found here; --only AGENT names one all the same.")
+    return [_plan_agent(agent, home) for agent in found]
+
+
+def _plan_agent(agent: AgentProgram, home: Path) -> AgentPlan:
+    if has_plugin(agent, build_settings_scope(user=True)):
+        return AgentPlan(agent, has_plugin=True)
+    mcp = find_spec("mcp") is not None
+    if agent.client is None and not mcp:
+        return AgentPlan(agent, trouble=EXTRA_HINT)
+    try:
+        changes = plan_join(HookInstaller(home, DiskFiles()), agent.name, JoinRequest(home, mcp))
+    except SettingsError:
+        raise
+    except MemoristError as error:
+        return AgentPlan(agent, trouble=str(error))
+    return AgentPlan(agent, tuple(changes))
+
+
+def _ask_which(plans: list[AgentPlan]) -> list[AgentPlan]:
+    """Show a tick list and let the user leave some out."""
+    if not plans:
+        return []
+    if not sys.stdin.isatty():
+        raise UsageError("there is no terminal to ask on; say --yes, or --only AGENT")
+    click.echo("Found here:")
+    for number, plan in enumerate(plans, 1):
+        click.echo(f"  [x] {number}  {_describe_plan(plan)}")
+    said = click.prompt(
+        "Enter joins them all; numbers leave those out", default="", show_default=False
+    )
+    left_out = {int(word) for word in said.replace(",", " ").split() if word.isdigit()}
+    return [plan for number, plan in enumerate(plans, 1) if number not in left_out]
+
+
+def _describe_plan(plan: AgentPlan) -> str:
+    if plan.trouble:
+        state = f"cannot be joined: {plan.trouble}"
+    elif plan.is_joined:
+        state = "joined already" + (" by its plugin" if plan.has_plugin else "")
+    else:
+        state = "by " + _name_purposes(target for target, _ in plan.changes)
+    return f"{plan.agent.title}: {state}"
+
+
+def _show_plan(plans: Sequence[AgentPlan], *, past: bool) -> None:
+    for plan in plans:
+        click.echo(_describe_plan(plan))
+        for _, change in plan.changes:
+            click.echo(change.diff(), nl=False)
+    if past:
+        click.echo("Then the past sessions of this project would be taken in.")
+    click.echo("Nothing was written.")
+
+
+def _join(plan: AgentPlan, home: Path) -> bool:
+    """Write the settings, prove them, and say which of it holds."""
+    title = plan.agent.title
+    if plan.trouble:
+        click.echo(f"✗ {title}: {plan.trouble}", err=True)
+        return False
+    if plan.has_plugin:
+        click.echo(f"✓ {_describe_plan(plan)}")
+        return True
+    installer = HookInstaller(home, DiskFiles())
+    for _, change in plan.changes:
+        installer.install(change)
+    provable = [target for target, _ in plan.changes if target.purpose != COMMAND_PURPOSE]
+    wanting = [target.purpose for target in provable if not _prove(target, home)]
+    if wanting:
+        reasons = [each.why for each in recent_failures(home, SystemClock().now())[-1:]]
+        why = "; ".join([f"no answer from: {', '.join(wanting)}", *reasons])
+        click.echo(f"✗ {title}: {why}; `memorist doctor` says more", err=True)
+        return False
+    answered = _name_purposes(provable)
+    click.echo(f"✓ {title}: joined ({answered} answered)")
+    return True
+
+
+def _name_purposes(targets: Iterable[SettingsFile]) -> str:
+    """What the files are for, each once."""
+    named = dict.fromkeys(target.purpose for target in targets)
+    return " and ".join("commands" if name == COMMAND_PURPOSE else name for name in named)
+
+
+def _prove(target: SettingsFile, home: Path) -> bool:
+    """Whether what stands in the file now brings an answer."""
+    cwd = str(Path.cwd())
+    if target.purpose == "hooks":
+        commands = find_hook_commands(read_regular_text(target.path))
+        return bool(commands) and prove_hook(commands["SessionStart"], cwd)
+    words = (*find_launch_command(home).arguments, "mcp")
+    return prove_server(words, {**os.environ, HOME_VARIABLE: str(home)}, cwd)
+
+
+def _take_in_past() -> None:
+    """Extract this project's past sessions, and have later ones taken in too."""
+    root = find_repository_root(str(Path.cwd()))
+
+    async def work(past: RolloutPipeline) -> RolloutSyncReport:
+        plan = past.plan_sync((), ANY_AGE_DAYS, repository=root)
+        return await sync_with_progress(past, plan)
+
+    try:
+        done = with_past_sessions(work)
+    except NothingToDo:
+        return
+    _enable_past_sessions()
+    if done.failed:
+        click.echo(
+            f"{len(done.failed):,} past sessions could not be read: memorist rollouts status"
+        )
+
+
+def _enable_past_sessions() -> None:
+    """Write into the user's settings that past sessions are shown, unless the user has said what
+    is to be remembered.
+    """
+    resolved = load_settings(os.environ)
+    if "long_term" in resolved.sources or resolved.settings.uses_rollouts:
+        return
+    files = DiskFiles()
+    path = Path(resolved.settings.home).expanduser().absolute() / "config.toml"
+    try:
+        before = files.read(path)
+    except FileNotFoundError:
+        files.create(path, LONG_TERM_LINE.encode())
+    else:
+        files.write(path, LONG_TERM_LINE.encode() + before, expect=before)

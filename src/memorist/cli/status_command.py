@@ -1,0 +1,302 @@
+"""`memorist status`."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.memory_location import locate_memory, read_project_record
+from memorist.budget.budget_governor import read_budget_usage
+from memorist.budget.budget_policy import BudgetUsage
+from memorist.budget.budget_status import (
+    BudgetHistory,
+    BudgetStatus,
+    DueWork,
+    build_budget_status,
+    render_budget_status,
+)
+from memorist.cli import output
+from memorist.cli.command_environment import load_project_settings
+from memorist.cli.doctor.hook_check import format_hook_failures
+from memorist.cli.effect_report import print_effect, read_effect
+from memorist.cli.memory_status import read_memory_status, render_memory_status
+from memorist.dream.dream_gates import (
+    GateFacts,
+    GateOpen,
+    HostConditions,
+    NeedsScan,
+    judge_gates,
+    select_new_sessions,
+)
+from memorist.dream.dream_lock import DreamLock
+from memorist.dream.past_evidence import PastSession, list_session_activity
+from memorist.errors import StoreError
+from memorist.rollouts.job_worker import build_claim_terms
+from memorist.rollouts.session_eligibility import judge_threads
+from memorist.settings import Settings
+from memorist.store.database import open_database
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout, MemoryLayout
+from memorist.store.job_claims import (
+    Job,
+    find_consolidation_refusal,
+    list_exhausted_jobs,
+    list_jobs,
+)
+from memorist.store.rollout_rows import list_extraction_progress
+from memorist.store.session_rows import list_sessions
+from memorist.store.spend_rows import (
+    DAY_SECONDS,
+    day_of,
+    list_blocked_since,
+    list_failures_since,
+    usage_by_kind,
+)
+from memorist.store.state_database import SqliteState, StateDatabase, is_shared, open_state
+from memorist.system import SystemClock
+
+# Find due work for `memorist status`: past sessions to process, and memories to dream over.
+
+
+MAX_NAMED = 5
+"""Most sessions out of retries that are named; the rest is counted."""
+
+
+class DueContext(Struct, frozen=True, kw_only=True):
+    """What the sources of due work may use."""
+
+    layout: Layout
+    settings: Settings
+    database: sqlite3.Connection
+    now: float
+
+
+def find_due_rollouts(context: DueContext) -> list[DueWork]:
+    """Due sessions, the next consolidation, and jobs out of retries.
+
+    Raises StoreError, SettingsError for an invalid `state`.
+    """
+    if not is_shared(context.settings.state):
+        return list(_due_rollouts(context, SqliteState(context.database, lambda: context.now)))
+    state = open_state(context.settings.state, context.layout.database)
+    try:
+        return list(_due_rollouts(context, state))
+    finally:
+        state.close()
+
+
+def _due_rollouts(place: DueContext, state: StateDatabase) -> Iterator[DueWork]:
+    settings, now = place.settings, int(place.now)
+    by_itself = (
+        ""
+        if settings.uses_rollouts
+        else "; `memorist rollouts sync` does it, as long_term does not"
+    )
+    verdicts = judge_threads(
+        list_extraction_progress(state, only_behind=True, limit=settings.rollouts.scan),
+        settings.rollouts,
+        now=now,
+    )
+    count = Counter(verdict.reason for verdict in verdicts)
+    if count[None]:
+        yield DueWork(
+            what="rollouts",
+            why=f"{count[None]:,} sessions are finished and new to memory{by_itself}",
+        )
+    if count["too young"]:
+        soonest = min(verdict.at for verdict in verdicts if verdict.at is not None)
+        yield DueWork(
+            what="rollouts",
+            why=f"{count['too young']:,} sessions are not finished yet",
+            when=float(soonest),
+        )
+    known = list_jobs(state)
+    consolidation = next((job for job in known if job.kind == "consolidate"), None)
+    if consolidation is not None and (due := _due_consolidation(consolidation, place)) is not None:
+        yield due
+    given_up = list_exhausted_jobs(state)
+    for job in given_up[:MAX_NAMED]:
+        why = (
+            f"{job.key} is not tried again after {job.attempts} attempts: "
+            f"{job.last_error or 'no reason is known'}"
+        )
+        yield DueWork(what="rollouts", why=f"{why}; `memorist rollouts retry` does")
+    if len(given_up) > MAX_NAMED:
+        yield DueWork(
+            what="rollouts",
+            why=f"{len(given_up) - MAX_NAMED:,} more are not tried again; `memorist rollouts "
+            f"status` names them",
+        )
+
+
+def _due_consolidation(job: Job, place: DueContext) -> DueWork | None:
+    """The consolidation, if something was requested since it last succeeded."""
+    if job.last_error is None and (job.last_success or 0) >= job.watermark:
+        return None
+    refused = find_consolidation_refusal(
+        job, build_claim_terms(place.settings.rollouts), int(place.now)
+    )
+    if refused is None:
+        return DueWork(
+            what="consolidation", why="sessions were extracted or left out since the last one"
+        )
+    why = {
+        "backoff": f"the last one failed: {refused.reason}",
+        "running": "one is running",
+        "cooldown": "the last one succeeded a short while ago",
+    }[refused.why]
+    return DueWork(
+        what="consolidation", why=why, when=None if refused.until is None else float(refused.until)
+    )
+
+
+def find_due_dreams(context: DueContext) -> list[DueWork]:
+    """Projects whose dream gates are all open.
+
+    Sessions are read only where the last dream is long enough ago.
+    """
+    settings = context.settings
+    if not settings.uses_auto_memory:
+        return []
+    past: dict[str, list[PastSession]] = {}
+    for id, project, folder in list_sessions(context.database):
+        past.setdefault(project, []).append(PastSession(id, Path(folder)))
+    memories: dict[Path, tuple[MemoryLayout, list[PastSession]]] = {}
+    for project, sessions in past.items():
+        if project:
+            where = locate_memory(context.layout, project, settings.auto_memory)
+            memories.setdefault(where.folder, (where, []))[1].extend(sessions)
+    found = []
+    for where, sessions in memories.values():
+        with contextlib.suppress(StoreError):  # `memorist doctor` says what cannot be read
+            if (
+                where.folder.is_dir()
+                and (open_ := _open_gate(context, where, sessions)) is not None
+            ):
+                known = read_project_record(DiskFiles(), where)
+                what = known.root if known is not None else str(where.folder)
+                found.append(
+                    DueWork(
+                        what="dream",
+                        why=f"{what}: {open_.why}; the next end of a turn there begins it, or "
+                        f"`memorist dream --now` does",
+                    )
+                )
+    return found
+
+
+def _open_gate(
+    place: DueContext, where: MemoryLayout, sessions: Sequence[PastSession]
+) -> GateOpen | None:
+    known = GateFacts(
+        now=place.now, host=HostConditions(), last=DreamLock(where, SystemClock()).last_dream_time()
+    )
+    verdict = judge_gates(known, place.settings.dream)
+    if isinstance(verdict, NeedsScan):
+        seen = list_session_activity(sessions, DiskFiles())
+        verdict = judge_gates(
+            replace(known, sessions=select_new_sessions(seen, current="", since=verdict.since)),
+            place.settings.dream,
+        )
+    return verdict if isinstance(verdict, GateOpen) else None
+
+
+DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (
+    find_due_rollouts,
+    find_due_dreams,
+)
+"""Sources of due work, in the order shown. A subsystem that works on its own adds its source."""
+
+
+@click.command("status")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 366),
+    default=1,
+    show_default=True,
+    help="Days to look at, the last of them today.",
+)
+@click.option(
+    "--effect", is_flag=True, help="Whether memory helps, by the sessions that went without it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def status_command(days: int, effect: bool, as_json: bool) -> None:
+    """Show what is remembered here, by origin, what waits and what was shown last; then what ran in
+    the background, what it cost, what is left of the caps, what is due, on hold
+    and blocked, and why.
+
+    Example: memorist status --days 7
+    """
+    settings = load_project_settings()
+    layout = Layout(Path(settings.home).expanduser())
+    with _open_database(layout) as database:
+        if effect:
+            folder = locate_memory(layout, str(Path.cwd()), settings.auto_memory).folder
+            print_effect(read_effect(database, folder), as_json=as_json)
+            return
+        found = read_status(database, settings, SystemClock().now(), days)
+        memory = read_memory_status(database)
+    if as_json:
+        output.print_json({**msgspec.to_builtins(found), "memory": memory})
+    else:
+        click.echo(
+            "\n".join(
+                [
+                    *render_memory_status(memory),
+                    *render_budget_status(found),
+                    *format_hook_failures(layout.home, SystemClock().now()),
+                ]
+            )
+        )
+
+
+def read_status(
+    database: sqlite3.Connection | None, settings: Settings, now: float, days: int = 1
+) -> BudgetStatus:
+    """The status of a home; `database` is None if it does not exist yet. Raises StoreError."""
+    span = range(day_of(now) - days + 1, day_of(now) + 1)
+    model = "" if settings.model == "structural" else settings.model
+    if database is None:
+        return build_budget_status(
+            BudgetUsage(now=now), BudgetHistory(), settings.spend, days=span, model=model
+        )
+    try:
+        stands = read_budget_usage(database, now)
+        ledger = BudgetHistory(
+            kinds=tuple(usage_by_kind(database, span)),
+            blocked=tuple(list_blocked_since(database, span.start)),
+            failures=tuple(list_failures_since(database, float(span.start * DAY_SECONDS))),
+        )
+        place = DueContext(
+            layout=Layout(Path(settings.home).expanduser()),
+            settings=settings,
+            database=database,
+            now=now,
+        )
+        due = [each for tell in DUE_SOURCES for each in tell(place)]
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"the database cannot be read ({error}); memorist doctor says more"
+        ) from error
+    return build_budget_status(stands, ledger, settings.spend, days=span, model=model, due=due)
+
+
+@contextlib.contextmanager
+def _open_database(layout: Layout) -> Iterator[sqlite3.Connection | None]:
+    """The database, if it exists; none is created."""
+    if not layout.database.exists():
+        yield None
+        return
+    database = open_database(layout.database)
+    try:
+        yield database
+    finally:
+        database.close()

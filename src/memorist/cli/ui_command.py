@@ -1,0 +1,46 @@
+"""`memorist ui`."""
+
+from __future__ import annotations
+
+import importlib
+import webbrowser
+
+import click
+
+from memorist.errors import UsageError
+from memorist.system import open_listening_socket
+from memorist.views.page_texts import LANGUAGES
+
+BACKLOG = 64
+"""Connections that may wait to be accepted."""
+
+
+@click.command("ui")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=0, help="0 takes a free one. [default: 0]"
+)
+@click.option(
+    "--language",
+    type=click.Choice(sorted(LANGUAGES)),
+    help="Language of the page. [default: what the browser prefers]",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+def ui_command(port: int, language: str | None, no_browser: bool) -> None:
+    """Open a page on this machine that shows what the model saw, what is remembered and why, and
+    lets you take it back. Needs the extra `ui`.
+
+    The address lets one browser in, once. The page ends by itself when nobody looks at it.
+
+    Example: memorist ui --no-browser
+    """
+    try:
+        server = importlib.import_module("memorist.page.web_server")
+    except ModuleNotFoundError as error:
+        raise UsageError("the page needs the extra `ui`: pip install 'memorist[ui]'") from error
+    access_module = importlib.import_module("memorist.page.page_access")
+    listening = open_listening_socket("127.0.0.1", port, BACKLOG)
+    access = access_module.PageAccess(listening.getsockname()[1])
+    click.echo(f"memorist ui at {access.start_address}")
+    if not no_browser:
+        webbrowser.open(access.start_address)
+    server.serve_page(server.PageServer(access, language or ""), listening)

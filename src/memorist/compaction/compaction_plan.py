@@ -1,0 +1,314 @@
+"""The compaction plan of one request: which steps in which order, and when to stop trying (CP-3,
+CP-14, CP-15). Pure.
+
+Sources: claude-code.md sections 5 (order), 6.2 to 6.4 (conditions, breakers, order of strategies).
+`plan_compaction` names the steps; the caller takes them in order, stops at the first attempt that
+makes the history smaller, and records the outcome in the circuit breaker.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.measured_history import CompactionStrategy
+from memorist.settings import CompactionSettings
+
+# Thresholds of the context window, for both client families (CP-1, CP-12). Pure.
+
+
+FULL_SIZE_WINDOW = 100_000
+"""From this window size on the distances have their full size. It is the smallest window Claude
+Code accepts (claude-code.md section 6.1); below it, where local models live, a reserve of 20,000
+would leave nothing, so all distances shrink in proportion.
+"""
+
+
+class CompactionThresholds(Struct, frozen=True, kw_only=True):
+    """Context sizes, in tokens, at which something happens."""
+
+    effective: int
+    """The window less the reserve for a summary's output."""
+    auto: int
+    """Auto compaction begins here, when it is on."""
+    warning: int
+    """A warning is due here."""
+    blocking: int
+    """A request is rejected here when nothing automatic can help."""
+    base: int
+    """What "percent left" counts down to: `auto` when that is on, else `effective`."""
+
+
+def compute_thresholds(
+    window: int, max_output: int, settings: CompactionSettings
+) -> CompactionThresholds:
+    """Compute the thresholds of a model from its context window and longest output, in tokens.
+
+    Overrides of window and percent only lower (CP-1); an override that is not positive, or a
+    percent outside 0 to 100, changes nothing.
+    """
+    if settings.window is not None and settings.window > 0:
+        window = min(window, settings.window)
+    window = max(1, window)
+    scale = min(1.0, window / FULL_SIZE_WINDOW)
+    reserve = min(max_output, int(settings.summary_reserve * scale))
+    effective = max(1, window - max(0, reserve))
+    auto = max(1, effective - int(settings.auto_buffer * scale))
+    if settings.percent is not None and 0 < settings.percent <= 100:
+        auto = max(1, min(auto, math.floor(effective * settings.percent / 100)))
+    base = auto if settings.enabled else effective
+    return CompactionThresholds(
+        effective=effective,
+        auto=auto,
+        warning=max(1, base - int(settings.warning_buffer * scale)),
+        blocking=max(1, effective - int(settings.blocking_buffer * scale)),
+        base=base,
+    )
+
+
+class InlineLimit(Struct, frozen=True):
+    """The rollout family's limits, in tokens: where compaction begins, and the usable window."""
+
+    auto: int
+    usable: int
+
+
+def compute_inline_limit(
+    window: int, effective_percent: int = 95, configured: int | None = None
+) -> InlineLimit:
+    """The limits of a window: 90 % of it, or the configured number where that is lower; at most 95
+    % of it is usable.
+    """
+    share = window * 9 // 10
+    auto = share if configured is None or configured <= 0 else min(configured, share)
+    return InlineLimit(auto=auto, usable=window * effective_percent // 100)
+
+
+RETRY_GROWTH_PERCENT = 110
+"""A conversation that could not be compacted is tried again once it has grown to this size."""
+
+REFILL_REPLIES = 3
+"""The window counts as refilled at once when it is full within so many replies of a compaction."""
+
+MAX_PREFIX_SHARE = 0.9
+"""Where system prompt and tools take this share of the auto threshold, the result of a compaction
+(a summary, the newest messages) has no room.
+"""
+
+
+class CircuitBreaker(Struct, frozen=True, kw_only=True):
+    """Failures of compaction in this session so far. Immutable: each change makes a new value."""
+
+    failures: int = 0
+    """Consecutive failed compactions."""
+    model_failures: int = 0
+    """Consecutive compactions in which the model call failed, even where another strategy
+    succeeded.
+    """
+    refills: int = 0
+    """Consecutive compactions after which the window was full again at once."""
+    replies_since: int | None = None
+    """Replies since the last compaction; None before the first."""
+
+    failed_tokens: int = 0
+    """Size of the conversation at the last failure, in tokens."""
+
+    @property
+    def retry_tokens(self) -> int:
+        """Size in tokens from which another attempt is made after repeated failures."""
+        return self.failed_tokens * RETRY_GROWTH_PERCENT // 100
+
+    def has_grown(self, used: int) -> bool:
+        """Whether a conversation of `used` tokens has grown enough since the last failure to try
+        again.
+        """
+        return used >= self.retry_tokens
+
+    @property
+    def is_refilled(self) -> bool:
+        """Whether a compaction that is due now would follow the last one at once."""
+        return self.replies_since is not None and self.replies_since <= REFILL_REPLIES
+
+
+def record_reply(breaker: CircuitBreaker) -> CircuitBreaker:
+    """Record a reply of the model."""
+    return (
+        breaker
+        if breaker.replies_since is None
+        else replace(breaker, replies_since=breaker.replies_since + 1)
+    )
+
+
+def record_success(breaker: CircuitBreaker, *, model_failed: bool = False) -> CircuitBreaker:
+    """Record a successful compaction; `model_failed` when a model call for it had failed."""
+    return CircuitBreaker(
+        refills=breaker.refills + 1 if breaker.is_refilled else 0,
+        replies_since=0,
+        model_failures=breaker.model_failures + 1 if model_failed else 0,
+    )
+
+
+def record_failure(
+    breaker: CircuitBreaker, *, used: int, model_failed: bool = False
+) -> CircuitBreaker:
+    """Record a failed compaction of a conversation of `used` tokens. An interruption by the user is
+    not a failure and is not recorded.
+    """
+    return replace(
+        breaker,
+        failures=breaker.failures + 1,
+        failed_tokens=used,
+        model_failures=breaker.model_failures + 1 if model_failed else breaker.model_failures,
+    )
+
+
+class CompactionAttempt(Struct, frozen=True):
+    """Try to shrink the conversation with this strategy; the first success ends the search."""
+
+    strategy: Literal["provider", "session-memory", "full", "inline", "structural", "tail", "micro"]
+    why: str
+
+
+class SkipCompaction(Struct, frozen=True):
+    """Compaction is due but not attempted; `why` is a sentence for the user."""
+
+    why: str
+
+
+class RejectRequest(Struct, frozen=True):
+    """After the other steps: reject the request if the context is still at `limit` tokens or
+    more.
+    """
+
+    limit: int
+    why: str
+
+
+PlanStep = CompactionAttempt | SkipCompaction | RejectRequest
+
+
+class WindowState(Struct, frozen=True, kw_only=True):
+    """The state of the window when a request is about to be sent."""
+
+    used: int
+    """Tokens of context, from usage and estimate."""
+    freed: int = 0
+    """Tokens freed by the tool result budget and microcompact; still included in `used`."""
+    prefix: int = 0
+    """Tokens of system prompt and tools, which no compaction can shrink."""
+    limits: CompactionThresholds
+    manual: CompactionStrategy | None = None
+    """The strategy the user asked for, `auto` for the ordered plan; None when the user did not ask.
+    """
+    instructions: bool = False
+    """The user said what the summary should hold; notes cannot honor that."""
+    has_notes: bool = False
+    has_model: bool = False
+    provider_compacts: bool = False
+    """The provider of this request can compact on its own."""
+
+
+def plan_compaction(
+    state: WindowState, breaker: CircuitBreaker, settings: CompactionSettings
+) -> tuple[PlanStep, ...]:
+    """The steps for this request, in order: the strategies to try, the guard (CP-3). Results are
+    offloaded and cleared before, by `tool_results`.
+    """
+    if state.manual is not None:
+        return _plan_manual(state, state.manual, settings)
+    return (*_plan_automatic(state, breaker, settings), *_plan_guard(state))
+
+
+def _plan_manual(
+    state: WindowState, strategy: CompactionStrategy, settings: CompactionSettings
+) -> tuple[PlanStep, ...]:
+    if not settings.enabled:
+        return (SkipCompaction("Compaction is switched off in the settings (`enabled = false`)."),)
+    if strategy != "auto":
+        return (CompactionAttempt(strategy, "Asked for by name."),)
+    if _is_prefix_too_large(state):
+        return (_skip_large_prefix(state),)
+    # Earlier failures do not block a compaction that the user asked for.
+    return _plan_attempts(state, settings, with_model=state.has_model)
+
+
+def _plan_automatic(
+    state: WindowState, breaker: CircuitBreaker, settings: CompactionSettings
+) -> tuple[PlanStep, ...]:
+    if not settings.enabled or state.used - state.freed < state.limits.auto:
+        return ()
+    if _is_prefix_too_large(state):
+        return (_skip_large_prefix(state),)
+    if breaker.failures >= settings.failures and not breaker.has_grown(state.used):
+        return (
+            SkipCompaction(
+                f"Compaction failed {breaker.failures} times in a row. It is tried again when the "
+                f"conversation has grown to {breaker.retry_tokens:,} tokens."
+            ),
+        )
+    if breaker.is_refilled and breaker.refills + 1 >= settings.refills:
+        return (
+            SkipCompaction(
+                f"The window was full again within {REFILL_REPLIES} replies, {settings.refills} "
+                "times in a row: what comes in between two compactions is larger than the room "
+                "they make. It is tried again after further replies."
+            ),
+        )
+    return _plan_attempts(
+        state, settings, with_model=state.has_model and breaker.model_failures < settings.failures
+    )
+
+
+def _plan_attempts(
+    state: WindowState, settings: CompactionSettings, *, with_model: bool
+) -> tuple[PlanStep, ...]:
+    steps: list[PlanStep] = []
+    if settings.provider and state.provider_compacts and not state.instructions:
+        steps.append(
+            CompactionAttempt("provider", "The settings prefer the provider's own compaction.")
+        )
+    match settings.family:
+        case "file-native":
+            if state.has_notes and not state.instructions:
+                steps.append(
+                    CompactionAttempt("session-memory", "The session's notes cost no further call.")
+                )
+            if with_model:
+                steps.append(CompactionAttempt("full", "A model sums the conversation up."))
+        case "rollout":
+            if with_model:
+                steps.append(CompactionAttempt("inline", "A model writes a hand-over."))
+    steps.append(
+        CompactionAttempt("structural", "What the transcript proves serves when nothing else does.")
+    )
+    return tuple(steps)
+
+
+def _plan_guard(state: WindowState) -> tuple[PlanStep, ...]:
+    if state.used - state.freed < state.limits.blocking:
+        return ()
+    return (
+        RejectRequest(
+            state.limits.blocking, "The request would not leave the model room to answer."
+        ),
+    )
+
+
+def _is_prefix_too_large(state: WindowState) -> bool:
+    return state.prefix >= state.limits.auto * MAX_PREFIX_SHARE
+
+
+def _skip_large_prefix(state: WindowState) -> SkipCompaction:
+    return SkipCompaction(
+        f"System prompt and tools alone take {state.prefix:,} of {state.limits.auto:,} tokens. "
+        f"Compaction cannot make them smaller; remove tools or choose a "
+        "model with a larger window."
+    )
+
+
+def is_provider_attempt(step: PlanStep) -> bool:
+    """Whether this attempt is the provider's own compaction."""
+    return isinstance(step, CompactionAttempt) and step.strategy == "provider"

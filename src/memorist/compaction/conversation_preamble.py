@@ -1,0 +1,184 @@
+"""The preamble of a conversation survives every compaction: instructions, permissions, instruction
+files, environment. Pure.
+
+A system prompt outside the history is never in danger. One inside the history (Responses, Chat
+Completions), and what a host injects into the user's first message, both clients show again after a
+compaction (docs/context-compared.md). A host behind memorist keeps sending its history as it was,
+so nobody would show it again. Here it stays in its position, so that the provider's cache still
+covers it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.full_compaction import is_restored
+from memorist.compaction.measured_history import (
+    MARKER_ID,
+    CompactionResult,
+    MeasuredConversation,
+    UnchangedHistory,
+)
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message, Origin, TextBlock, ToolResult
+from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
+
+PREAMBLE_ID = "memorist-context"
+"""Id of the message that holds the injected blocks of the user's first message."""
+
+PREAMBLE_PART = 4
+"""Preamble in user messages takes at most one part in so many of the limit, so that something huge
+there does not fill every later window.
+"""
+
+_INSTRUCTION_ROLES = ("system", "developer")
+
+STATE_TAG = lazy_pattern(
+    r"\s*(?:<(model_switch|context_window|personality_spec|skills_instructions|permissions "
+    r"instructions|collaboration_mode|environments_instructions|"
+    r"apps_instructions|plugins_instructions|tools|multi_agent_mode|environment_context)>|(# "
+    r"agents\.md instructions))",
+    re.IGNORECASE,
+)
+"""Prefix of a text that describes the environment: a later one replaces an earlier one (codex.md
+section 3.3).
+"""
+
+
+class SplitHistory(Struct, frozen=True, kw_only=True):
+    """A conversation split into its preamble and the rest."""
+
+    preamble: tuple[Message, ...]
+    """Instructions, and content injected on the user's side before or beside the first user text.
+    """
+    states: tuple[Message, ...]
+    """Later messages that supersede a part of it, such as a changed working folder: the newest of
+    each.
+    """
+    rest: MeasuredConversation
+    """The conversation without the preamble."""
+    tokens: int
+    """Estimated tokens of the whole conversation."""
+    limit: int
+    """Tokens of the limit that remain for the rest."""
+
+
+def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHistory:
+    """Split the conversation into its preamble and the rest.
+
+    Instructions always belong to the preamble; injected user content does while it fits its part of
+    the limit. What recall or an earlier compaction inserted does not: it is rebuilt.
+    """
+    room = limit // PREAMBLE_PART
+    lead: list[Message] = []
+    rest: list[Message] = []
+    sizes: list[int] = []
+    later: list[Message] = []
+    began = False
+    for message, size in zip(conversation.messages, conversation.sizes, strict=True):
+        if began:
+            later.append(message)
+        told, left = (None, message) if began else _split_message(message)
+        began = began or (told is not message and not is_restored(message))
+        cost = (
+            0
+            if message.role in _INSTRUCTION_ROLES or told is None
+            else estimate_message_tokens(told, conversation.factor)
+        )
+        stands = told is not None and cost <= room
+        if told is not None and stands:
+            lead.append(told)
+            room -= cost
+        if (shown := left if stands else message) is not None:
+            rest.append(shown)
+            sizes.append(
+                size if shown is message else estimate_message_tokens(shown, conversation.factor)
+            )
+    states = _find_newest_states(later, room, conversation.factor)
+    return SplitHistory(
+        preamble=tuple(lead),
+        states=tuple(states),
+        rest=replace(conversation, messages=tuple(rest), sizes=tuple(sizes)),
+        tokens=conversation.tokens,
+        limit=max(1, limit - estimate_messages_tokens([*lead, *states], conversation.factor)),
+    )
+
+
+def _split_message(message: Message) -> tuple[Message | None, Message | None]:
+    """The preamble part of a message (the same object where that is all of it), and the
+    remainder.
+    """
+    if message.role in _INSTRUCTION_ROLES:
+        return message, None
+    theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)
+    told = [
+        block
+        for block in message.blocks
+        if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.INJECTED
+    ]
+    if not theirs or not told or any(isinstance(block, ToolResult) for block in message.blocks):
+        return None, message
+    if len(told) == len(message.blocks):
+        return message, None
+    beside = Message(
+        id=PREAMBLE_ID,
+        role="user",
+        blocks=tuple(TextBlock(block.text) for block in told),
+        origin=Origin.INJECTED,
+    )
+    wire = None if message.wire is None else replace(message.wire, plain=False)
+    return beside, replace(
+        message, blocks=tuple(block for block in message.blocks if block not in told), wire=wire
+    )
+
+
+def _find_newest_states(messages: Sequence[Message], room: int, factor: float) -> list[Message]:
+    """The newest message for each set of state tags, among those that hold nothing else, in order;
+    newest first while they fit.
+    """
+    found: list[Message] = []
+    seen: set[tuple[str, ...]] = set()
+    for message in reversed(messages):
+        states = [
+            STATE_TAG.match(block.text) for block in message.blocks if isinstance(block, TextBlock)
+        ]
+        tags = tuple((match[1] or match[2]).lower() for match in states if match)
+        if (
+            not tags
+            or len(tags) < len(states)
+            or tags in seen
+            or _split_message(message)[0] is not message
+        ):
+            continue
+        seen.add(tags)
+        size = estimate_message_tokens(message, factor)
+        if size <= room:
+            room -= size
+            found.append(message)
+    return found[::-1]
+
+
+def reattach_preamble(result: CompactionResult, split: SplitHistory) -> CompactionResult:
+    """Put the preamble back in front of the result for `split.rest`. `UnchangedHistory` where that
+    is not smaller than before.
+    """
+    if isinstance(result, UnchangedHistory):
+        return result
+    shown = {id(message) for message in result.messages}
+    front = (*split.preamble, *(message for message in split.states if id(message) not in shown))
+    after = result.tokens_after + estimate_messages_tokens(front, split.rest.factor)
+    if after > split.tokens or (after == split.tokens and len(front) > len(split.preamble)):
+        return UnchangedHistory("The result would not be smaller than what it replaces.")
+    # Position and content of the preamble are unchanged, which keeps the cached prefix.
+    back = {message.id for message in front}
+    return replace(
+        result,
+        messages=(*front, *result.messages),
+        tokens_before=split.tokens,
+        tokens_after=after,
+        cut=tuple(cut for cut in result.cut if cut.id not in back),
+    )

@@ -1,0 +1,522 @@
+"""The extractive summary: fits a history into a budget without a model (CP-15, CP-16). Pure.
+
+It produces one message that replaces the removed part, followed by the newest messages. The message
+holds the user's words, the task list, failures, the changed files, identifiers, and extracts chosen
+by how likely they are to be needed again; all of it is taken from the history. What a host sends
+again with every request (`is_scaffold`) takes no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heappush
+
+from msgspec import Struct
+
+from memorist.compaction.conversation_preamble import STATE_TAG
+from memorist.compaction.extract_scores import (
+    CLEARED_RESULT_TOKENS,
+    EXPLORED_ROOMS,
+    ExtractHistory,
+    MessageAge,
+    build_extract_history,
+    choose_promising_blocks,
+    score_extracts,
+)
+from memorist.compaction.extracts import (
+    Extract,
+    ExtractSource,
+    SourceBlock,
+    collect_source_blocks,
+)
+from memorist.compaction.identifiers import (
+    NameUsage,
+    collect_names,
+    rank_names,
+    render_names,
+)
+from memorist.compaction.measured_history import CompactedHistory, measure_conversation
+from memorist.compaction.newest_messages import (
+    NewestMessages,
+    choose_newest_messages,
+    find_removed_items,
+    is_user_request,
+)
+from memorist.compaction.user_words import (
+    LABEL_TOKENS,
+    MIN_UTTERANCE_TOKENS,
+    SummaryUtterance,
+    collect_utterances,
+    find_earlier_utterances,
+    fit_utterances,
+    render_utterances,
+)
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.core.token_count import (
+    BYTES_PER_TOKEN,
+    estimate_message_tokens,
+    estimate_messages_tokens,
+    estimate_text_tokens,
+)
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.session_memory.work_notes import ERRORS_SECTION
+from memorist.transcript.name_search import (
+    NameOccurrences,
+    WordRun,
+    find_names,
+    find_word_runs,
+)
+from memorist.transcript.tool_actions import find_display_root
+from memorist.transcript.transcript_ledger import TranscriptLedger
+
+# Render an extractive summary as text. Pure.
+
+
+SUMMARY_OPENING = (
+    "This session goes on from an earlier conversation that no longer fits. What follows was "
+    "taken from its transcript by a program; "
+    "the words are as they stood there, … marks what is left out, and steps count its messages."
+)
+BRIEF_OPENING = "The earlier conversation no longer fits. …"
+"""The opening where there is hardly any room."""
+
+TRANSCRIPT_POINTER = "The full transcript, for exact details: "
+
+
+def render_extracts(chosen: Iterable[Extract]) -> str:
+    """Render the extracts in order, each source below one heading line."""
+    by_source: dict[ExtractSource, list[Extract]] = {}
+    for unit in chosen:
+        by_source.setdefault(unit.source, []).append(unit)
+    order = sorted(by_source, key=lambda source: source.step)
+    return "\n".join(
+        f"{render_extract_heading(source, by_source[source])}\n{_join_extracts(by_source[source])}"
+        for source in order
+    )
+
+
+def render_extract_heading(source: ExtractSource, found: list[Extract]) -> str:
+    """The line above the extracts of a source."""
+    found.sort(key=lambda unit: unit.part)
+    first, last = found[0].first, found[-1].last
+    where = f" lines {first}–{last}" if first and last else ""
+    return f"[step {source.step}] {source.title}{where}:"
+
+
+def _join_extracts(found: Sequence[Extract]) -> str:
+    lines: list[str] = ["…"] if found[0].part else []
+    before = found[0].part
+    for unit in found:
+        if unit.part > before + 1:
+            lines.append("…")
+        before = unit.part
+        lines.extend(unit.lines)
+    return "\n".join(lines)
+
+
+def estimate_heading_tokens(source: ExtractSource) -> int:
+    """Upper bound of the tokens of that line."""
+    return estimate_text_tokens(source.title) + 9
+
+
+def render_summary_section(title: str, body: str) -> str:
+    """A section with a heading; empty where the body is empty."""
+    return f"\n## {title}\n{body}\n" if body.strip() else ""
+
+
+# Greedy choice of the extracts that add the most new content per token. Pure.
+
+
+_WORTHLESS = 1e-9
+_MAX_WORDS_PER_TOKEN = 4
+"""Upper bound of the words or signs in one token."""
+
+_MIN_EXTRACT_TOKENS = 12
+"""Remaining tokens below which no further extract is tried."""
+
+
+class ExtractSelection:
+    """The extracts selected so far, what they cover, and the remaining candidates.
+
+    An extract's worth is its score times the number of its word runs that neither the `known` texts
+    nor the selected extracts contain. This worth only falls as more is selected, so only the best
+    candidate is re-weighed (lazy greedy selection).
+    """
+
+    def __init__(
+        self, found: Sequence[Extract], rates: Sequence[float], known: Iterable[str]
+    ) -> None:
+        self.chosen: list[Extract] = []
+        self._found = found
+        self._rates = rates
+        self._covered: set[WordRun] = set()
+        self._sources: set[ExtractSource] = set()
+        self._new: dict[int, set[WordRun]] = {}
+        """The word runs of each weighed extract that were uncovered when it was last weighed;
+        coverage only grows.
+        """
+        self._costs: dict[int, int] = {}
+        self._queue = [(-_MAX_WORDS_PER_TOKEN * rate, at) for at, rate in enumerate(rates)]
+        heapify(self._queue)
+        for text in known:
+            self._covered |= find_word_runs(text)
+
+    def fill(self, room: int) -> int:
+        """Select the best extracts within `room` tokens; returns the tokens left."""
+        passed: list[tuple[float, int]] = []
+        while self._queue and room > _MIN_EXTRACT_TOKENS:
+            _, at = heappop(self._queue)
+            worth, cost = self._weigh(at)
+            if worth <= _WORTHLESS:
+                continue
+            # A queued worth is an upper bound: if the fresh one is below the next bound, requeue.
+            if self._queue and worth < -self._queue[0][0]:
+                heappush(self._queue, (-worth, at))
+            elif cost > room:
+                passed.append((-worth, at))
+            else:
+                room -= cost
+                self._select(at)
+        for each in passed:
+            heappush(self._queue, each)
+        return room
+
+    def _weigh(self, at: int) -> tuple[float, int]:
+        """The current worth and cost of an extract."""
+        unit = self._found[at]
+        known = self._new.get(at)
+        if known is None:
+            text = unit.text
+            known, self._costs[at] = find_word_runs(text), estimate_text_tokens(text) + 1
+        self._new[at] = new = known - self._covered
+        cost = self._costs[at] + (
+            0 if unit.source in self._sources else estimate_heading_tokens(unit.source)
+        )
+        return self._rates[at] * len(new) / cost, cost
+
+    def _select(self, at: int) -> None:
+        unit = self._found[at]
+        self.chosen.append(unit)
+        self._sources.add(unit.source)
+        self._covered |= self._new.pop(at)
+
+
+# The short lists of an extractive summary: tasks, failures, files. Pure.
+
+
+_DONE_STATUSES = frozenset({"completed", "done", "cancelled", "deleted"})
+_MIN_FAILURE_TOKENS = 150
+"""Tokens of failures that are considered even for a small summary."""
+
+
+def fit_lines(lines: Iterable[str], room: int) -> list[str]:
+    """The longest prefix of the lines that fits into `room` tokens."""
+    found = []
+    left = room
+    for line in lines:
+        left -= estimate_text_tokens(line) + 1
+        if left < 0:
+            break
+        found.append(line)
+    return found
+
+
+def render_tasks(ledger: TranscriptLedger, room: int) -> str:
+    """Render the task list in its order; open tasks have priority where room is short."""
+    tasks = list(ledger.work_record.tasks.values())
+    lines = [f"- {task.text} ({task.status or 'pending'})" for task in tasks]
+    ranked = sorted(range(len(tasks)), key=lambda at: tasks[at].status in _DONE_STATUSES)
+    kept = set(fit_lines((lines[at] for at in ranked), room))
+    return "\n".join(line for line in lines if line in kept)
+
+
+def render_failures(ledger: TranscriptLedger, room: int) -> str:
+    """Render the failures and what resolved them."""
+    total = max(_MIN_FAILURE_TOKENS, room)
+    text = render_structural_notes(
+        ledger, NotesBudget(total_tokens=total * 4, section_tokens=total)
+    )[ERRORS_SECTION]
+    return "\n".join(fit_lines(reversed(text.split("\n")), room)[::-1]) if text else ""
+
+
+# The summary itself.
+
+
+EXTRACTIVE_SUMMARY_ID = "memorist-digest"
+
+USER_WORDS_SHARE = 0.25
+"""Share of the room for the user's words."""
+
+MAX_USER_WORDS_SHARE = 0.5
+"""Their share where they are so many that even a line of each takes more."""
+
+TASKS_SHARE, FAILURES_SHARE, FILES_SHARE = 0.06, 0.06, 0.05
+"""Largest share of the room for each list; in recorded sessions they stay far below it."""
+
+NAMES_SHARE = 0.3
+"""Share of the room for identifiers."""
+
+MAX_NAMES_TOKENS = 3_000
+"""Upper bound of the tokens of identifiers: almost every one that is used again is among those."""
+
+_HEADING_TOKENS = 24
+"""Tokens of the last two headings, and of roundings."""
+
+
+class _SummaryMaterial(Struct, frozen=True, kw_only=True):
+    """Everything the summary is made from."""
+
+    utterances: list[SummaryUtterance]
+    blocks: list[SourceBlock]
+    """Blocks of the messages that are removed."""
+    names: list[NameUsage]
+    history: ExtractHistory
+    ledger: TranscriptLedger
+    shown_text: str
+    """Text of the messages that stay."""
+
+
+def build_extractive_summary(
+    messages: Sequence[Message],
+    budget: int,
+    *,
+    user_texts: Sequence[str] = (),
+    transcript: str = "",
+    cwd: str = "",
+    factor: float = 1.0,
+) -> CompactedHistory:
+    """Compress a history into `budget` estimated tokens of the model family with this `factor`.
+
+    A history that fits is returned unchanged. The budget is exceeded only where calls that wait for
+    their results exceed it alone. `user_texts` is everything the user typed in the session,
+    including what an earlier compaction removed. `transcript` is the path of the full transcript;
+    `cwd` is the session's folder, relative to which paths are shown.
+    """
+    held = measure_conversation(messages, user_texts=user_texts, factor=factor)
+    before = held.tokens
+    if before <= budget:
+        return CompactedHistory(
+            strategy="structural",
+            messages=tuple(messages),
+            tokens_before=before,
+            tokens_after=before,
+        )
+    kept = choose_newest_messages(messages, held.sizes, budget, factor)
+    material = _gather_material(messages, kept, user_texts, cwd)
+    text = _render_summary(material, int((budget - kept.tokens) / factor) - 1, transcript)
+    made = (
+        Message(
+            id=EXTRACTIVE_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
+        ),
+        *kept.messages,
+    )
+    return CompactedHistory(
+        strategy="structural",
+        messages=made,
+        tokens_before=before,
+        tokens_after=estimate_messages_tokens(made, factor),
+        cut=find_removed_items(held, kept.messages, "only extracts of it are in the digest"),
+    )
+
+
+def is_scaffold(message: Message) -> bool:
+    """Whether this message instructs the model from outside the conversation. The host sends it
+    again with every request, so it is rebuilt and not carried.
+    """
+    return message.role in {"system", "developer"}
+
+
+def _describes_state(block: SourceBlock) -> bool:
+    """Whether a host shows instruction files or the environment in this block, which it will show
+    again. Names in it may be of use, extracts are not.
+    """
+    return block.source.kind == "injected" and STATE_TAG.match(block.text) is not None
+
+
+def _read_ledger(messages: Sequence[Message], cwd: str) -> TranscriptLedger:
+    ledger = TranscriptLedger(cwd)
+    for message in messages:
+        ledger.add(message)
+    return ledger
+
+
+def measure_ages(messages: Sequence[Message]) -> list[MessageAge]:
+    """The age of each message: tokens from it on."""
+    found: list[MessageAge] = []
+    age = cleared_age = 0
+    newest_turn = True
+    for message in reversed(messages):
+        size = estimate_message_tokens(message)
+        age += size
+        cleared_age += size - sum(
+            max(0, estimate_text_tokens(result.text) - CLEARED_RESULT_TOKENS)
+            for result in message.tool_results
+        )
+        found.append(MessageAge(age, cleared_age, newest_turn))
+        newest_turn = newest_turn and not is_user_request(message)
+    return found[::-1]
+
+
+def _gather_material(
+    messages: Sequence[Message], kept: NewestMessages, user_texts: Sequence[str], cwd: str
+) -> _SummaryMaterial:
+    ledger = _read_ledger(messages, cwd)
+    root = find_display_root(ledger.cwd, ledger.work_record.files.files)
+    utterances = collect_utterances(messages)
+    scan = scan_history(messages, utterances, root)
+    unchanged = {id(message) for message in kept.messages}
+    shown = {message.id for message in kept.messages}
+    removed = {step for step, each in enumerate(messages, 1) if id(each) not in unchanged}
+    return _SummaryMaterial(
+        utterances=[
+            *find_earlier_utterances(user_texts, utterances),
+            *(each for each in utterances if messages[each.step - 1].id not in shown),
+        ],
+        blocks=[
+            block
+            for block in scan.blocks
+            if block.source.step in removed and not _describes_state(block)
+        ],
+        names=collect_names(scan.blocks, scan.names),
+        history=scan.history,
+        ledger=ledger,
+        shown_text="\n".join(
+            [
+                *(block.text for block in collect_source_blocks(kept.messages, root)),
+                *(message.text for message in kept.messages),
+            ]
+        ),
+    )
+
+
+class HistoryScan(Struct, frozen=True):
+    """The blocks of a history without scaffolds, the names in each, and what scoring needs to know
+    of the whole.
+    """
+
+    blocks: list[SourceBlock]
+    names: list[set[str]]
+    history: ExtractHistory
+
+
+def scan_history(
+    messages: Sequence[Message],
+    utterances: Sequence[SummaryUtterance] | None = None,
+    root: str = "",
+) -> HistoryScan:
+    """Scan a history once. `utterances` are those of the messages, collected here where absent;
+    titles show paths relative to `root`.
+    """
+    spoken = collect_utterances(messages) if utterances is None else utterances
+    blocks = [
+        block
+        for block in collect_source_blocks(messages, root)
+        if not is_scaffold(messages[block.source.step - 1])
+    ]
+    blocks.extend(_build_pasted_blocks(spoken))
+    blocks.sort(key=lambda block: block.source.step)
+    names = [find_names(block.text) for block in blocks]
+    asked = find_names(spoken[-1].text) if spoken else set()
+    return HistoryScan(
+        blocks, names, build_extract_history(blocks, names, measure_ages(messages), asked)
+    )
+
+
+def _build_pasted_blocks(utterances: Sequence[SummaryUtterance]) -> list[SourceBlock]:
+    """Long messages of the user as documents."""
+    return [
+        SourceBlock(
+            ExtractSource(f"user-{each.step}", each.step, "injected", "pasted by the user"),
+            each.text,
+        )
+        for each in utterances
+        if each.is_long
+    ]
+
+
+def _render_summary(material: _SummaryMaterial, room: int, transcript: str) -> str:
+    """The text of the summary, within `room` tokens."""
+    pointer = f"{TRANSCRIPT_POINTER}{transcript}\n" if transcript else ""
+    head = f"{SUMMARY_OPENING}\n{pointer}"
+    lists = _render_lists(material, head, room)
+    left = room - estimate_text_tokens(lists) - _HEADING_TOKENS
+    if left <= 0:
+        words = render_utterances(fit_utterances(material.utterances, room - _HEADING_TOKENS))
+        section = render_summary_section("What the user said", words)
+        return _render_short_summary(head, pointer, section, room)
+    names_room = min(int(room * NAMES_SHARE), MAX_NAMES_TOKENS)
+    selection = _build_selection(material, lists, room)
+    ranked = rank_names(material.names, material.history)
+    present = NameOccurrences(material.shown_text + lists)
+    selection.fill(left - names_room)
+    extracts = render_extracts(selection.chosen)
+    named = _render_missing_names(ranked, present, extracts, names_room)
+    selection.fill(left - estimate_text_tokens(extracts) - estimate_text_tokens(named))
+    while estimate_text_tokens(extracts := render_extracts(selection.chosen)) > left:
+        selection.chosen.pop()
+    named = _render_missing_names(ranked, present, extracts, left - estimate_text_tokens(extracts))
+    parts = [
+        lists,
+        render_summary_section("Extracts, in order", extracts),
+        render_summary_section("Names that also came up", named),
+    ]
+    return "".join(parts).strip()
+
+
+def _build_selection(material: _SummaryMaterial, lists: str, room: int) -> ExtractSelection:
+    characters = room * BYTES_PER_TOKEN * EXPLORED_ROOMS
+    scored = score_extracts(
+        choose_promising_blocks(material.blocks, material.history, characters), material.history
+    )
+    return ExtractSelection(
+        [each for each, _ in scored], [score for _, score in scored], (material.shown_text, lists)
+    )
+
+
+def _render_lists(material: _SummaryMaterial, head: str, room: int) -> str:
+    """What precedes the extracts."""
+    least = sum(
+        min(MIN_UTTERANCE_TOKENS, estimate_text_tokens(each.text)) + LABEL_TOKENS
+        for each in material.utterances
+    )
+    words_room = max(int(room * USER_WORDS_SHARE), min(int(room * MAX_USER_WORDS_SHARE), least))
+    words = render_utterances(fit_utterances(material.utterances, words_room))
+    failures = render_failures(material.ledger, int(room * FAILURES_SHARE))
+    return "".join(
+        [
+            head,
+            render_summary_section("What the user said", words),
+            render_summary_section("Tasks", render_tasks(material.ledger, int(room * TASKS_SHARE))),
+            render_summary_section("What failed", failures),
+            render_summary_section(
+                "Files changed", _render_changed_files(material.history, int(room * FILES_SHARE))
+            ),
+        ]
+    )
+
+
+def _render_missing_names(
+    names: Sequence[NameUsage], present: NameOccurrences, extracts: str, room: int
+) -> str:
+    """The names that stand neither in `present` nor in the extracts."""
+    extracted = NameOccurrences(extracts)
+    return render_names(names, lambda name: present[name] or extracted[name], room)
+
+
+def _render_changed_files(history: ExtractHistory, room: int) -> str:
+    """The changed files as full paths, the last changed first."""
+    newest_first = sorted(history.changed, key=lambda path: -history.changed[path])
+    return "\n".join(fit_lines((path for path in newest_first if "\n" not in path), room))
+
+
+def _render_short_summary(head: str, pointer: str, words: str, room: int) -> str:
+    """The text where there is no room for more than the user's words."""
+    candidates = (head + words, pointer + words, words, head, BRIEF_OPENING)
+    return next(
+        (
+            each.strip()
+            for each in candidates
+            if each.strip() and estimate_text_tokens(each) <= room
+        ),
+        "…",
+    )

@@ -1,0 +1,456 @@
+"""Full compaction: the summary request, and the history built from the summary (CP-7, CP-16). Pure.
+
+Sources: claude-code.md sections 6.5 and 6.7. The model is asked for an analysis and nine sections;
+the sixth, the user's messages, is written here from the transcript, so that a summary can neither
+lose nor invent what the user said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction.compaction_plan import CompactionThresholds
+from memorist.compaction.measured_history import (
+    CompactedHistory,
+    CompactionPrompts,
+    CompactionResult,
+    CompactionStrategy,
+    MeasuredConversation,
+    RemovedItem,
+    RestoredRecord,
+    UnchangedHistory,
+    find_last_summary,
+    fit_newest_texts,
+    user_text,
+)
+from memorist.compaction.newest_messages import (
+    find_removed_items,
+    find_unanswered_start,
+    keep_unanswered,
+)
+from memorist.compaction.restored_content import (
+    RESTORED_PREFIX,
+    InvokedSkill,
+    RestorableContent,
+    RestoredItem,
+    restore_items,
+)
+from memorist.compaction.summary_parser import check_summary
+from memorist.core.markdown import render_template
+from memorist.core.messages import (
+    REINJECTED_ID_PREFIXES,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Origin,
+    TextBlock,
+    ToolResult,
+)
+from memorist.core.token_count import (
+    estimate_messages_tokens,
+    estimate_text_tokens,
+)
+from memorist.errors import NothingToDo
+from memorist.forks.fork_spec import ParentCall
+from memorist.formats.transcript_format import CompactionBoundary
+from memorist.models.model_pricing import ModelPrice
+from memorist.settings import CompactionSettings
+
+IMAGE_PLACEHOLDER = "[image]"
+DOCUMENT_PLACEHOLDER = "[document]"
+
+MODEL_SUMMARY_ID = "memorist-summary"
+"""Id of the message that replaces the earlier conversation."""
+
+USER_TEXTS_PART = 8
+"""The user's texts take at most one part in so many of the limit, so that they do not fill a small
+window: 20,000 of 167,000 is such a part.
+"""
+
+
+REMARKS_TOKENS = 200
+"""Upper bound of the tokens of the remarks after a summary."""
+
+SHOWN_DROPPED_CHARACTERS = 80
+"""Characters of a dropped line that its record shows."""
+
+
+class SummaryRequest(Struct, frozen=True):
+    """The request for a summary: the history, and the user message after it. A fork sends only the
+    text in addition to the parent's request.
+    """
+
+    messages: tuple[Message, ...]
+    text: str
+
+
+def build_summary_request(
+    conversation: MeasuredConversation,
+    texts: CompactionPrompts,
+    instructions: str = "",
+    *,
+    hand_over: bool = False,
+) -> SummaryRequest:
+    """The history from the last summary on, with placeholders for images and documents, and without
+    items that an earlier compaction restored; and the request for a summary or a hand-over.
+    """
+    start = max(0, find_last_summary(conversation.messages))
+    kept = tuple(
+        _replace_media(message)
+        for message in conversation.messages[start:]
+        if not is_restored(message)
+    )
+    added = (
+        render_template(
+            texts.full_instructions, {"instructions": instructions.strip()}, strict=True
+        )
+        if instructions.strip()
+        else ""
+    )
+    if hand_over:
+        return SummaryRequest(kept, f"{texts.inline}\n\n{added}".strip())
+    return SummaryRequest(
+        kept,
+        render_template(texts.full, {"instructions": f"\n{added}\n" if added else ""}, strict=True),
+    )
+
+
+def is_restored(message: Message) -> bool:
+    """Whether a message was inserted by an earlier compaction, or beside the conversation, and will
+    be rebuilt.
+    """
+    return message.origin is Origin.INJECTED and (
+        message.text.startswith(RESTORED_PREFIX) or message.id.startswith(REINJECTED_ID_PREFIXES)
+    )
+
+
+def _replace_media(message: Message) -> Message:
+    if not any(
+        isinstance(block, ImageBlock | DocumentBlock | ToolResult) for block in message.blocks
+    ):
+        return message
+    blocks = tuple(_replace_media_block(block) for block in message.blocks)
+    return message if blocks == message.blocks else replace(message, blocks=blocks)
+
+
+def _replace_media_block(block: Block) -> Block:
+    match block:
+        case ImageBlock():
+            return TextBlock(IMAGE_PLACEHOLDER)
+        case DocumentBlock():
+            return TextBlock(DOCUMENT_PLACEHOLDER)
+        case ToolResult(content=content) if any(
+            isinstance(part, ImageBlock | DocumentBlock) for part in content
+        ):
+            parts = tuple(
+                TextBlock(IMAGE_PLACEHOLDER)
+                if isinstance(part, ImageBlock)
+                else TextBlock(DOCUMENT_PLACEHOLDER)
+                if isinstance(part, DocumentBlock)
+                else part
+                for part in content
+            )
+            return replace(block, content=parts)
+        case _:
+            return block
+
+
+def render_user_texts(
+    conversation: MeasuredConversation, shown: int, tokens: int, texts: CompactionPrompts
+) -> str:
+    """Render the user's messages of the whole session except the newest `shown`, newest first
+    within `tokens`; empty when there are none.
+    """
+    older = conversation.user_texts[: max(0, len(conversation.user_texts) - shown)]
+    chosen = fit_newest_texts(older, tokens, conversation.factor)
+    if not chosen:
+        return ""
+    lines = "\n".join(
+        f"{number}. {text}" for number, text in enumerate(chosen, len(older) - len(chosen) + 1)
+    )
+    return render_template(texts.said, {"messages": lines}, strict=True)
+
+
+class RewriteOptions(Struct, frozen=True, kw_only=True):
+    """Options and inputs shared by all strategies that write a summary."""
+
+    texts: CompactionPrompts
+    settings: CompactionSettings
+    limit: int
+    """Tokens the new history must stay below: the auto threshold less the fixed prefix (system
+    prompt and tools).
+    """
+    facts: RestorableContent = RestorableContent()
+    """Content that can be restored."""
+    automatic: bool = True
+    """False when the user asked for the compaction; then the model is not told to go on."""
+
+
+class SummaryReplacement(Struct, frozen=True):
+    """What replaces the older conversation: the strategy, its text, and the index of the first
+    message kept.
+    """
+
+    strategy: str
+    text: str
+    start: int
+    stand_in: str = "summary"
+    """What the replacement is, in one word."""
+
+
+def assemble_history(
+    conversation: MeasuredConversation, replaced: SummaryReplacement, options: RewriteOptions
+) -> CompactionResult:
+    """Build the new history: the summary, the kept messages, the restored items. The boundary is a
+    transcript record, not a message.
+
+    What the model has not answered yet is kept whatever the strategy, and cut in the middle only
+    where it does not fit. Restored items are dropped, last first, where the limit would be
+    exceeded. `UnchangedHistory` when even then the result is not below the limit, or not smaller
+    than what it replaces (CP-14).
+    """
+    texts = options.texts
+    unanswered = find_unanswered_start(conversation.messages)
+    start = min(replaced.start, unanswered)
+    if not start:
+        return UnchangedHistory("There is nothing before what still waits for an answer.")
+    taken = estimate_text_tokens(replaced.text, conversation.factor) + REMARKS_TOKENS
+    room = options.limit - options.limit // USER_TEXTS_PART - taken
+    kept = keep_unanswered(
+        conversation.messages,
+        start,
+        room if start == unanswered else conversation.tokens,
+        conversation.factor,
+    )
+    words = render_user_texts(
+        conversation,
+        sum(1 for message in kept if user_text(message)),
+        min(options.settings.inline_user_tokens, options.limit // USER_TEXTS_PART),
+        texts,
+    )
+    remarks = [
+        remark for remark, due in ((texts.kept, kept), (texts.go_on, options.automatic)) if due
+    ]
+    summary = _build_summary_message(
+        "\n\n".join(piece for piece in (replaced.text, words, "\n".join(remarks)) if piece)
+    )
+    fixed = estimate_messages_tokens((summary, *kept), conversation.factor)
+    if fixed >= conversation.tokens:
+        return UnchangedHistory("The result would not be smaller than what it replaces.")
+    if fixed >= options.limit:
+        return UnchangedHistory("The result would fill the window again at once.")
+    back = _fit_restored(
+        restore_items(options.facts, kept, options.settings, texts, conversation.factor),
+        min(options.limit, conversation.tokens) - fixed,
+    )
+    again = tuple(each.message for each in back)
+    # What the model has not answered yet comes last: it goes on from there, and a result must
+    # directly follow its call.
+    is_working = unanswered < len(conversation.messages)
+    restored = [each.restored for each in back]
+    if words:
+        restored.append(
+            RestoredRecord(
+                "user", "the user's messages", estimate_text_tokens(words, conversation.factor)
+            )
+        )
+    return CompactedHistory(
+        strategy=replaced.strategy,
+        messages=(summary, *again, *kept) if is_working else (summary, *kept, *again),
+        tokens_before=conversation.tokens,
+        tokens_after=fixed + sum(each.restored.tokens for each in back),
+        cut=find_removed_items(conversation, kept, f"replaced by the {replaced.stand_in}"),
+        restored=tuple(restored),
+    )
+
+
+def _build_summary_message(text: str) -> Message:
+    return Message(
+        id=MODEL_SUMMARY_ID, role="user", blocks=(TextBlock(text),), origin=Origin.SUMMARY
+    )
+
+
+def _fit_restored(back: Sequence[RestoredItem], room: int) -> tuple[RestoredItem, ...]:
+    chosen = list(back)
+    while chosen and sum(each.restored.tokens for each in chosen) >= room:
+        chosen.pop()
+    return tuple(chosen)
+
+
+def compact_with_summary(
+    conversation: MeasuredConversation, summary: str, options: RewriteOptions
+) -> CompactionResult:
+    """Rewrite the conversation with a model's summary, as returned by `parse_summary`."""
+    clean = check_summary(summary, conversation.user_texts, (options.texts.full,))
+    if not clean.text:
+        return UnchangedHistory("Nothing of the summary could be believed.")
+    values = {
+        "summary": clean.text,
+        "transcript": render_transcript_remark(conversation, options.texts),
+    }
+    text = render_template(options.texts.full_wrapper, values, strict=True)
+    return record_dropped_lines(
+        assemble_history(
+            conversation,
+            SummaryReplacement("full", text, len(conversation.messages)),
+            options,
+        ),
+        clean.dropped,
+    )
+
+
+def record_dropped_lines(outcome: CompactionResult, lines: Sequence[str]) -> CompactionResult:
+    """The result with a record of each line that the summary check dropped."""
+    if isinstance(outcome, UnchangedHistory) or not lines:
+        return outcome
+    why = "neither the user's words nor a fact"
+    gone = (
+        RemovedItem(
+            MODEL_SUMMARY_ID,
+            estimate_text_tokens(line),
+            f"{why}: {line[:SHOWN_DROPPED_CHARACTERS]}",
+        )
+        for line in lines
+    )
+    return replace(outcome, cut=(*outcome.cut, *gone))
+
+
+def render_transcript_remark(conversation: MeasuredConversation, texts: CompactionPrompts) -> str:
+    """A line with the path of the full transcript; empty where there is none."""
+    return (
+        "\n" + render_template(texts.transcript, {"path": conversation.transcript}, strict=True)
+        if conversation.transcript
+        else ""
+    )
+
+
+# Skills survive every compaction strategy, and plans, background work and announcements the
+# extractive summary: they are restored behind the message that replaces the old conversation (CP-8,
+# SK-2). Pure.
+
+
+OWN_ID_PREFIX = "memorist"
+"""Id prefix of messages that a compaction inserted."""
+
+
+def restore_missing_items(
+    result: CompactionResult, options: RewriteOptions, factor: float
+) -> CompactionResult:
+    """The result with what the strategy itself did not restore, as far as there is room: the
+    invoked skills; and behind an extractive summary, which has task list and files of its own, the
+    plan, background work and announcements.
+    """
+    if not isinstance(result, CompactedHistory) or result.strategy in {"full", "micro"}:
+        return result
+    facts = options.facts
+    missing = (
+        replace(facts, files=(), tasks="")
+        if result.strategy == "structural"
+        else RestorableContent(skills=facts.skills)
+    )
+    room = min(options.limit, result.tokens_before) - result.tokens_after - 1
+    backs: list[RestoredItem] = []
+    for back in restore_items(missing, result.messages, options.settings, options.texts, factor):
+        room -= back.restored.tokens
+        if room < 0:
+            break
+        backs.append(back)
+    if not backs:
+        return result
+    # A hand-over stays last (CP-11).
+    head = (
+        0
+        if result.strategy == "inline"
+        else next(
+            (
+                at
+                for at, message in enumerate(result.messages)
+                if not message.id.startswith(OWN_ID_PREFIX)
+            ),
+            len(result.messages),
+        )
+    )
+    return replace(
+        result,
+        messages=(
+            *result.messages[:head],
+            *(back.message for back in backs),
+            *result.messages[head:],
+        ),
+        tokens_after=result.tokens_after + sum(back.restored.tokens for back in backs),
+        restored=(*result.restored, *(back.restored for back in backs)),
+    )
+
+
+# The request that may need compaction and the outcome: values exchanged between a session and
+# its compactor. Pure.
+
+
+class CompactionRequest(Struct, frozen=True, kw_only=True):
+    """The upcoming request, as far as compaction must know it."""
+
+    limits: CompactionThresholds
+    messages: tuple[Message, ...] = ()
+    """The messages the model is shown; filled in only when there is something to decide."""
+    parent: ParentCall | None = None
+    manual: CompactionStrategy | None = None
+    instructions: str = ""
+    now: float | None = None
+    """Time of the request in a replay, seconds since the epoch; None uses the clock."""
+    price: ModelPrice | None = None
+    """The model's price; None where unknown, in which case nothing is edited to save cost."""
+    provider_compacts: bool = False
+    """The provider is asked to compact on its own in this session."""
+    skills: tuple[InvokedSkill, ...] = ()
+    """Skills that were invoked in the session."""
+    predecessor: str = ""
+    """The model of the last request, where its window is larger than the one of this request's
+    model: in the rollout family it writes the hand-over.
+    """
+    forced: bool = False
+    """The provider rejected the request as too long: it must shrink, whatever the estimate says."""
+
+
+class CompactionOutcome(Struct, frozen=True):
+    """The result of a compaction: the new history, or None and a sentence that says why not."""
+
+    result: CompactedHistory | None
+    why: str = ""
+    blocked: bool = False
+    """The request would not leave the model room to answer, and nothing could be done."""
+
+    def to_boundary(self, before: Sequence[Message], *, manual: bool) -> CompactionBoundary:
+        """The transcript record of this compaction of the messages `before`: what was put in front
+        or inserted, and how many of the newest messages were kept as they were.
+        """
+        if self.result is None:
+            raise NothingToDo("no compaction was made, so there is no boundary")
+        replacement, kept = split_kept(before, self.result.messages)
+        return CompactionBoundary(
+            id=self.result.strategy,
+            line=0,
+            trigger="manual" if manual else "auto",
+            tokens_before=self.result.tokens_before,
+            kept=kept,
+            replacement=replacement,
+        )
+
+
+def split_kept(
+    before: Sequence[Message], after: Sequence[Message]
+) -> tuple[tuple[Message, ...], int]:
+    """Split a new history into what replaces the old one, and the number of messages at the end of
+    the old one that were kept as they were.
+    """
+    theirs = [message for message in after if not message.id.startswith(OWN_ID_PREFIX)]
+    kept = 0
+    for old, new in zip(reversed(before), reversed(theirs), strict=False):
+        if old is not new:
+            break
+        kept += 1
+    same = {id(message) for message in theirs[len(theirs) - kept :]}
+    return tuple(message for message in after if id(message) not in same), kept

@@ -1,0 +1,123 @@
+"""Inline compaction: the user's newest messages, followed by a hand-over as a user message and by
+what the model has not answered yet (CP-11, CP-12). Pure.
+
+Source: codex.md section 2.4. Deliberate differences: an empty hand-over is rejected (there an older
+reply would be used), and nothing is done while a tool call waits for its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from memorist.compaction.full_compaction import RewriteOptions, record_dropped_lines
+from memorist.compaction.measured_history import (
+    CompactedHistory,
+    CompactionResult,
+    MeasuredConversation,
+    RestoredRecord,
+    UnchangedHistory,
+    fit_newest_texts,
+    is_user_block,
+    user_text,
+)
+from memorist.compaction.newest_messages import (
+    find_removed_items,
+    find_unanswered_start,
+    keep_unanswered,
+)
+from memorist.compaction.summary_parser import check_summary
+from memorist.core.messages import Message, Origin, TextBlock, align_to_cut_point
+from memorist.core.token_count import estimate_message_tokens, estimate_messages_tokens
+
+HAND_OVER_ID = "memorist-hand-over"
+"""Id of the hand-over message."""
+
+
+def retain_user_messages(
+    messages: Sequence[Message], tokens: int, *, prefix: str, factor: float = 1.0
+) -> tuple[Message, ...]:
+    """The user's messages, newest first within `tokens`, in order and text only. The first that
+    does not fit is cut in the middle.
+
+    Earlier hand-overs, recognized by their origin or by `prefix`, are dropped. A message kept whole
+    that is all text is the same object.
+    """
+    lead = prefix.split("\n", 1)[0]
+    own = [
+        message
+        for message in messages
+        if user_text(message) and not user_text(message).startswith(lead)
+    ]
+    texts = fit_newest_texts([user_text(message) for message in own], tokens, factor)
+    return tuple(
+        _replace_message_text(message, text)
+        for message, text in zip(own[len(own) - len(texts) :], texts, strict=True)
+    )
+
+
+def _replace_message_text(message: Message, text: str) -> Message:
+    if all(is_user_block(block, message) for block in message.blocks) and text == user_text(
+        message
+    ):
+        return message
+    wire = None if message.wire is None else replace(message.wire, plain=False)
+    return replace(message, blocks=(TextBlock(text),), origin=Origin.USER, wire=wire)
+
+
+def compact_inline(
+    conversation: MeasuredConversation, summary: str, options: RewriteOptions
+) -> CompactionResult:
+    """Rewrite the conversation with a hand-over, `summary` as returned by `parse_summary`. The
+    user's messages are shortened where the limit would be exceeded.
+
+    What the model has not answered yet follows the hand-over: a new request is the last thing that
+    it reads, and so are the results of its calls.
+    """
+    texts, limit, messages = options.texts, options.limit, conversation.messages
+    if align_to_cut_point(messages, len(messages)) < len(messages):
+        return UnchangedHistory("A tool call still waits for its result.")
+    clean = check_summary(summary, conversation.user_texts, (texts.inline,))
+    if not clean.text:
+        return UnchangedHistory("Nothing of the hand-over could be believed.")
+    hand_over = Message(
+        id=HAND_OVER_ID,
+        role="user",
+        blocks=(TextBlock(f"{texts.inline_prefix}\n{clean.text}"),),
+        origin=Origin.SUMMARY,
+    )
+    factor = conversation.factor
+    start = find_unanswered_start(messages)
+    room = limit - estimate_message_tokens(hand_over, factor) - 1
+    kept = keep_unanswered(messages, start, room, factor)
+    fixed = estimate_messages_tokens((hand_over, *kept), factor)
+    last = next((message.id for message in kept if user_text(message)), "")
+    users = retain_user_messages(
+        [message for message in messages[:start] if message.id != last],
+        min(options.settings.inline_user_tokens, max(0, limit - fixed - 1)),
+        prefix=texts.inline_prefix,
+        factor=factor,
+    )
+    working = (
+        kept[:1] if kept and kept[0].id == last and start and messages[start].id != last else ()
+    )
+    after = fixed + estimate_messages_tokens(users, factor)
+    if after >= conversation.tokens:
+        return UnchangedHistory("The result would not be smaller than what it replaces.")
+    if after >= limit:
+        return UnchangedHistory("The result would fill the window again at once.")
+    return record_dropped_lines(
+        CompactedHistory(
+            strategy="inline",
+            messages=(*users, *working, hand_over, *kept[len(working) :]),
+            tokens_before=conversation.tokens,
+            tokens_after=after,
+            cut=find_removed_items(conversation, (*users, *kept), "replaced by the hand-over"),
+            restored=tuple(
+                RestoredRecord("user", message.id, estimate_message_tokens(message, factor))
+                for message in users
+            ),
+        ),
+        clean.dropped,
+    )

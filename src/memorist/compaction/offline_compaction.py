@@ -1,0 +1,187 @@
+"""Compact a recorded conversation without a model, with any strategy; for the command line and the
+benchmarks. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.compaction import (
+    full_compaction,
+    inline_compaction,
+    session_memory_compaction,
+    tool_result_budget,
+)
+from memorist.compaction.extractive_summary import build_extractive_summary, is_scaffold
+from memorist.compaction.full_compaction import RewriteOptions
+from memorist.compaction.measured_history import (
+    CompactedHistory,
+    CompactionPrompts,
+    CompactionResult,
+    CompactionStrategy,
+    MeasuredConversation,
+    UnchangedHistory,
+    ensure_user_first,
+    keep_tail,
+    measure_conversation,
+    user_text,
+)
+from memorist.compaction.recorded_window import RecordedWindow
+from memorist.compaction.session_memory_compaction import SessionNotes
+from memorist.core.messages import Message
+from memorist.core.token_count import token_factor
+from memorist.session_memory.notes_template import merge_structural_notes
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.settings import CompactionSettings
+from memorist.transcript.transcript_ledger import TranscriptLedger
+
+AUTO_ORDER: tuple[CompactionStrategy, ...] = ("micro", "session-memory", "structural")
+"""Strategies that `auto` tries, the least lossy first, until the conversation fits its budget."""
+
+
+class OfflineOptions(Struct, frozen=True, kw_only=True):
+    """Options of an offline compaction."""
+
+    budget: int
+    """Most tokens of the new history."""
+    texts: CompactionPrompts
+    template: str
+    """Template of the notes."""
+    settings: CompactionSettings
+    source: str = ""
+    """Path of the full transcript, for reference in the result."""
+    summary: str = ""
+    """A model's summary; empty uses the structural notes instead."""
+    factor: float = 1.0
+
+
+def compact_offline(
+    recorded: RecordedWindow, strategy: CompactionStrategy, options: OfflineOptions
+) -> CompactionResult:
+    """The new history, or the reason why it is unchanged."""
+    held = measure_conversation(
+        recorded.messages,
+        user_texts=[words for words in map(user_text, recorded.all_messages) if words],
+        transcript=options.source,
+        factor=options.factor,
+    )
+    if strategy != "auto":
+        return _compact_by(strategy, recorded, held, options)
+    if held.tokens <= options.budget:
+        return UnchangedHistory(
+            f"The conversation has {held.tokens:,} tokens, which is within the budget of "
+            f"{options.budget:,}."
+        )
+    made: CompactionResult = UnchangedHistory("No way made the conversation smaller.")
+    for each in AUTO_ORDER:
+        made = _compact_by(each, recorded, held, options)
+        if isinstance(made, CompactedHistory) and made.tokens_after <= options.budget:
+            return made
+    return made
+
+
+def _compact_by(
+    strategy: CompactionStrategy,
+    recorded: RecordedWindow,
+    conversation: MeasuredConversation,
+    options: OfflineOptions,
+) -> CompactionResult:
+    if strategy == "micro":
+        return tool_result_budget.clear_results(
+            conversation.messages,
+            tool_result_budget.find_old_results(conversation.messages, options.settings.micro_keep),
+            factor=options.factor,
+        )
+    result = _rewrite_spoken(strategy, recorded, _drop_scaffolds(conversation), options)
+    if isinstance(result, UnchangedHistory):
+        return result
+    return replace(result, tokens_before=conversation.tokens)
+
+
+def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
+    """The conversation without the instructions that its client sends again with every request:
+    they are rebuilt there, and spend no room here.
+    """
+    spoken = [
+        (message, size)
+        for message, size in zip(conversation.messages, conversation.sizes, strict=True)
+        if not is_scaffold(message)
+    ]
+    return replace(
+        conversation,
+        messages=tuple(message for message, _ in spoken),
+        sizes=tuple(size for _, size in spoken),
+    )
+
+
+def _rewrite_spoken(
+    strategy: CompactionStrategy,
+    recorded: RecordedWindow,
+    held: MeasuredConversation,
+    options: OfflineOptions,
+) -> CompactionResult:
+    """Rewrite what was said and done with the strategy."""
+    cwd = recorded.head.cwd if recorded.head else ""
+    budget = options.budget
+    terms = RewriteOptions(
+        texts=options.texts, settings=options.settings, limit=budget + 1, automatic=False
+    )
+    match strategy:
+        case "session-memory":
+            notes = SessionNotes(
+                text=build_structural_notes(recorded, options),
+                path=options.source,
+                template=options.template,
+                last_summarised=None,
+            )
+            return session_memory_compaction.compact_with_notes(held, notes, terms)
+        case "full":
+            return full_compaction.compact_with_summary(
+                held, options.summary or build_structural_notes(recorded, options), terms
+            )
+        case "inline":
+            return inline_compaction.compact_inline(
+                held, options.summary or build_structural_notes(recorded, options), terms
+            )
+        case "structural":
+            return build_extractive_summary(
+                held.messages,
+                budget,
+                user_texts=held.user_texts,
+                transcript=options.source,
+                cwd=cwd,
+                factor=options.factor,
+            )
+        case _:
+            return ensure_user_first(
+                keep_tail(held.messages, budget, factor=options.factor),
+                options.texts.cut_marker,
+                options.factor,
+            )
+
+
+def build_structural_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:
+    """The structural notes of everything said so far."""
+    head = recorded.head
+    ledger = TranscriptLedger(
+        head.cwd if head else "",
+        title=head.title if head else "",
+        branch=head.branch if head else "",
+    )
+    for message in recorded.all_messages:
+        ledger.add(message)
+    return merge_structural_notes(
+        options.template,
+        options.template,
+        render_structural_notes(ledger, NotesBudget(total_tokens=min(2_900, options.budget // 2))),
+    )
+
+
+def find_token_factor(messages: Sequence[Message]) -> float:
+    """Tokens per estimated token for the newest model named in the messages."""
+    return token_factor(
+        next((message.model for message in reversed(messages) if message.model), "") or ""
+    )

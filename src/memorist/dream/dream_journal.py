@@ -1,0 +1,171 @@
+"""The journal of dreams for the user: what each did to which memory and why, what it left to the
+user, and how to undo it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import unified_diff
+
+from msgspec import Struct
+
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.topic import format_utc_timestamp
+from memorist.core.text_analysis import replace_surrogates
+from memorist.dream.structural_dream import DreamAct, DreamRemark
+from memorist.errors import InputError
+from memorist.events import UpdateMethod
+from memorist.ports import FileSystem
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.secrets import redact
+from memorist.store.disk_files import hold_lock
+from memorist.store.home_layout import MemoryLayout
+
+JOURNAL_HEADING = "# Dreams\n\nWhat was done to this memory while nobody worked, newest last.\n"
+_VERBS = {
+    "merged": "taken out as said elsewhere",
+    "retired": "taken out",
+    "dated": "given dates",
+    "unlinked": "links mended",
+    "changed": "rewritten",
+    "added": "new",
+}
+
+
+class DreamReport(Struct, frozen=True, kw_only=True):
+    """The result of one dream, or in a dry run what it would be."""
+
+    way: UpdateMethod = "structural"
+    ran: bool = True
+    """False if it did not begin; `why` gives the reason."""
+    why: str = ""
+    """Why it began, or why it did not."""
+    change: str = ""
+    """Change id in the history of memory; empty if nothing was written."""
+    acts: tuple[DreamAct, ...] = ()
+    waiting: tuple[tuple[str, str, str], ...] = ()
+    """Proposals in the inbox: id, path and reason."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Path and reason of what was rejected."""
+    remarks: tuple[DreamRemark, ...] = ()
+    said: str = ""
+    """The model's own account."""
+    failed: str = ""
+    """Why the dream, or its model, did not complete; what rules prove is done all the same."""
+    diff: str = ""
+    """In a dry run, what it would write."""
+
+
+def render_report_lines(report: DreamReport) -> list[str]:
+    """Render what a dream did, line by line; one line if it did nothing."""
+    found = [f"- {act.path}: {_VERBS.get(act.did, act.did)} ({act.why})" for act in report.acts]
+    found += [
+        f"- {path}: {f'waits in the inbox as {id}' if id else 'would wait in the inbox'} ({reason})"
+        for id, path, reason in report.waiting
+    ]
+    found += [f"- {path}: not kept ({reason})" for path, reason in report.refused]
+    found += [f"- {remark.path}: {remark.what}" for remark in report.remarks]
+    found += [f"- not finished: {report.failed}"] if report.failed else []
+    return [" ".join(line.split()) for line in found] or ["- nothing to do"]
+
+
+def render_journal_entry(report: DreamReport, at: float) -> str:
+    """Render the journal entry of one dream."""
+    head = (
+        f"\n## {format_utc_timestamp(at)[:16].replace('T', ' ')} UTC, "
+        f"{'by a model' if report.way == 'model' else 'by rule'}: "
+        f"{' '.join(report.why.split())}\n\n"
+    )
+    back = (
+        [
+            f"- change {report.change[:12]}; `memorist memory undo {report.change[:12]}` takes "
+            f"it back"
+        ]
+        if report.change
+        else []
+    )
+    return head + "\n".join([*render_report_lines(report), *back]) + "\n"
+
+
+def summarize_acts(acts: Sequence[DreamAct]) -> str:
+    """Summarize the acts, for example `2 merged, 1 dated`."""
+    kinds = dict.fromkeys(act.did for act in acts)
+    return ", ".join(f"{sum(act.did == kind for act in acts)} {kind}" for kind in kinds)
+
+
+# Render what a dream would write. Pure.
+
+
+def render_diff(changes: Sequence[MemoryChange]) -> str:
+    """Render the changes as a unified diff, in order."""
+    return "".join(part for change in changes for part in _render_change(change))
+
+
+def _render_change(change: MemoryChange) -> list[str]:
+    old, new = (_decode_lines(data) for data in (change.before, change.after))
+    was, will = (
+        f"{side}/{change.path}" if data is not None else "/dev/null"
+        for side, data in (("a", change.before), ("b", change.after))
+    )
+    return [
+        line if line.endswith("\n") else line + "\n" for line in unified_diff(old, new, was, will)
+    ]
+
+
+def _decode_lines(data: bytes | None) -> list[str]:
+    return (data or b"").decode("utf-8", "replace").splitlines(keepends=True)
+
+
+# Daily logs: short append-only lines, one file a day, as a source for dreams (DR-6).
+
+
+MAX_LOG_LINE_CHARACTERS = 500
+"""Longest line in characters."""
+LOG_DAYS = 3
+"""Days that a dream reads: today's log and the two most recent before it (claude-code.md section
+9.4).
+"""
+MAX_LOG_CHARACTERS = 60_000
+"""Newest characters of a day's log that a dream reads."""
+
+
+class DailyLogs:
+    """The logs of one project, `logs/YYYY/MM/YYYY-MM-DD.md` next to its memory; days are UTC."""
+
+    def __init__(self, where: MemoryLayout, files: FileSystem) -> None:
+        self._where = where
+        self._folder = where.dream / "logs"
+        self._files = files
+
+    def add(self, text: str, at: float) -> str:
+        """Add a line with its time; return it as written: one line, without secrets and invisible
+        characters.
+
+        Existing lines are never changed. Raises InputError for a text without any word, StoreError.
+        """
+        said = strip_hidden_characters(redact(" ".join(replace_surrogates(text).split())).text)
+        if not said.strip():
+            raise InputError("a line of the log needs some text")
+        time = format_utc_timestamp(at)
+        if not time:
+            raise InputError("the clock shows a time outside the calendar; set it")
+        if len(said) > MAX_LOG_LINE_CHARACTERS:
+            said = said[: MAX_LOG_LINE_CHARACTERS - 1].rstrip() + "…"
+        line = f"- {time[11:16]} {said}"
+        with hold_lock(self._where.lock):
+            self._files.append(
+                self._folder / time[:4] / time[5:7] / f"{time[:10]}.md", (line + "\n").encode()
+            )
+        return line
+
+    def newest(self, days: int = LOG_DAYS) -> tuple[tuple[str, str], ...]:
+        """Return day and text of the newest logs, newest first; of a long one its end."""
+        try:
+            paths = [path for path in self._files.walk(self._folder) if path.suffix == ".md"]
+        except FileNotFoundError:
+            return ()
+        newest = sorted(paths, key=lambda path: path.name, reverse=True)[:days]
+        return tuple(
+            (path.stem, self._files.read(path).decode("utf-8", "replace")[-MAX_LOG_CHARACTERS:])
+            for path in newest
+        )

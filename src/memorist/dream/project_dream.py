@@ -1,0 +1,55 @@
+"""The dream of a project: its memory with the sessions that may have changed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_index import MemoryUsage
+from memorist.auto_memory.memory_location import locate_memory
+from memorist.dream.dream import Dream
+from memorist.dream.past_evidence import PastSession
+from memorist.errors import MemoristError
+from memorist.runtime import Runtime, SessionContext
+from memorist.store.session_rows import list_sessions, total_uses
+
+
+def open_dream(memory: AutoMemory, context: SessionContext) -> Dream:
+    """Build the dream of a memory, either for the end of a session's turns or for a command."""
+    runtime, where = context.runtime, memory.layout
+    folders: dict[str, Path | None] = {}
+
+    def past() -> list[PastSession]:
+        rows = list_sessions(runtime.open_database())
+        return [
+            PastSession(id, Path(folder))
+            for id, project, folder in rows
+            if _memory_folder(project, runtime, folders) == where.folder
+        ]
+
+    def uses() -> dict[str, MemoryUsage]:
+        try:
+            found = total_uses(runtime.open_database(), str(where.folder))
+        except MemoristError:
+            return {}
+        return {path: MemoryUsage(total.used, total.last) for path, total in found.items()}
+
+    settings = replace(runtime.settings, auto_memory=memory.settings)
+    return Dream(
+        replace(context, runtime=replace(runtime, settings=settings)),
+        where,
+        past_sessions=past,
+        uses=uses,
+    )
+
+
+def _memory_folder(project: str, runtime: Runtime, known: dict[str, Path | None]) -> Path | None:
+    """Return the memory folder of a project, cached in `known`."""
+    if not project:
+        return None
+    if project not in known:
+        settings = runtime.settings.auto_memory
+        known[project] = locate_memory(runtime.layout, project, settings).folder
+    return known[project]

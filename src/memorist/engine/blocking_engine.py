@@ -1,0 +1,263 @@
+"""The engine for programs without an event loop: the calls of `Memorist` and `Session`, by the same
+names, each of which waits for its result.
+
+    with Memorist() as engine:
+        session = engine.open("s1")
+        request = session.prepare(request)
+
+The engine runs on a loop in a thread of its own, so background work goes on between the calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
+
+from memorist.compaction.full_compaction import CompactionOutcome
+from memorist.compaction.measured_history import CompactionStrategy
+from memorist.context.environment import HostContext
+from memorist.core.messages import JsonObject
+from memorist.engine.history_search import SearchResults
+from memorist.engine.session import Session
+from memorist.errors import UsageError
+from memorist.events import EventListener
+from memorist.forks.fork_spec import Receipt
+from memorist.ports import HostInfo
+
+Result = TypeVar("Result")
+
+
+class LoopThread:
+    """An event loop in a daemon thread. Every call may come from any thread but its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="memorist", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was not stopped."""
+        return self._thread.is_alive()
+
+    def submit(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Future[Result]:
+        """Begin `work` on the loop.
+
+        Raises UsageError after `stop`, and in the loop's own thread, which cannot wait for itself.
+        """
+        if not self.is_running:
+            raise UsageError("the engine was closed; open a new one")
+        if threading.current_thread() is self._thread:
+            raise UsageError("a listener runs in the engine's own thread and cannot wait for it")
+        return asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        """Run `work` on the loop, wait for it and return its result.
+
+        Raises what it raises, and what `submit` raises. Ctrl-C cancels the work.
+        """
+        begun = self.submit(work)
+        try:
+            return begun.result()
+        except BaseException:
+            begun.cancel()
+            raise
+
+    def call(self, work: Callable[[], Result]) -> Result:
+        """As `run`, for a plain function that touches what the loop's tasks touch."""
+
+        async def calling() -> Result:
+            return work()
+
+        return self.run(calling)
+
+    def stop(self, seconds: float | None = None) -> None:
+        """End the loop and wait for its thread, at most `seconds`. May be called twice."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            if threading.current_thread() is not self._thread:
+                self._thread.join(seconds)
+
+
+class BlockingSession:
+    """A `Session` whose calls wait for their results; one conversation, used by one thread at a
+    time. A context manager that closes it.
+    """
+
+    def __init__(self, session: Session, loop: LoopThread) -> None:
+        self._session = session
+        self._loop = loop
+
+    @property
+    def id(self) -> str:
+        """The id that it was opened with."""
+        return self._session.id
+
+    @property
+    def notes(self) -> str | None:
+        """The notes on disk; None when there are none yet."""
+        return self._loop.call(lambda: self._session.notes)
+
+    @property
+    def betas(self) -> tuple[str, ...]:
+        """As `Session.betas`."""
+        return self._loop.call(lambda: self._session.betas)
+
+    @property
+    def fetch_tool(self) -> JsonObject:
+        """As `Session.fetch_tool`."""
+        return self._session.fetch_tool
+
+    def assemble(self, context: HostContext) -> None:
+        """As `Session.assemble`."""
+        self._loop.call(lambda: self._session.assemble(context))
+
+    def prepare(self, request: JsonObject) -> JsonObject:
+        """As `Session.prepare`: take the request that is about to be sent, return the one to send.
+
+        Raises FormatError when the request is not of the session's format.
+        """
+        return self._loop.run(lambda: self._session.prepare(request))
+
+    def observe(self, reply: object) -> None:
+        """As `Session.observe`: take the model's reply, the SDK's object or its JSON.
+
+        Raises FormatError when the reply is not of the session's format.
+        """
+        self._loop.run(lambda: self._session.observe(reply))
+
+    def end_turn(self) -> None:
+        """As `Session.end_turn`: the reply had no tool calls."""
+        self._loop.run(self._session.end_turn)
+
+    def on_file_read(self, path: str) -> None:
+        """As `Session.on_file_read`."""
+        self._loop.call(lambda: self._session.on_file_read(path))
+
+    def search(self, query: str, limit: int = 10) -> SearchResults:
+        """As `Session.search`: all that is kept of this project. Raises StoreError."""
+        return self._loop.call(lambda: self._session.search(query, limit))
+
+    def before_tool(self, name: str, arguments: JsonObject) -> str:
+        """As `Session.before_tool`: what to tell the agent before a tool call; mostly empty."""
+        return self._loop.call(lambda: self._session.before_tool(name, arguments))
+
+    def pin(self, text: str) -> None:
+        """As `Session.pin`: keep a text in sight for this session. Raises StoreError."""
+        self._loop.call(lambda: self._session.pin(text))
+
+    def turn_memory_off(self) -> None:
+        """As `Session.turn_memory_off`: no memory in this session from now on."""
+        self._loop.call(self._session.turn_memory_off)
+
+    def summarise(self) -> str:
+        """As `Session.summarise`: update the notes now and return them.
+
+        Raises NothingToDo for an empty conversation.
+        """
+        return self._loop.run(self._session.summarise)
+
+    def compact(
+        self, instructions: str = "", strategy: CompactionStrategy = "auto"
+    ) -> CompactionOutcome:
+        """As `Session.compact`. Raises NothingToDo for an empty conversation."""
+        return self._loop.run(lambda: self._session.compact(instructions, strategy))
+
+    def recover(self) -> JsonObject | None:
+        """As `Session.recover`: the request to send after a refusal as too long, or None."""
+        return self._loop.run(self._session.recover)
+
+    def fetch(self, id: str) -> str | None:
+        """As `Session.fetch`: the full text of what is no longer shown in full."""
+        return self._loop.call(lambda: self._session.fetch(id))
+
+    def receipts(self) -> Sequence[Receipt]:
+        """As `Session.receipts`."""
+        return self._loop.call(self._session.receipts)
+
+    def close(self) -> None:
+        """Wait for background work, at most a minute, and release the files. May be called
+        twice.
+        """
+        self._loop.run(self._session.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncEngine(Protocol):
+    """What is used of `Memorist`, which gives a `BlockingMemorist` of itself."""
+
+    async def open(
+        self,
+        session: str,
+        *,
+        project: str = "",
+        format: str = "anthropic",
+        host: HostInfo | None = None,
+        folder: Path | None = None,
+        listener: EventListener | None = None,
+    ) -> Session:
+        """Open a session."""
+        ...
+
+    async def close(self) -> None:
+        """Close every open session, and the engine."""
+        ...
+
+
+class BlockingMemorist:
+    """What `with Memorist(…) as engine` gives: the engine with calls that wait for their results.
+
+    May be used from several threads, a session at a time from one.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        """The engine itself; its coroutines belong to the loop of this object."""
+        self._loop = LoopThread()
+
+    def open(
+        self,
+        session: str,
+        *,
+        project: str = "",
+        format: str = "anthropic",
+        host: HostInfo | None = None,
+        folder: Path | None = None,
+        listener: EventListener | None = None,
+    ) -> BlockingSession:
+        """As `Memorist.open`, whose arguments it takes. Raises as that does."""
+        opened = self._loop.run(
+            lambda: self.engine.open(
+                session,
+                project=project,
+                format=format,
+                host=host,
+                folder=folder,
+                listener=listener,
+            )
+        )
+        return BlockingSession(opened, self._loop)
+
+    def close(self) -> None:
+        """Close every open session and the engine. May be called twice."""
+        if self._loop.is_running:
+            try:
+                self._loop.run(self.engine.close)
+            finally:
+                self._loop.stop()

@@ -1,0 +1,136 @@
+"""What the user wants of one session alone: texts kept in sight, and no memory from here on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from memorist.auto_memory.statements.session_wishes import find_pinned_text, wants_no_memory
+from memorist.core.messages import Message, Origin, TextBlock
+from memorist.errors import StoreError
+from memorist.extensions import HistoryChange, SessionExtension, SessionView
+from memorist.ports import FileSystem
+from memorist.runtime import SessionContext
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.safety.secrets import redact
+from memorist.store.home_layout import Layout, SessionLayout
+
+PIN_ID_PREFIX = "memorist-pin-"
+MAX_PINS = 20
+"""Texts that one session keeps in sight, the newest. Our choice."""
+PIN_HEADING = "The user wants this kept in sight for this session:"
+
+
+def read_pins(files: FileSystem, layout: SessionLayout) -> tuple[str, ...]:
+    """The texts that a session keeps in sight, oldest first."""
+    try:
+        return msgspec.json.decode(files.read(layout.pins), type=tuple[str, ...])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return ()
+
+
+def add_pin(files: FileSystem, layout: SessionLayout, text: str) -> str:
+    """Keep a text in sight; one that is there already is not added. Returns it without secrets.
+
+    Raises StoreError.
+    """
+    clean = redact(text.strip()).text
+    pins = read_pins(files, layout)
+    if clean and clean not in pins:
+        files.write(layout.pins, msgspec.json.encode((*pins, clean)[-MAX_PINS:]))
+    return clean
+
+
+class PinnedTexts(SessionExtension):
+    """Shows a session's pinned texts again when the conversation was compacted, and those that were
+    pinned from outside at the next request.
+    """
+
+    def __init__(self, context: SessionContext) -> None:
+        self._context = context
+        self._shown: set[str] = set()
+        self._count = 0
+        self._history_replaced = False
+
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
+        """Pin what the user asks to keep in sight; it stands in the message itself for now."""
+        del replayed
+        text = find_pinned_text(message)
+        if text:
+            self.pin(text)
+
+    def pin(self, text: str) -> None:
+        """Keep a text in sight that stands in the conversation already."""
+        with contextlib.suppress(StoreError):
+            self._shown.add(add_pin(self._context.runtime.files, self._context.layout, text))
+
+    def on_history_replaced(self, reason: HistoryChange) -> None:
+        """Show all of them again."""
+        del reason
+        self._shown.clear()
+        self._history_replaced = True
+
+    def take_text(self) -> str:
+        """The pinned texts that are not in the conversation; empty for none."""
+        with contextlib.suppress(StoreError):
+            pins = read_pins(self._context.runtime.files, self._context.layout)
+            due = [text for text in pins if text not in self._shown]
+            self._shown.update(due)
+            if due:
+                return "\n".join((PIN_HEADING, *(f"- {neutralize_markup(text)}" for text in due)))
+        return ""
+
+    async def before_request(self, view: SessionView, new_messages: Sequence[Message]) -> None:
+        """Show what is pinned and not in the view."""
+        del new_messages
+        at_start = self._history_replaced or not view.has_model_reply
+        if not (at_start or view.accepts_messages):
+            return
+        text = self.take_text()
+        self._history_replaced = False
+        if not text:
+            return
+        self._count += 1
+        message = Message(
+            id=f"{PIN_ID_PREFIX}{self._context.id[:40]}-{self._count}",
+            role="user",
+            blocks=(TextBlock(text),),
+            origin=Origin.INJECTED,
+            timestamp=self._context.runtime.clock.now(),
+        )
+        if at_start:
+            view.insert_at_start(message)
+        else:
+            view.insert(message)
+
+
+class OffSwitch(SessionExtension):
+    """Turns memory off for the rest of the session when the user says so."""
+
+    def __init__(self, turn_off: Callable[[], None]) -> None:
+        self._turn_off = turn_off
+
+    def on_message(self, message: Message, *, replayed: bool = False) -> None:
+        """Turn memory off where the message asks for it; also when the session is opened again."""
+        del replayed
+        if wants_no_memory(message):
+            self._turn_off()
+
+
+def read_off_sessions(files: FileSystem, layout: Layout) -> frozenset[str]:
+    """Ids of sessions without memory. Raises StoreError."""
+    try:
+        lines = files.read(layout.off_sessions)
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(map(unquote, lines.decode("ascii", "ignore").split()))
+
+
+def note_off_session(files: FileSystem, layout: Layout, session: str) -> None:
+    """Note that nothing is to be learned of a session. Raises StoreError."""
+    if session not in read_off_sessions(files, layout):
+        name = quote(session, safe="", errors="replace")
+        files.append(layout.off_sessions, f"{name}\n".encode())

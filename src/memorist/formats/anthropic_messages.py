@@ -1,0 +1,569 @@
+"""Anthropic Messages (`POST /v1/messages`): requests, replies and history, both ways.
+
+Messages read from a Claude Code session (`WireInfo.format` `claude_code`) carry the same blocks, so
+their reasoning and cache marks are kept. The records of one reply are joined, and so are neighbours
+of one role when one of them comes from another format. Messages that were separate on this wire are
+never joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from memorist.core.messages import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    JsonObject,
+    Message,
+    Origin,
+    RedactedThinkingBlock,
+    Role,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    Usage,
+    WireInfo,
+)
+from memorist.errors import FormatError
+from memorist.formats import request_codec
+from memorist.formats.host_markup import detect_origin
+from memorist.formats.request_codec import (
+    UNKNOWN_ITEM,
+    BaseCodec,
+    arguments_object,
+    build_unknown_block,
+    build_unknown_message,
+    collect_extra,
+    detect_user_origin,
+    group_into_sides,
+    is_anthropic_typed,
+    join_texts,
+    merge_extra,
+    raw_value,
+    read_tool_definition,
+    require_list,
+    require_object,
+    text_or_none,
+    token_count,
+    unknown_text,
+)
+from memorist.ports import Reply
+
+# Content blocks of Anthropic Messages, both ways.
+
+
+Part = TextBlock | ImageBlock | DocumentBlock | UnknownBlock
+
+_TEXT = frozenset({"type", "text"})
+_THINKING = frozenset({"type", "thinking", "signature"})
+_REDACTED = frozenset({"type", "data"})
+_TOOL_USE = frozenset({"type", "id", "name", "input"})
+_TOOL_RESULT = frozenset({"type", "tool_use_id", "content", "is_error"})
+_SOURCE = frozenset({"type", "source"})
+
+
+def read_block(raw: object) -> Block:
+    """Read one content block. Never raises: an unexpected shape becomes an `UnknownBlock`."""
+    if isinstance(raw, dict):
+        kind = raw.get("type")
+        reader = _READERS.get(kind) if isinstance(kind, str) else None
+        if reader is not None and (block := reader(raw)) is not None:
+            return block
+    return build_unknown_block(raw)
+
+
+def read_blocks(content: list[Any]) -> tuple[Block, ...]:
+    """Read a list of content blocks."""
+    return tuple([read_block(raw) for raw in content])
+
+
+def _read_text(raw: JsonObject) -> TextBlock | None:
+    text = raw.get("text")
+    if not isinstance(text, str):
+        return None
+    return (
+        TextBlock(text)
+        if len(raw) == len(_TEXT)
+        else TextBlock(text, None, collect_extra(raw, _TEXT))
+    )
+
+
+def _read_thinking(raw: JsonObject) -> ThinkingBlock | None:
+    text, signature = raw.get("thinking"), raw.get("signature")
+    if not isinstance(text, str):
+        return None
+    if isinstance(signature, str):
+        return ThinkingBlock(
+            text, signature, None if len(raw) == len(_THINKING) else collect_extra(raw, _THINKING)
+        )
+    return ThinkingBlock(text, None, collect_extra(raw, _THINKING - {"signature"}))
+
+
+def _read_redacted(raw: JsonObject) -> RedactedThinkingBlock | None:
+    data = raw.get("data")
+    return (
+        RedactedThinkingBlock(data, collect_extra(raw, _REDACTED))
+        if isinstance(data, str)
+        else None
+    )
+
+
+def _read_tool_use(raw: JsonObject) -> ToolUse | None:
+    name, call, given = raw.get("name"), raw.get("id"), raw.get("input")
+    if not (isinstance(name, str) and isinstance(call, str) and isinstance(given, dict)):
+        return None
+    return ToolUse(
+        call,
+        name,
+        given,
+        extra=None if len(raw) == len(_TOOL_USE) else collect_extra(raw, _TOOL_USE),
+    )
+
+
+def _read_tool_result(raw: JsonObject) -> ToolResult | None:
+    call, content = raw.get("tool_use_id"), raw.get("content")
+    if not isinstance(call, str):
+        return None
+    extra = collect_extra(raw, _TOOL_RESULT)
+    is_error = raw.get("is_error") is True
+    if "is_error" in raw and not is_error:
+        extra = {**(extra or {}), "is_error": raw["is_error"]}
+    if isinstance(content, str):
+        return ToolResult(call, (TextBlock(content),), is_error, plain=True, extra=extra)
+    if isinstance(content, list):
+        return ToolResult(
+            call, tuple([_read_part(part) for part in content]), is_error, plain=False, extra=extra
+        )
+    if "content" in raw:
+        extra = {**(extra or {}), "content": content}
+    return ToolResult(call, (), is_error, plain=True, extra=extra)
+
+
+def _read_part(raw: object) -> Part:
+    block = read_block(raw)
+    return (
+        block
+        if isinstance(block, TextBlock | ImageBlock | DocumentBlock | UnknownBlock)
+        else build_unknown_block(raw)
+    )
+
+
+def _read_image(raw: JsonObject) -> ImageBlock | None:
+    source = raw.get("source")
+    return ImageBlock(source, collect_extra(raw, _SOURCE)) if isinstance(source, dict) else None
+
+
+def _read_document(raw: JsonObject) -> DocumentBlock | None:
+    source = raw.get("source")
+    return DocumentBlock(source, collect_extra(raw, _SOURCE)) if isinstance(source, dict) else None
+
+
+_READERS: dict[str, Callable[[JsonObject], Block | None]] = {
+    "text": _read_text,
+    "thinking": _read_thinking,
+    "redacted_thinking": _read_redacted,
+    "tool_use": _read_tool_use,
+    "tool_result": _read_tool_result,
+    "image": _read_image,
+    "document": _read_document,
+}
+
+
+def write_block(block: Block) -> object:
+    """Write a block of this format as it was read, with its edited fields."""
+    if isinstance(block, UnknownBlock):
+        return raw_value(block)
+    if isinstance(block, ToolResult):
+        return _write_result(block, write_block)
+    return merge_extra(_base_fields(block), block.extra)
+
+
+def _base_fields(
+    block: TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUse | ImageBlock | DocumentBlock,
+) -> JsonObject:
+    match block:
+        case TextBlock():
+            base: JsonObject = {"type": "text", "text": block.text}
+        case ToolUse():
+            base = {
+                "type": "tool_use",
+                "id": block.id,
+                "name": block.name,
+                "input": arguments_object(block),
+            }
+        case ThinkingBlock(signature=None):
+            base = {"type": "thinking", "thinking": block.text}
+        case ThinkingBlock():
+            base = {"type": "thinking", "thinking": block.text, "signature": block.signature}
+        case RedactedThinkingBlock():
+            base = {"type": "redacted_thinking", "data": block.data}
+        case ImageBlock():
+            base = {"type": "image", "source": block.source}
+        case DocumentBlock():
+            base = {"type": "document", "source": block.source}
+    return base
+
+
+def _write_result(block: ToolResult, write: Callable[[Part], object]) -> JsonObject:
+    base: JsonObject = {"type": "tool_result", "tool_use_id": block.tool_use_id}
+    if (
+        block.plain
+        and len(block.content) == 1
+        and isinstance(block.content[0], TextBlock)
+        and block.content[0].extra is None
+    ):
+        base["content"] = block.content[0].text
+    elif block.content or not block.plain:
+        base["content"] = [
+            written for part in block.content if (written := write(part)) is not None
+        ]
+    if block.is_error:
+        base["is_error"] = True
+    return merge_extra(base, block.extra)
+
+
+def translate_blocks(blocks: Iterable[Block]) -> list[object]:
+    """Write blocks of another format: its extras and its reasoning stay behind, its media are put
+    into Anthropic's form.
+    """
+    return [written for block in blocks if (written := _translate(block)) is not None]
+
+
+def _translate(block: Block) -> JsonObject | None:
+    match block:
+        case ToolUse():
+            name = f"{block.namespace}__{block.name}" if block.namespace else block.name
+            return {
+                "type": "tool_use",
+                "id": block.id,
+                "name": name,
+                "input": arguments_object(block),
+            }
+        case ToolResult():
+            bare = ToolResult(
+                block.tool_use_id, _strip_extras(block.content), block.is_error, plain=block.plain
+            )
+            return _write_result(bare, _translate_part)
+        case ThinkingBlock() | RedactedThinkingBlock():
+            return None
+        case _:
+            return _translate_part(block)
+
+
+def _strip_extras(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    return tuple(TextBlock(part.text) if isinstance(part, TextBlock) else part for part in parts)
+
+
+def _translate_part(part: Part) -> JsonObject | None:
+    match part:
+        case TextBlock():
+            return _text_block(part.text)
+        case UnknownBlock():
+            return _text_block(unknown_text(part))
+        case ImageBlock():
+            link = request_codec.image_link(part)
+            return (
+                _text_block("[image]")
+                if link is None
+                else {"type": "image", "source": request_codec.anthropic_source(link)}
+            )
+        case DocumentBlock():
+            text, link = request_codec.document_text(part), request_codec.document_link(part)
+            if text is not None:
+                return {
+                    "type": "document",
+                    "source": {"type": "text", "media_type": "text/plain", "data": text},
+                }
+            return (
+                _text_block("[document]")
+                if link is None
+                else {"type": "document", "source": request_codec.anthropic_source(link)}
+            )
+
+
+def _text_block(text: str) -> JsonObject | None:
+    """A text block; None for blank text, which the API rejects."""
+    return {"type": "text", "text": text} if text.strip() else None
+
+
+FORMAT = "anthropic"
+CLAUDE_CODE = "claude_code"
+"""Format name of messages read from Claude Code's session files; their blocks are of this format.
+"""
+
+_PLAIN_WIRE = WireInfo(FORMAT, plain=True)
+_BLOCKS_WIRE = WireInfo(FORMAT)
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
+_MESSAGE_KEYS = frozenset({"role", "content"})
+
+
+def read_message(item: object, name: str) -> Message:
+    """Read one entry of `messages`. Never raises: an entry of unknown shape becomes one
+    `UnknownBlock`.
+    """
+    if not isinstance(item, dict):
+        return build_unknown_message(FORMAT, item, name)
+    raw_role, content = item.get("role"), item.get("content")
+    role = _ROLES.get(raw_role) if isinstance(raw_role, str) else None
+    if role is None or not isinstance(content, str | list):
+        return build_unknown_message(FORMAT, item, name)
+    plain = isinstance(content, str)
+    blocks = (TextBlock(content),) if isinstance(content, str) else read_blocks(content)
+    origin = Origin.MODEL if role == "assistant" else Origin.INJECTED
+    if role == "user":
+        origin, blocks = detect_user_origin(blocks)
+    wire = _PLAIN_WIRE if plain else _BLOCKS_WIRE
+    if len(item) > len(_MESSAGE_KEYS):
+        wire = WireInfo(FORMAT, plain=plain, extra=collect_extra(item, _MESSAGE_KEYS))
+    return Message(id=name, role=role, blocks=blocks, origin=origin, wire=wire)
+
+
+def _is_native(message: Message) -> bool:
+    return message.wire is not None and message.wire.format == FORMAT
+
+
+def _has_native_blocks(message: Message) -> bool:
+    return message.wire is not None and message.wire.format in (FORMAT, CLAUDE_CODE)
+
+
+def _write_native(message: Message) -> object:
+    wire = message.wire or _BLOCKS_WIRE
+    content = [write_block(block) for block in message.blocks]
+    if wire.kind == UNKNOWN_ITEM:
+        return content[0] if len(content) == 1 else content
+    first = message.blocks[0] if len(content) == 1 else None
+    if wire.plain and isinstance(first, TextBlock) and first.extra is None:
+        return merge_extra({"role": message.role, "content": first.text}, wire.extra)
+    return merge_extra({"role": message.role, "content": content}, wire.extra)
+
+
+def _entry_role(message: Message) -> str:
+    if _is_native(message):
+        return message.role
+    return "assistant" if message.role == "assistant" else "user"
+
+
+def _can_join(before: Message, message: Message) -> bool:
+    """Whether the message is written into the same entry as `before`."""
+    if UNKNOWN_ITEM in _wire_kinds(before, message) or _entry_role(before) != _entry_role(message):
+        return False
+    if _is_native(before) and _is_native(message):
+        return before.reply_id is not None and before.reply_id == message.reply_id
+    return True
+
+
+def _wire_kinds(*messages: Message) -> list[str]:
+    return [
+        message.wire.kind
+        for message in messages
+        if message.wire is not None and message.wire.format == FORMAT
+    ]
+
+
+def _join_entry(entry: list[Message]) -> list[object]:
+    """One entry for neighbours of one role: tool results first, as the API requires. Empty when no
+    block can be written.
+    """
+    content: list[object] = []
+    extra: JsonObject = {}
+    for answers in (True, False):
+        for message in entry:
+            blocks = tuple(
+                block for block in message.blocks if isinstance(block, ToolResult) is answers
+            )
+            content += (
+                [write_block(block) for block in blocks]
+                if _has_native_blocks(message)
+                else translate_blocks(blocks)
+            )
+    for message in entry:
+        if _is_native(message) and message.wire is not None and message.wire.extra:
+            extra |= message.wire.extra
+    return (
+        [merge_extra({"role": _entry_role(entry[0]), "content": content}, extra)] if content else []
+    )
+
+
+def _group_entries(messages: Iterable[Message]) -> list[list[Message]]:
+    found: list[list[Message]] = []
+    for message in messages:
+        if found and _can_join(found[-1][-1], message):
+            found[-1].append(message)
+        else:
+            found.append([message])
+    return found
+
+
+def read_usage(usage: object) -> Usage:
+    """Token counts; the four of this format do not overlap."""
+    if not isinstance(usage, dict):
+        return Usage()
+    return Usage(
+        input=token_count(usage.get("input_tokens")),
+        cache_read=token_count(usage.get("cache_read_input_tokens")),
+        cache_write=token_count(usage.get("cache_creation_input_tokens")),
+        output=token_count(usage.get("output_tokens")),
+    )
+
+
+class AnthropicCodec(BaseCodec):
+    """The `anthropic` codec."""
+
+    name = FORMAT
+    body_key = "messages"
+    system_key = "system"
+
+    def read_item(self, item: object, name: str) -> Message:
+        """Read one entry of `messages`."""
+        return read_message(item, name)
+
+    def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
+        """Write messages as entries of `messages`; those of this format unchanged."""
+        written: list[Any] = []
+        for turn in group_into_sides(messages, _is_native):
+            for entry in _group_entries(turn.all_messages()):
+                if len(entry) == 1 and _is_native(entry[0]):
+                    written.append(_write_native(entry[0]))
+                else:
+                    written += _join_entry(entry)
+        return written
+
+    def read_system(self, value: object) -> tuple[Message, ...]:
+        """`system`, as text or as a list of blocks: one message."""
+        if isinstance(value, str):
+            return (
+                Message(
+                    id="system",
+                    role="system",
+                    blocks=(TextBlock(value),),
+                    origin=Origin.INJECTED,
+                    wire=_PLAIN_WIRE,
+                ),
+            )
+        if isinstance(value, list):
+            return (
+                Message(
+                    id="system",
+                    role="system",
+                    blocks=read_blocks(value),
+                    origin=Origin.INJECTED,
+                    wire=_BLOCKS_WIRE,
+                ),
+            )
+        return ()
+
+    def write_system(self, messages: Sequence[Message]) -> str | list[object]:
+        """Text when it was text; otherwise a list of blocks."""
+        if len(messages) == 1 and messages[0].wire == _PLAIN_WIRE:
+            return join_texts(messages[0].blocks)
+        content: list[object] = []
+        for message in messages:
+            content += (
+                [write_block(block) for block in message.blocks]
+                if _has_native_blocks(message)
+                else translate_blocks(message.blocks)
+            )
+        return content
+
+    def read_tool(self, raw: JsonObject) -> ToolDefinition:
+        """Read a tool; one that the provider runs has no schema."""
+        return read_tool_definition(raw, raw, "input_schema")
+
+    def write_tool(self, tool: ToolDefinition) -> JsonObject:
+        """Write a tool of any format."""
+        if "input_schema" in tool.raw or is_anthropic_typed(tool.raw):
+            return tool.raw
+        return {
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": tool.schema or {"type": "object"},
+        }
+
+    def reply_entries(self, reply: JsonObject) -> list[Any]:
+        """The assistant message of the reply; none when it is empty, because the API rejects an
+        empty one within a history.
+        """
+        content = require_list(reply, "content", "The anthropic reply")
+        return [{"role": "assistant", "content": content}] if content else []
+
+    def decode_reply(self, body: JsonObject) -> Reply:
+        """Read a whole reply. Raises FormatError for an error object."""
+        require_object(body, "The anthropic reply")
+        if body.get("type") == "error":
+            raise FormatError(
+                "This is an error answer of the API, not a reply; look at its `error` field."
+            )
+        content = require_list(body, "content", "The anthropic reply")
+        reply_id, stop, usage = (
+            text_or_none(body.get("id")),
+            text_or_none(body.get("stop_reason")),
+            read_usage(body.get("usage")),
+        )
+        message = Message(
+            id=reply_id or "reply",
+            role="assistant",
+            blocks=read_blocks(content),
+            origin=Origin.MODEL,
+            usage=usage,
+            reply_id=reply_id,
+            model=text_or_none(body.get("model")),
+            stop_reason=stop,
+            wire=_BLOCKS_WIRE,
+        )
+        return Reply(format=FORMAT, body=body, messages=(message,), usage=usage, stop_reason=stop)
+
+    def build_tool_result(
+        self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
+    ) -> Message:
+        """A user message with one tool result. `custom` has no effect here. The id is empty: the
+        caller that stores the message assigns it.
+        """
+        del custom
+        block = ToolResult(tool_use_id, (TextBlock(text),), is_error)
+        return Message(id="", role="user", blocks=(block,), origin=Origin.TOOL, wire=_BLOCKS_WIRE)
+
+    def build_user_messages(
+        self, text: str, results: Sequence[Message] = ()
+    ) -> tuple[Message, ...]:
+        """One user message: the tool results first, then the text."""
+        answers = [block for message in results for block in message.tool_results]
+        return (
+            Message(
+                id="",
+                role="user",
+                blocks=(*answers, TextBlock(text)),
+                origin=detect_origin(text),
+                wire=_BLOCKS_WIRE,
+            ),
+        )
+
+    def build_request(
+        self,
+        model: str,
+        *,
+        system: str,
+        text: str,
+        tools: Sequence[ToolDefinition] = (),
+        max_output: int,
+        schema: JsonObject | None = None,
+    ) -> JsonObject:
+        """A fresh request; a schema goes into `output_config.format` (anthropic SDK 2.12,
+        `OutputConfigParam`).
+        """
+        body: JsonObject = {"model": model, "max_tokens": max_output}
+        if system:
+            body["system"] = system
+        if tools:
+            body["tools"] = [self.write_tool(tool) for tool in tools]
+        if schema is not None:
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        body["messages"] = self.encode_messages(self.build_user_messages(text))
+        return body
+
+
+CODEC = AnthropicCodec()

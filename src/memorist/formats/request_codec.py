@@ -1,0 +1,655 @@
+"""The common part of the three codecs: the frame of a request body, and how a history is extended.
+Each codec reads and writes the items.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct, structs
+
+from memorist.core.messages import (
+    Block,
+    DecodedRequest,
+    DocumentBlock,
+    ImageBlock,
+    JsonObject,
+    Message,
+    Origin,
+    Role,
+    TextBlock,
+    ToolDefinition,
+    ToolResult,
+    ToolUse,
+    UnknownBlock,
+    WireInfo,
+)
+from memorist.errors import FormatError
+from memorist.formats.host_markup import detect_origin
+from memorist.ports import Reply
+
+# The protocol of a wire format. One module per format: `anthropic`, `openai_responses`,
+# `openai_chat`.
+
+
+OUTPUT_LIMIT_KEYS = ("max_tokens", "max_output_tokens", "max_completion_tokens")
+"""Keys of a request that limit the length of the reply, in the three wire formats."""
+
+FINISHED_REASONS = frozenset({"end_turn", "stop", "stop_sequence", "completed"})
+"""Stop reasons of the three wire formats that mean the answer is complete."""
+
+CUT_OFF_REASONS = frozenset(
+    {"max_tokens", "length", "incomplete", "max_output_tokens", "model_context_window_exceeded"}
+)
+"""Stop reasons that mean the answer was cut off."""
+
+
+class Codec(Protocol):
+    """Reads and writes one wire format. Every method is pure and never changes its arguments.
+
+    Lossless: `encode_request(decode_request(body)) == body` for every body whose overall shape is
+    that of the format, with unknown keys, unknown blocks and unusual but legal forms kept. Decoding
+    raises `FormatError` for what is not of the format at all.
+    """
+
+    @property
+    def name(self) -> str:
+        """The format's name, as in `Request.format`."""
+        ...
+
+    def history_key(self) -> str:
+        """The key of a request body that holds the growing list: `messages`, or `input` for
+        Responses.
+        """
+        ...
+
+    def decode_item(self, item: Any, *, id: str) -> tuple[Message, ...]:  # noqa: ANN401 - an entry as it stands on the wire
+        """Read one entry of the history. `id` is used when the wire gives none."""
+        ...
+
+    def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
+        """Write messages as entries of the history.
+
+        Messages of this format are written as they were read. Messages of another format are
+        translated: what this format cannot express is left out (extras) or becomes text (unknown
+        blocks), and neighbours that must be one entry are merged.
+        """
+        ...
+
+    def decode_request(self, body: JsonObject) -> DecodedRequest:
+        """Read a whole request body."""
+        ...
+
+    def encode_request(self, prompt: DecodedRequest) -> JsonObject:
+        """Write a whole request body."""
+        ...
+
+    def decode_reply(self, body: JsonObject) -> Reply:
+        """Read a whole (not streamed) reply; `cost_usd` is None."""
+        ...
+
+    def extend_request(
+        self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]
+    ) -> JsonObject:
+        """The same request with the reply to it and then `tail` at the end of its history.
+
+        The new body shares every earlier entry and parameter with the old one, so that its bytes
+        are a prefix of the new request's history. The tail carries no cache mark. Tool calls that
+        the reply leaves open are up to the caller (`build_placeholder_results`).
+        """
+        ...
+
+    def build_tool_result(
+        self, tool_use_id: str, text: str, *, is_error: bool = False, custom: bool = False
+    ) -> Message:
+        """Build a message with one tool result in this format."""
+        ...
+
+    def build_user_messages(
+        self, text: str, results: Sequence[Message] = ()
+    ) -> tuple[Message, ...]:
+        """Build a user message with `text`, preceded by the given tool results as this format
+        requires (one message in Anthropic's).
+        """
+        ...
+
+    def build_request(
+        self,
+        model: str,
+        *,
+        system: str,
+        text: str,
+        tools: Sequence[ToolDefinition] = (),
+        max_output: int,
+        schema: JsonObject | None = None,
+    ) -> JsonObject:
+        """Build a fresh request with one user message. With `schema`, the answer is requested as
+        JSON of that schema, in the format's own way.
+        """
+        ...
+
+
+# Helpers shared by the three wire formats: unknown pieces, tool arguments, token counts, origins
+# of user content, cache marks.
+
+
+NOT_AN_OBJECT = "not_an_object"
+"""Kind of the unknown block that holds something other than a JSON object, as `{"value": …}`: a
+number among content blocks, for example.
+"""
+UNKNOWN_ITEM = "unknown"
+"""`WireInfo.kind` of a message that stands for a history entry of unknown shape; its only block is
+an `UnknownBlock`.
+"""
+CACHE_MARKS = ("cache_control", "prompt_cache_breakpoint")
+"""Keys that end a cached prefix at their block: Anthropic's, and OpenAI's since 2026."""
+
+_decode = msgspec.json.Decoder().decode
+_DATED_TYPE = re.compile(r"_20\d{6}\Z")
+
+
+def collect_extra(raw: JsonObject, known: Collection[str]) -> JsonObject | None:
+    """The keys that have no named field; None when there are none."""
+    found: JsonObject | None = None
+    for key in (
+        raw
+    ):  # most often there is none; a comprehension would build an empty dictionary for each block
+        if key not in known:
+            found = {} if found is None else found
+            found[key] = raw[key]
+    return found
+
+
+def merge_extra(base: JsonObject, extra: JsonObject | None) -> JsonObject:
+    """`base` with the keys of `extra` after it; `base` wins where both have a key, so that an
+    edited field is what gets written.
+    """
+    return base if extra is None else {**base, **extra, **base}
+
+
+def build_unknown_block(raw: object) -> UnknownBlock:
+    """A piece of unknown shape, kept as received."""
+    if not isinstance(raw, dict):
+        return UnknownBlock(NOT_AN_OBJECT, {"value": raw})
+    kind = raw.get("type")
+    return UnknownBlock(kind if isinstance(kind, str) else "", raw)
+
+
+def raw_value(block: UnknownBlock) -> object:
+    """The piece as received."""
+    if block.kind == NOT_AN_OBJECT and "type" not in block.raw and "value" in block.raw:
+        return block.raw["value"]
+    return block.raw
+
+
+def build_unknown_message(
+    wire_format: str,
+    raw: object,
+    name: str,
+    *,
+    role: Role = "user",
+    origin: Origin = Origin.INJECTED,
+) -> Message:
+    """A message that holds a whole history entry of unknown shape."""
+    return Message(
+        id=name,
+        role=role,
+        blocks=(build_unknown_block(raw),),
+        origin=origin,
+        wire=WireInfo(wire_format, UNKNOWN_ITEM),
+    )
+
+
+def unknown_text(block: UnknownBlock) -> str:
+    """The text of an unknown block for another format: its own text if it has one (a compaction's
+    content, a transcript).
+    """
+    for key in ("text", "content", "transcript"):
+        value = block.raw.get(key)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def parse_tool_arguments(text: str) -> JsonObject | None:
+    """Parse text as a JSON object; None when it is not one."""
+    try:
+        value = _decode(text)
+    except (
+        msgspec.DecodeError,
+        ValueError,
+        RecursionError,
+    ):  # ValueError: a lone surrogate; RecursionError: endless nesting
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def arguments_text(call: ToolUse) -> str:
+    """The arguments as text: the exact text when the wire had text, otherwise the object as
+    JSON.
+    """
+    return json.dumps(call.input, ensure_ascii=False) if call.arguments is None else call.arguments
+
+
+def arguments_object(call: ToolUse) -> JsonObject:
+    """The arguments as an object. Free text (a custom tool, broken JSON) becomes the value of the
+    single key `input`.
+    """
+    if call.input or call.arguments is None or parse_tool_arguments(call.arguments) is not None:
+        return call.input
+    return {"input": call.arguments}
+
+
+def is_custom_call(call: ToolUse, wire: WireInfo | None) -> bool:
+    """Whether the call is to a custom tool, which takes free text: Responses marks it by the item's
+    kind, Chat by the call's type.
+    """
+    if wire is not None and wire.kind == "custom_tool_call":
+        return True
+    return call.extra is not None and call.extra.get("type") == "custom"
+
+
+def token_count(value: object) -> int:
+    """A number of tokens; 0 for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def text_or_none(value: object) -> str | None:
+    """The value if it is text, otherwise None."""
+    return value if isinstance(value, str) else None
+
+
+def detect_user_origin(blocks: tuple[Block, ...]) -> tuple[Origin, tuple[Block, ...]]:
+    """The origin of a user message, and its blocks with each text of another origin marked.
+
+    USER when any text was typed; TOOL when it holds tool results and nothing typed; USER for media
+    alone; otherwise the origin of its texts.
+    """
+    if len(blocks) == 1:
+        only = blocks[0]
+        if isinstance(only, TextBlock):
+            return detect_origin(only.text), blocks
+        return Origin.TOOL if isinstance(only, ToolResult) else Origin.USER, blocks
+    origins = [
+        detect_origin(block.text) if isinstance(block, TextBlock) else None for block in blocks
+    ]
+    return apply_origins(blocks, origins)
+
+
+def apply_origins(
+    blocks: tuple[Block, ...], origins: list[Origin | None]
+) -> tuple[Origin, tuple[Block, ...]]:
+    """Like `detect_user_origin`, with the origin of every text (None for other blocks) determined
+    by the caller.
+    """
+    whole = _whole_origin(blocks, origins)
+    if all(origin is None or origin is whole for origin in origins):
+        return whole, blocks
+    changed = (
+        TextBlock(block.text, origin, block.extra)
+        if isinstance(block, TextBlock) and origin is not None and origin is not whole
+        else block
+        for block, origin in zip(blocks, origins, strict=True)
+    )
+    return whole, tuple(changed)
+
+
+def _whole_origin(blocks: tuple[Block, ...], origins: list[Origin | None]) -> Origin:
+    if Origin.USER in origins:
+        return Origin.USER
+    if any(isinstance(block, ToolResult) for block in blocks):
+        return Origin.TOOL
+    if not all(isinstance(block, TextBlock) for block in blocks) or not blocks:
+        return Origin.USER
+    return (
+        next((origin for origin in origins if origin not in (None, Origin.INJECTED)), None)
+        or Origin.INJECTED
+    )
+
+
+def strip_cache_marks(entry: object) -> object:
+    """A history entry without cache marks on itself, its blocks, or the parts of its tool results.
+    Tool input is the model's and stays unchanged.
+    """
+    if not isinstance(entry, dict):
+        return entry
+    clean = {key: value for key, value in entry.items() if key not in CACHE_MARKS}
+    for key in ("content", "output"):
+        if isinstance(clean.get(key), list):
+            clean[key] = [strip_cache_marks(part) for part in clean[key]]
+    return clean
+
+
+def read_tools(
+    tools: object, read: Callable[[JsonObject], ToolDefinition]
+) -> tuple[ToolDefinition, ...]:
+    """The tools of a request body; empty when they are missing or not a list of objects (they then
+    stay among the parameters).
+    """
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        return ()
+    return tuple(read(tool) for tool in tools)
+
+
+def read_tool_definition(raw: JsonObject, source: JsonObject, schema_key: str) -> ToolDefinition:
+    """Read a tool from the object that holds its name, description and schema; fields of a wrong
+    type are left empty.
+    """
+    name, description, schema = (
+        source.get("name"),
+        source.get("description"),
+        source.get(schema_key),
+    )
+    return ToolDefinition(
+        name=name if isinstance(name, str) else text_or_none(raw.get("type")) or "",
+        description=description if isinstance(description, str) else "",
+        schema=schema if isinstance(schema, dict) else {},
+        raw=raw,
+    )
+
+
+def is_anthropic_typed(raw: JsonObject) -> bool:
+    """Whether the definition is one of Anthropic's own tools, which have a dated type
+    (`bash_20250124`) and no schema.
+    """
+    kind = raw.get("type")
+    return isinstance(kind, str) and _DATED_TYPE.search(kind) is not None
+
+
+def require_object(value: object, what: str) -> JsonObject:
+    """Return the value if it is a JSON object. Raises FormatError."""
+    if not isinstance(value, dict):
+        raise FormatError(f"{what} is not a JSON object; give the decoded object.")
+    return value
+
+
+def require_list(body: JsonObject, key: str, what: str) -> list[Any]:
+    """Return the list under the key. Raises FormatError."""
+    value = body.get(key)
+    if not isinstance(value, list):
+        raise FormatError(f"{what} has no list `{key}`; check which format it is.")
+    return value
+
+
+def join_texts(blocks: Iterable[Block]) -> str:
+    """Text blocks and the text of unknown ones, joined by blank lines; media as a word in
+    brackets.
+    """
+    return "\n\n".join(text for block in blocks if (text := _block_text(block)))
+
+
+def _block_text(block: Block) -> str:
+    match block:
+        case TextBlock():
+            return block.text
+        case UnknownBlock():
+            return unknown_text(block)
+        case ImageBlock():
+            return "[image]"
+        case DocumentBlock():
+            return "[document]"
+        case _:
+            return ""
+
+
+class BaseCodec(ABC):
+    """Base class of the codecs; `memorist.formats.request_codec.Codec` documents the methods."""
+
+    name: str
+    body_key: str
+    """Key of the body that holds the history."""
+    system_key: str = ""
+    """Key of the body that holds the system prompt; empty when the history holds it."""
+    user_wire: WireInfo | None = None
+    """How a new user message is written."""
+
+    def history_key(self) -> str:
+        """The key of a request body that holds the growing list."""
+        return self.body_key
+
+    @abstractmethod
+    def read_item(self, item: object, name: str) -> Message:
+        """Read one entry of the history; `name` is the message id when the wire gives none. Never
+        raises.
+        """
+
+    @abstractmethod
+    def encode_messages(self, messages: Sequence[Message]) -> list[Any]:
+        """Write messages as entries of the history."""
+
+    @abstractmethod
+    def read_system(self, value: object) -> tuple[Message, ...]:
+        """Read the system prompt from its own key of the body; empty for an unknown shape."""
+
+    def write_system(self, messages: Sequence[Message]) -> object:
+        """The value of the body's system key: all texts, joined by blank lines."""
+        return "\n\n".join(join_texts(message.blocks) for message in messages)
+
+    def build_user_messages(
+        self, text: str, results: Sequence[Message] = ()
+    ) -> tuple[Message, ...]:
+        """The tool results, then a user message."""
+        blocks = (TextBlock(text),)
+        user = Message(
+            id="", role="user", blocks=blocks, origin=detect_origin(text), wire=self.user_wire
+        )
+        return (*results, user)
+
+    @abstractmethod
+    def read_tool(self, raw: JsonObject) -> ToolDefinition:
+        """Read a tool definition."""
+
+    @abstractmethod
+    def write_tool(self, tool: ToolDefinition) -> JsonObject:
+        """Write a tool definition of any format: unchanged if it is of this one, otherwise from its
+        fields.
+        """
+
+    @abstractmethod
+    def reply_entries(self, reply: JsonObject) -> list[Any]:
+        """The part of a reply that is added to the history, unchanged. Raises FormatError."""
+
+    def decode_item(self, item: object, *, id: str) -> tuple[Message, ...]:
+        """Read one entry of the history: always one message."""
+        return (self.read_item(item, id),)
+
+    def history(self, body: JsonObject) -> list[Any]:
+        """The entries of the history. Raises FormatError."""
+        return require_list(body, self.body_key, f"The {self.name} request")
+
+    def decode_request(self, body: JsonObject) -> DecodedRequest:
+        """Read a whole request body. Messages without an id on the wire are named `m0`, `m1` … by
+        position. Raises FormatError.
+        """
+        require_object(body, f"The {self.name} request")
+        messages = [
+            self.read_item(item, f"m{index}") for index, item in enumerate(self.history(body))
+        ]
+        system = self.read_system(body[self.system_key]) if self.system_key in body else ()
+        tools = read_tools(body.get("tools"), self.read_tool)
+        taken = {
+            self.body_key,
+            "tools" if tools else self.body_key,
+            self.system_key if system else self.body_key,
+        }
+        return DecodedRequest(
+            system=system,
+            tools=tools,
+            messages=tuple(messages),
+            params={key: value for key, value in body.items() if key not in taken},
+            wire=WireInfo(self.name, "request", isinstance(body[self.body_key], str)),
+        )
+
+    def encode_request(self, prompt: DecodedRequest) -> JsonObject:
+        """Write a whole request body. The parameters of a prompt of another format are kept as they
+        are: the caller chooses new ones.
+        """
+        native = prompt.wire.format == self.name
+        body = dict(prompt.params)
+        if prompt.system and self.system_key:
+            body[self.system_key] = self.write_system(prompt.system)
+        if prompt.tools:
+            body["tools"] = [tool.raw if native else self.write_tool(tool) for tool in prompt.tools]
+        lead = () if self.system_key else prompt.system
+        body[self.body_key] = self.encode_messages([*lead, *prompt.messages])
+        return body
+
+    def extend_request(
+        self, body: JsonObject, reply: JsonObject | None, tail: Sequence[Message]
+    ) -> JsonObject:
+        """The same request with the reply and `tail` appended: every old entry is the identical
+        object. Raises FormatError.
+        """
+        require_object(body, f"The {self.name} request")
+        # Old entries are reused by identity: a rebuilt entry could encode to other bytes, and the
+        # provider caches by byte prefix.
+        replied = (
+            []
+            if reply is None
+            else self.reply_entries(require_object(reply, f"The {self.name} reply"))
+        )
+        added = [strip_cache_marks(entry) for entry in self.encode_messages(tail)]
+        return {**body, self.body_key: [*self.history(body), *replied, *added]}
+
+
+# Reorder messages of other formats as Anthropic and Chat Completions require: the results of a
+# call directly after it.
+
+
+class SideGroup(Struct):
+    """Consecutive messages of one side: groups alternate between the assistant and everyone
+    else.
+    """
+
+    assistant: bool
+    messages: list[Message]
+    tool_results: list[ToolResult]
+    """Tool results from messages of other formats; they come before the messages."""
+
+    def all_messages(self) -> list[Message]:
+        """The tool results as one message of no format, then the messages."""
+        if not self.tool_results:
+            return self.messages
+        return [
+            Message(id="", role="tool", blocks=tuple(self.tool_results), origin=Origin.TOOL),
+            *self.messages,
+        ]
+
+
+def group_into_sides(
+    messages: Iterable[Message], is_native: Callable[[Message], bool]
+) -> list[SideGroup]:
+    """Group messages by side. Native messages are kept whole; tool results in the others move to
+    the group after their call.
+    """
+    found: list[SideGroup] = []
+    asked: dict[str, int] = {}
+    for message in messages:
+        if is_native(message):
+            _last_group(found, assistant=message.role == "assistant").messages.append(message)
+        else:
+            _add_translated(found, asked, message)
+        for call in message.tool_uses:
+            asked[call.id] = len(found)
+    return found
+
+
+def _add_translated(found: list[SideGroup], asked: dict[str, int], message: Message) -> None:
+    answers = message.tool_results
+    for answer in answers:
+        place = asked.get(answer.tool_use_id)
+        turn = (
+            found[place]
+            if place is not None and place < len(found)
+            else _last_group(found, assistant=False)
+        )
+        turn.tool_results.append(answer)
+    if not answers:
+        _last_group(found, assistant=message.role == "assistant").messages.append(message)
+        return
+    others = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
+    if others:
+        _last_group(found, assistant=message.role == "assistant").messages.append(
+            structs.replace(message, blocks=others)
+        )
+
+
+def _last_group(found: list[SideGroup], *, assistant: bool) -> SideGroup:
+    if not found or found[-1].assistant is not assistant:
+        found.append(SideGroup(assistant=assistant, messages=[], tool_results=[]))
+    return found[-1]
+
+
+# Converting images and documents from one wire format to another.
+
+
+_PDF = "application/pdf"
+
+
+def image_link(image: ImageBlock) -> str | None:
+    """The image as a URL (`data:` for inline bytes); None when only a file id is known."""
+    source = image.source
+    kind = source.get("type")
+    if kind == "image_url":
+        holder = source.get("image_url")
+        return _nonempty_text(holder.get("url")) if isinstance(holder, dict) else None
+    if kind == "input_image":
+        return _nonempty_text(source.get("image_url"))
+    return _source_link(source)
+
+
+def document_link(document: DocumentBlock) -> str | None:
+    """The document as a URL (`data:` for inline bytes); None when it is plain text or only a file
+    id is known.
+    """
+    source = document.source
+    kind = source.get("type")
+    if kind == "file":
+        holder = source.get("file")
+        return _nonempty_text(holder.get("file_data")) if isinstance(holder, dict) else None
+    if kind == "input_file":
+        return _nonempty_text(source.get("file_data")) or _nonempty_text(source.get("file_url"))
+    return _source_link(source)
+
+
+def document_text(document: DocumentBlock) -> str | None:
+    """The text of a document that the wire carries as plain text."""
+    source = document.source
+    return _nonempty_text(source.get("data")) if source.get("type") == "text" else None
+
+
+def document_name(document: DocumentBlock) -> str:
+    """The document's file name, or a default; OpenAI requires one with inline bytes."""
+    holder = document.source.get("file")
+    places = (document.extra, document.source, holder if isinstance(holder, dict) else None)
+    for place in places:
+        for key in ("filename", "title"):
+            if place is not None and (name := _nonempty_text(place.get(key))):
+                return name
+    return "document.pdf"
+
+
+def anthropic_source(link: str) -> JsonObject:
+    """A link as Anthropic's source object: base64 for a `data:` URL, otherwise the URL."""
+    head, comma, data = link.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return {"type": "base64", "media_type": head[5:-7] or _PDF, "data": data}
+    return {"type": "url", "url": link}
+
+
+def _source_link(source: JsonObject) -> str | None:
+    if source.get("type") == "url":
+        return _nonempty_text(source.get("url"))
+    data = _nonempty_text(source.get("data"))
+    if source.get("type") != "base64" or data is None:
+        return None
+    return f"data:{source.get('media_type') or _PDF};base64,{data}"
+
+
+def _nonempty_text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

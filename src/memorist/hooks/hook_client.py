@@ -1,0 +1,301 @@
+"""`memorist hook EVENT`: send a hook event to the daemon and print its response.
+
+This program is started for every event, so it imports only compiled modules of Python: `socket` and
+`signal` would load six more. On any error it exits with status 0, prints no partial output, and
+adds one line to the failures log: memorist can never stop the agent.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import sys
+import time
+
+from memorist import __version__
+from memorist.hooks import hook_protocol
+from memorist.platforms import file_locks, sockets, spawning
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+
+CHUNK_BYTES = 1024 * 1024
+RETRY_SECONDS = 0.01
+"""Pause between two attempts to connect to the daemon."""
+GRACE_SECONDS = 0.5
+"""How long after its time limit the program exits unconditionally, whatever it waits for."""
+START_BACKOFF_SECONDS = 60.0
+"""How long no daemon is started after one failed to start."""
+DAEMON_ARGUMENTS = ("-P", "-m", "memorist", "daemon")
+"""Arguments that start the daemon; `-P` keeps the working folder out of `sys.path`."""
+
+
+OFF_NOTICE = (
+    b'{"systemMessage":"memorist: memory is off for this session, since MEMORIST_OFF is set"}'
+)
+"""Told to the user at the start of a session without memory."""
+
+
+MAX_ID_BYTES = 200
+"""Longest id of a session; clients use 36 characters."""
+
+
+class HookUnanswered(Exception):
+    """There is no response; the message says why."""
+
+
+class HookCall:
+    """The arguments and the deadline of one hook call."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.event = arguments[0] if arguments and not arguments[0].startswith("-") else ""
+        named = dict(zip(arguments[1::2], arguments[2::2], strict=False))
+        self.project = os.environ.get("CLAUDE_PROJECT_DIR", "")
+        self.client = named.get("--client", "") or ("claude-code" if self.project else "")
+        self.home = os.path.abspath(
+            os.path.expanduser(
+                named.get("--home") or os.environ.get("MEMORIST_HOME") or "~/.memorist"
+            )
+        )
+        self.folder = f"{self.home}/{hook_protocol.FOLDER}"
+        self.seconds = hook_protocol.time_limit(self.event, _read_time_limits(self.folder))
+        self.deadline = time.monotonic() + self.seconds
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline. Raises HookUnanswered when it has passed."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise HookUnanswered(f"no answer within {self.seconds:g} seconds")
+        return left
+
+
+def _read_time_limits(folder: str) -> dict[str, float]:
+    """The time limits of the settings, as the daemon wrote them to the limits file."""
+    try:
+        with open(f"{folder}/{hook_protocol.LIMITS}", encoding="utf-8") as file:
+            return hook_protocol.parse_time_limits(file.read(4_096))
+    except (OSError, ValueError):
+        return {}
+
+
+def run_hook(arguments: list[str]) -> None:
+    """Send the event and print the response. Never returns: the process exits with status 0."""
+    asked = None
+    try:
+        if os.environ.get("MEMORIST_OFF", "") not in ("", "0"):
+            if arguments[:1] == ["SessionStart"]:
+                _write_output(OFF_NOTICE)
+                asked = HookCall(arguments)
+                note_off_session(asked, _read_event(asked))
+            return  # one session without memory: nothing of it is read, shown or written
+        asked = HookCall(arguments)
+        _thread.start_new_thread(_enforce_deadline, (asked,))
+        _write_output(ask_daemon(asked, _read_event(asked)))
+    finally:
+        _exit(asked, sys.exception())
+
+
+def _render_notice(why: str) -> bytes:
+    """What the user is told at the start of a session whose failures cannot be kept."""
+    text = " ".join(why.replace("\\", "/").replace('"', "'").split())[:500]
+    notice = f'{{"systemMessage":"memorist: no memory in this session: {text}"}}'
+    return notice.encode("utf-8", "replace")
+
+
+def _enforce_deadline(asked: HookCall) -> None:
+    """Exit the program when it is late, whatever it waits for. Runs in a thread."""
+    time.sleep(asked.seconds + GRACE_SECONDS)
+    _exit(asked, HookUnanswered("it did not end by itself"))
+
+
+def _exit(asked: HookCall | None, error: BaseException | None) -> None:
+    """Log the reason, if there is one, and exit in any case."""
+    try:
+        if asked is not None and error is not None:
+            why = (
+                str(error)
+                if isinstance(error, HookUnanswered)
+                else f"{type(error).__name__}: {error}"
+            )
+            is_recorded = record_hook_failure(asked.folder, asked.event, asked.client, why)
+            if not is_recorded and asked.event == "SessionStart":
+                _write_output(_render_notice(why))
+    finally:
+        os._exit(0)
+
+
+def _read_event(asked: HookCall) -> bytes:
+    """Read the event from standard input.
+
+    All of it is read, so that the agent does not block on writing; an event that is too large is
+    discarded.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        # Windows cannot wait for a pipe; there the deadline's thread ends a late program
+        if os.name == "posix" and not select.select([0], [], [], asked.seconds_left)[0]:
+            continue
+        part = os.read(0, CHUNK_BYTES)
+        if not part:
+            break
+        size += len(part)
+        if size <= hook_protocol.MAX_EVENT_BYTES:
+            parts.append(part)
+    if size > hook_protocol.MAX_EVENT_BYTES:
+        raise HookUnanswered(f"the event is larger than {hook_protocol.MAX_EVENT_BYTES:,} bytes")
+    return b"".join(parts)
+
+
+def _write_output(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def note_off_session(call: HookCall, event: bytes) -> None:
+    """Note the id of a session without memory, so that its recording is not learned from later."""
+    parts = event.partition(b'"session_id"')[2].split(b'"', 2)
+    id = parts[1] if len(parts) > 2 and parts[0].strip() == b":" else b""
+    if not id or len(id) > MAX_ID_BYTES or not id.replace(b"-", b"").replace(b"_", b"").isalnum():
+        return
+    enter_hooks_folder(call.home, call.folder)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | PRIVATE | NO_LINKS
+    descriptor = os.open(hook_protocol.OFF_SESSIONS, flags, 0o600)
+    try:
+        os.write(descriptor, id + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def ask_daemon(call: HookCall, data: bytes) -> bytes:
+    """Ask the daemon for the response. Starts a daemon if there is none, or one of another version.
+
+    Raises HookUnanswered, or OSError.
+    """
+    enter_hooks_folder(call.home, call.folder)
+    question = (
+        hook_protocol.encode_hook_header(
+            __version__, call.event, call.client, call.project, len(data)
+        )
+        + data
+    )
+    starting = DaemonStarter(call.home)
+    broken_off = 0
+    while True:
+        said = _exchange(call, question)
+        found = None if said is None else hook_protocol.parse_hook_response(said)
+        if found is not None and found[0] == hook_protocol.DONE:
+            return found[1]
+        broken_off += said is not None and found is None
+        if broken_off > 1:
+            raise HookUnanswered("the hook daemon ended during the request, twice")
+        if said is None or found is not None:
+            starting.start()
+        time.sleep(min(RETRY_SECONDS, call.seconds_left))
+
+
+def enter_hooks_folder(home: str, folder: str) -> None:
+    """Create the private hooks folder if needed and change into it.
+
+    Raises HookUnanswered if others may write to it, or OSError.
+    """
+    os.makedirs(os.path.dirname(home), exist_ok=True)
+    for path in (home, folder):
+        if not os.path.isdir(path):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+    found = os.stat(folder)
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+        raise HookUnanswered(f"others may write to {folder}; make it private with chmod 700")
+    os.chdir(folder)
+
+
+def _exchange(asked: HookCall, question: bytes) -> bytes | None:
+    """Send the request once and return all that came back.
+
+    None if nobody listens; the bytes received so far if the connection broke.
+    """
+    said = b""
+    try:
+        line = sockets.connect(hook_protocol.SOCKET, asked.seconds_left)
+    except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
+        return None
+    try:
+        line.sendall(question)
+        while part := line.recv(CHUNK_BYTES):
+            said += part
+            line.settimeout(asked.seconds_left)
+    except (ConnectionResetError, BrokenPipeError):
+        return said
+    except TimeoutError:
+        raise HookUnanswered(f"no answer within {asked.seconds:g} seconds") from None
+    finally:
+        line.close()
+    return said
+
+
+class DaemonStarter:
+    """Starts the daemon once, and only from one of the hook programs that find none."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+        self._process = 0
+        self._lock = -1
+
+    def start(self) -> None:
+        """Start the daemon, unless it is being started.
+
+        Raises HookUnanswered if it failed to start, now or within START_BACKOFF_SECONDS.
+        """
+        if self._process:
+            self._check_started()
+            return
+        if self._lock < 0:
+            self._lock = os.open(
+                hook_protocol.STARTING, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600
+            )
+        if not file_locks.try_lock(self._lock):
+            return
+        lately = time.time() - os.fstat(self._lock).st_mtime
+        if os.fstat(self._lock).st_size and 0 <= lately < START_BACKOFF_SECONDS:
+            raise HookUnanswered(
+                f"the process behind the hooks could not start {lately:.0f} seconds ago; "
+                f"{self._output_hint}"
+            )
+        os.ftruncate(self._lock, 0)
+        self._process = spawn_daemon(self._home)
+
+    @property
+    def _output_hint(self) -> str:
+        return f"{self._home}/{hook_protocol.FOLDER}/{hook_protocol.OUTPUT} says why"
+
+    def _check_started(self) -> None:
+        if spawning.find_exit_status(self._process):
+            os.write(self._lock, b"broken")
+            raise HookUnanswered(f"the process behind the hooks ended at once; {self._output_hint}")
+
+
+def spawn_daemon(home: str) -> int:
+    """Start the daemon in a session of its own, detached from the agent's input and output.
+
+    Returns its process id.
+    """
+    words = [sys.executable, *DAEMON_ARGUMENTS, "--home", home]
+    return spawning.spawn_detached(words, dict(os.environ), errors=hook_protocol.OUTPUT)
+
+
+def record_hook_failure(folder: str, event: str, client: str, why: str) -> bool:
+    """Append a line to the failures log. False where the disk refuses, and the line is lost."""
+    words = (f"{time.time():.3f}", event, client, why)
+    line = "\t".join(" ".join(word.split())[:500] for word in words) + "\n"
+    path = f"{folder}/{hook_protocol.FAILURES}"
+    try:
+        file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | PRIVATE | NO_LINKS, 0o600)
+        try:
+            os.write(file, line.encode("utf-8", "replace"))
+            if os.fstat(file).st_size > hook_protocol.MAX_FAILURES_BYTES:
+                os.replace(path, f"{path}.1")
+        finally:
+            os.close(file)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,179 @@
+"""Parse hook events of coding agents.
+
+Claude Code and Codex send the same JSON (clients.md sections 1.7 and 2.6). Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.formats.transcript_format import repair_line
+
+Client = Literal["claude-code", "codex"]
+
+CLIENTS: tuple[Client, ...] = ("claude-code", "codex")
+
+CHECK_EVENT = "MemoristCheck"
+"""An event of memorist's own: the process behind the hooks answers with its version and opens no
+session, which proves the whole way from an agent's settings.
+"""
+KNOWN_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreCompact",
+    "PostCompact",
+    "PreToolUse",
+    "PostToolUse",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+    CHECK_EVENT,
+)
+"""Events that memorist answers or does work for; any other event gets an empty response."""
+
+
+class HookEvent(Struct, frozen=True, kw_only=True):
+    """The fields of a hook event that memorist reads.
+
+    Missing fields are empty; unknown ones are ignored.
+    """
+
+    session_id: str = ""
+    transcript_path: str | None = None
+    cwd: str = ""
+    hook_event_name: str = ""
+    prompt: str = ""
+    source: str = ""
+    """Of a SessionStart: `startup`, `resume`, `clear` or `compact`."""
+    trigger: str = ""
+    reason: str = ""
+    tool_name: str = ""
+    """Of a PreToolUse: the tool as the client calls it, and its arguments."""
+    tool_input: JsonObject = {}
+    turn_id: str | None = None
+    model: str | None = None
+
+
+class _RawHookEvent(Struct, frozen=True, kw_only=True):
+    """The same fields undecoded, so that one field of an unexpected type does not spoil
+    the others.
+    """
+
+    session_id: msgspec.Raw = msgspec.Raw()
+    transcript_path: msgspec.Raw = msgspec.Raw()
+    cwd: msgspec.Raw = msgspec.Raw()
+    hook_event_name: msgspec.Raw = msgspec.Raw()
+    prompt: msgspec.Raw = msgspec.Raw()
+    source: msgspec.Raw = msgspec.Raw()
+    trigger: msgspec.Raw = msgspec.Raw()
+    reason: msgspec.Raw = msgspec.Raw()
+    tool_name: msgspec.Raw = msgspec.Raw()
+    tool_input: msgspec.Raw = msgspec.Raw()
+    turn_id: msgspec.Raw = msgspec.Raw()
+    model: msgspec.Raw = msgspec.Raw()
+
+
+class UnknownHookEvent(Struct, frozen=True):
+    """An event that memorist cannot use, and why."""
+
+    why: str
+
+
+_decode_event = msgspec.json.Decoder(HookEvent).decode
+_decode_raw_event = msgspec.json.Decoder(_RawHookEvent).decode
+
+
+def parse_hook_event(data: bytes, installed_event: str) -> HookEvent | UnknownHookEvent:
+    """Parse the JSON that an agent wrote to the hook.
+
+    `installed_event` is the event that the hook was installed for; it is used where the JSON names
+    none. A field of an unexpected type counts as missing, since an agent may change fields that
+    memorist does not need. Unpaired surrogates, which JavaScript writes where it cut a text inside
+    an emoji, are replaced.
+    """
+    try:
+        event = _decode_event(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            event = _decode_by_field(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            whole = repair_line(data)
+            if whole is None:
+                return UnknownHookEvent(f"what the agent wrote is not a JSON object: {error}")
+            event = _decode_by_field(whole)
+    name = event.hook_event_name or installed_event
+    if not event.session_id:
+        return UnknownHookEvent(
+            f"the event {name or 'without a name'} names no session; is the agent of a newer "
+            f"version than this memorist knows?"
+        )
+    if name not in KNOWN_EVENTS:
+        return UnknownHookEvent(f"the event {name[:40] or 'without a name'} is not known")
+    return msgspec.structs.replace(event, hook_event_name=name)
+
+
+def _decode_by_field(data: bytes) -> HookEvent:
+    loose = _decode_raw_event(data)
+    found: dict[str, Any] = {}
+    for name in loose.__struct_fields__:
+        raw = bytes(getattr(loose, name))
+        if raw.startswith(b"{" if name == "tool_input" else b'"'):
+            found[name] = msgspec.json.decode(raw)
+    return HookEvent(**found)
+
+
+def detect_client(configured: str, event: HookEvent) -> Client:
+    """The client that sent the event: the one the hook was installed for, else guessed from the
+    fields.
+
+    Codex sends a model and a turn id, and its session files are called `rollout-…`.
+    """
+    for client in CLIENTS:
+        if configured == client:
+            return client
+    file = (event.transcript_path or "").rpartition("/")[2]
+    return (
+        "codex" if file.startswith("rollout-") or (event.turn_id and event.model) else "claude-code"
+    )
+
+
+# Read the log of hooks that gave no response. Pure.
+
+
+class HookFailure(Struct, frozen=True):
+    """One hook that gave no response."""
+
+    at: float
+    """Seconds since the epoch."""
+    event: str
+    client: str
+    why: str
+
+
+def parse_hook_failures(text: str, since: float) -> list[HookFailure]:
+    """Parse the failures from `since` on, oldest first; truncated lines are skipped."""
+    found = []
+    for line in text.splitlines():
+        parts = line.split("\t")
+        try:
+            at = float(parts[0])
+        except ValueError:
+            continue
+        if len(parts) == 4 and at >= since:
+            found.append(HookFailure(at, parts[1], parts[2], parts[3]))
+    return found
+
+
+def describe_hook_failures(failures: Sequence[HookFailure]) -> list[str]:
+    """The distinct reasons with their counts, most frequent first."""
+    counted = Counter((each.event, each.why) for each in failures)
+    return [
+        f"{event or 'before any event'}, {count:,} times: {why}"
+        for (event, why), count in counted.most_common()
+    ]

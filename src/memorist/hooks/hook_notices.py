@@ -1,0 +1,57 @@
+"""The one line that a user sees in the client when memory changed, or waits, or is off. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memorist.core.text_analysis import shorten
+from memorist.events import Event, MemoryChanged, MemoryNeedsReview
+from memorist.safety.hidden_characters import strip_hidden_characters
+
+NOTICE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop")
+"""Events at which both clients show a hook's `systemMessage` to the user (clients.md sections 1.7
+and 2.6).
+"""
+MAX_NOTICE_CHARS = 240
+"""Characters of a notice: two lines of a terminal. Our choice."""
+_MAX_QUOTED_CHARS = 90
+_FORGETTING = ("forget", "forgets")
+
+
+def render_notice(events: Sequence[Event]) -> str:
+    """Say in one line what became of memory; empty where nothing did."""
+    changed = [each for each in events if isinstance(each, MemoryChanged) and each.paths]
+    waiting = {each.proposal for each in events if isinstance(each, MemoryNeedsReview)}
+    parts = list(dict.fromkeys(map(_describe_change, changed)))
+    ways = ["memorist memory undo" if len(changed) == 1 else "memorist memory log"]
+    if not changed:
+        ways = []
+    if waiting:
+        parts.append("1 waits for you" if len(waiting) == 1 else f"{len(waiting)} wait for you")
+        ways.append("memorist memory inbox")
+    if not parts:
+        return ""
+    room = MAX_NOTICE_CHARS - sum(len(way) + 3 for way in ways)
+    line = shorten("memorist: " + ", ".join(parts), room)
+    return strip_hidden_characters(" · ".join([line, *ways]))
+
+
+def _describe_change(change: MemoryChanged) -> str:
+    verb, _, what = change.what.partition(": ")
+    said, _, replaced = what.partition("; in place of ")
+    if change.actor == "dream":
+        return "put memory in order"
+    if change.actor == "team":
+        return "took over memories of the team"
+    if verb.endswith(_FORGETTING):
+        return f"forgot “{shorten(said, _MAX_QUOTED_CHARS)}”"
+    named = ", ".join(path.removesuffix(".md") for path in change.paths)
+    quoted = f"“{shorten(said, _MAX_QUOTED_CHARS)}”" if change.actor == "said" else named
+    if replaced:
+        return f"changed to {quoted} (was {replaced.replace('.md', '')})"
+    return f"remembered {quoted}"
+
+
+def render_off_notice(why: str) -> str:
+    """Say that memory is off, and why."""
+    return f"memorist: memory is off: {shorten(why, MAX_NOTICE_CHARS)}"

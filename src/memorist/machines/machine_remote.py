@@ -1,0 +1,142 @@
+"""The place that all of a user's machines reach, with one file for each: a folder that some program
+keeps alike, or a branch of a private Git remote.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from memorist.errors import RemoteUnavailable
+from memorist.store.disk_files import DiskFiles, make_folders
+
+SUFFIX = ".memorist"
+BRANCH = "memorist-machines"
+GIT_SECONDS = 60.0
+"""Longest wait for Git. Our choice."""
+MAX_ATTEMPTS = 5
+"""Pushes that other machines may overtake before it is given up. Our choice."""
+
+
+def draw_bytes(count: int) -> bytes:
+    """Random bytes that nobody can foretell."""
+    return os.urandom(count)
+
+
+class MachinesPlace(Protocol):
+    """Holds one file for each machine."""
+
+    def read_files(self) -> dict[str, bytes]:
+        """Machine to content. Raises RemoteUnavailable, StoreError."""
+        ...
+
+    def write_file(self, machine: str, data: bytes) -> None:
+        """Replace this machine's file in one step. Raises RemoteUnavailable, StoreError."""
+        ...
+
+
+class SharedFolder:
+    """A folder that a program such as Syncthing keeps alike."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read_files(self) -> dict[str, bytes]:
+        """As the port says."""
+        return {path.stem: path.read_bytes() for path in sorted(self._folder.glob(f"*{SUFFIX}"))}
+
+    def write_file(self, machine: str, data: bytes) -> None:
+        """As the port says."""
+        DiskFiles().write(self._folder / f"{machine}{SUFFIX}", data)
+
+
+class GitBranch:
+    """A branch of a Git remote, always one commit without a parent: what is forgotten is gone."""
+
+    def __init__(self, mirror: Path, url: str, environment: Mapping[str, str]) -> None:
+        self._mirror = mirror
+        self._url = url
+        self._environment = {
+            **{name: value for name, value in environment.items() if name != "GIT_DIR"},
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        }
+
+    def read_files(self) -> dict[str, bytes]:
+        """As the port says."""
+        tip = self._fetch()
+        if not tip:
+            return {}
+        names = self._git("ls-tree", "--name-only", tip).decode().split("\n")
+        return {
+            name.removesuffix(SUFFIX): self._git("cat-file", "blob", f"{tip}:{name}")
+            for name in names
+            if name.endswith(SUFFIX)
+        }
+
+    def write_file(self, machine: str, data: bytes) -> None:
+        """As the port says; repeated while other machines are faster."""
+        for _ in range(MAX_ATTEMPTS):
+            tip = self._fetch()
+            blob = self._git("hash-object", "-w", "--stdin", given=data).decode().strip()
+            kept = self._git("ls-tree", tip).decode().splitlines() if tip else []
+            name = f"{machine}{SUFFIX}"
+            lines = [line for line in kept if line.partition("\t")[2] != name]
+            lines.append(f"100644 blob {blob}\t{name}")
+            tree = self._git("mktree", given="\n".join(lines).encode() + b"\n").decode().strip()
+            commit = self._git("commit-tree", tree, "-m", "memories").decode().strip()
+            if self._push(commit, tip):
+                return
+        raise RemoteUnavailable("other machines kept being faster; try again")
+
+    def _push(self, commit: str, tip: str) -> bool:
+        """Whether nobody was faster."""
+        ref = f"refs/heads/{BRANCH}"
+        lease = f"--force-with-lease={ref}:{tip}"
+        try:
+            self._git("push", "--quiet", lease, self._url, f"{commit}:{ref}")
+        except RemoteUnavailable:
+            if self._fetch() == tip:
+                raise
+            return False
+        return True
+
+    def _fetch(self) -> str:
+        """The newest commit of the branch; empty where there is none."""
+        if not (self._mirror / "HEAD").exists():
+            make_folders(self._mirror)
+            self._git("init", "--quiet", "--bare", ".")
+        told = self._git("ls-remote", self._url, f"refs/heads/{BRANCH}").split()
+        if not told:
+            return ""
+        self._git("fetch", "--quiet", "--no-tags", self._url, told[0].decode())
+        return told[0].decode()
+
+    def _git(self, *words: str, given: bytes = b"") -> bytes:
+        identity = ("-c", "user.name=memorist", "-c", "user.email=memorist@localhost")
+        try:
+            done = subprocess.run(
+                ["git", *identity, *words],
+                cwd=self._mirror,
+                env=self._environment,
+                input=given,
+                capture_output=True,
+                timeout=GIT_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RemoteUnavailable(f"git could not do it: {error}") from error
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["nothing"]
+            raise RemoteUnavailable(f"git {words[0]} says: {said[-1]}")
+        return done.stdout
+
+
+def open_place(address: str, mirror: Path) -> MachinesPlace:
+    """A folder by its path, or a Git remote by `git:URL`."""
+    if address.startswith("git:"):
+        return GitBranch(mirror, address.removeprefix("git:"), os.environ)
+    return SharedFolder(Path(address).expanduser().absolute())

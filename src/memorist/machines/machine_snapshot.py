@@ -1,0 +1,132 @@
+"""What one machine knows of its memories, and how another takes it over. Pure.
+
+An entry carries the checksums of the texts that it replaced, so that of two texts each machine can
+tell which is the later one, or that both were changed; a deletion is an entry without a text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from memorist.team.local_copy import merge_texts
+
+MAX_FORMER = 50
+"""Former texts of a memory that are known by their checksums. Our choice."""
+
+
+class MemoryEntry(Struct, frozen=True):
+    """One memory: its text (None: deleted), how often it was changed anywhere, and the checksums of
+    its former texts.
+    """
+
+    text: str | None
+    changes: int = 1
+    former: tuple[str, ...] = ()
+
+
+ProjectEntries = dict[str, MemoryEntry]
+"""Path below the memory folder to what is known of it."""
+
+
+class MachineSnapshot(Struct, frozen=True, kw_only=True):
+    """One machine's memories by project, which is named by its remotes."""
+
+    machine: str
+    projects: dict[str, ProjectEntries] = {}
+
+
+def compute_checksum(text: str | None) -> str:
+    """The first 128 bits of SHA-256 in hexadecimal digits; empty for no text."""
+    return "" if text is None else hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def record_local_changes(last: Mapping[str, MemoryEntry], now: Mapping[str, str]) -> ProjectEntries:
+    """The entries of this machine, from those it last published and the texts that it has now."""
+    found = dict(last)
+    for path in {*last, *now}:
+        old, text = last.get(path), now.get(path)
+        if old is None:
+            found[path] = MemoryEntry(text)
+        elif old.text != text:
+            found[path] = _succeed(text, old)
+    return found
+
+
+def _succeed(text: str | None, *replaced: MemoryEntry) -> MemoryEntry:
+    """An entry that stands for all that were replaced."""
+    former = [each for entry in replaced for each in entry.former]
+    former += [compute_checksum(entry.text) for entry in replaced]
+    kept = [each for each in dict.fromkeys(former) if each != compute_checksum(text)]
+    return MemoryEntry(text, max(each.changes for each in replaced) + 1, tuple(kept[-MAX_FORMER:]))
+
+
+def _join_histories(own: MemoryEntry, other: MemoryEntry) -> MemoryEntry:
+    """One entry for the same text on two machines: what either of them knows it to have replaced,
+    or an older text of a third one would count as a change of its own.
+    """
+    first, second = sorted((own, other), key=lambda each: (each.changes, each.former))
+    former = tuple(dict.fromkeys((*first.former, *second.former)))[-MAX_FORMER:]
+    return MemoryEntry(own.text, second.changes, former)
+
+
+def _follows(later: MemoryEntry, earlier: MemoryEntry) -> bool:
+    """Whether an entry replaced the other one; where each was once the other's, by the count."""
+    if compute_checksum(earlier.text) not in later.former:
+        return False
+    back = compute_checksum(later.text) in earlier.former
+    return not back or later.changes > earlier.changes
+
+
+def take_over(
+    published: Mapping[str, MemoryEntry],
+    here: Mapping[str, str],
+    others: Sequence[Mapping[str, MemoryEntry]],
+) -> ProjectEntries:
+    """The entries of this machine after it has taken in the others'; `published` are its own of the
+    last time, `here` are its texts.
+
+    Of two changes in different sections both are kept. Otherwise all machines choose the same text
+    and keep the other one beside it: nothing is lost.
+    """
+    theirs: ProjectEntries = {}
+    for other in others:
+        theirs = _merge(theirs, other, {}, ())
+    mine = record_local_changes(published, here)
+    return _merge(mine, theirs, published, {path for path in mine if path not in published})
+
+
+def _merge(
+    mine: Mapping[str, MemoryEntry],
+    theirs: Mapping[str, MemoryEntry],
+    published: Mapping[str, MemoryEntry],
+    new: Collection[str],
+) -> ProjectEntries:
+    """What is `new` here is no old text that came back, though another machine had it once."""
+    found = dict(mine)
+    for path, other in theirs.items():
+        own = found.get(path)
+        if own is None or (path not in new and _follows(other, own)):
+            found[path] = other
+        elif own.text == other.text:
+            found[path] = _join_histories(own, other)
+        elif not _follows(own, other):
+            found |= _resolve(path, own, other, published.get(path))
+    return found
+
+
+def _resolve(
+    path: str, own: MemoryEntry, other: MemoryEntry, base: MemoryEntry | None
+) -> ProjectEntries:
+    """Both were changed. A change wins over a deletion."""
+    if own.text is None or other.text is None:
+        return {path: _succeed(own.text if other.text is None else other.text, own, other)}
+    common = base is not None and compute_checksum(base.text) in other.former
+    merged = merge_texts(base.text if base is not None and common else None, own.text, other.text)
+    if merged is not None:
+        return {path: _succeed(merged, own, other)}
+    first, second = sorted((own.text, other.text), key=compute_checksum)
+    beside = f"{path.removesuffix('.md')}-{compute_checksum(second)[:6]}.md"
+    return {path: _succeed(first, own, other), beside: MemoryEntry(second)}

@@ -1,0 +1,210 @@
+"""The header that makes a file a Magic Doc, and the italic line after it, which is its instruction
+(MD-1). Pure.
+
+Names and shape are those of claude-code.md 11.2. A header inside fenced code is an example and
+makes nothing a Magic Doc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from memorist.context.instruction_imports import find_touched_paths
+from memorist.core.markdown import find_placeholders, render_template
+from memorist.core.messages import Message
+from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+
+SUFFIXES = (".md", ".markdown", ".mdx")
+"""File name suffixes of possible Magic Docs."""
+
+_HEADER = re.compile(r"\ufeff?#[ \t]*MAGIC[ \t]+DOC:[ \t]*(\S.*)", re.IGNORECASE)
+_ITALIC = re.compile(r"([_*])(?![_*\s])(.+)(?<![\s_*])\1")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class MagicDocHeader(Struct, frozen=True):
+    """The header of a document."""
+
+    title: str
+    instruction: str
+    """What the user wants it to hold; empty if no italic line follows."""
+    frame: str
+    """The file from its beginning to the end of the header, or of the instruction if there is one:
+    the part that no update may change.
+    """
+
+
+def is_markdown(path: str) -> bool:
+    """Tell whether a file of that name may be a Magic Doc."""
+    return path.lower().endswith(SUFFIXES)
+
+
+def find_header(text: str) -> MagicDocHeader | None:
+    """Return the first header that begins a line, in any case; None if the text is not a
+    Magic Doc.
+    """
+    lines = _outside_fences(text)
+    for line, end in lines:
+        found = _HEADER.fullmatch(line)
+        if found is not None:
+            return _with_instruction(found[1].strip(), text, end)
+    return None
+
+
+def _with_instruction(title: str, text: str, end: int) -> MagicDocHeader:
+    """The instruction is the next line, or the one after a single blank line."""
+    start = min(len(text), end + 1 + text[end:].startswith("\r"))
+    for _ in range(2):
+        line = _LINE.match(text, start)
+        if line is None:
+            break
+        bare = line[0].strip()
+        italic = _ITALIC.fullmatch(bare)
+        if italic is not None:
+            stop = start + len(line[0].rstrip("\r\n"))
+            return MagicDocHeader(title, italic[2].strip(), text[:stop])
+        if bare:
+            break
+        start = line.end()
+    return MagicDocHeader(title, "", text[:end])
+
+
+def _outside_fences(text: str) -> Iterator[tuple[str, int]]:
+    """Yield each line outside fenced code, without its end and trailing blanks, and where that end
+    begins.
+    """
+    fence = ""
+    for found in _LINE.finditer(text):
+        line = found[0].rstrip("\r\n")
+        mark = _FENCE.match(line)
+        if fence:
+            if mark is not None and mark[1].startswith(fence):
+                fence = ""
+        elif mark is not None:
+            fence = mark[1]
+        else:
+            yield line.rstrip(), found.start() + len(line)
+
+
+# The instruction of the fork that updates a Magic Doc. Pure.
+
+
+class MagicDocPrompts(Struct, frozen=True, kw_only=True):
+    """The prompt texts: ours, or the user's own in place of `prompt`."""
+
+    prompt: str
+    own_instruction: str
+    refused: str
+    is_user_prompt: bool = False
+
+
+def build_update_prompt(
+    contents: str,
+    path: str,
+    header: MagicDocHeader,
+    prompts: MagicDocPrompts,
+    refused: tuple[str, ...] = (),
+) -> str:
+    """Build the instruction for one document.
+
+    `refused` are the reasons why its last change was rejected.
+
+    In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
+    not place them.
+    """
+    reasons = (
+        render_template(prompts.refused, {"reasons": "; ".join(refused)}, strict=True).strip()
+        if refused
+        else ""
+    )
+    own = (
+        "\n"
+        + render_template(
+            prompts.own_instruction, {"instruction": header.instruction}, strict=True
+        ).strip()
+        + "\n"
+        if header.instruction
+        else ""
+    )
+    values = {
+        "docContents": contents.rstrip("\n"),
+        "docPath": path,
+        "docTitle": header.title,
+        "customInstructions": own,
+        "refused": reasons,
+    }
+    text = render_template(prompts.prompt, values, strict=not prompts.is_user_prompt).strip()
+    if reasons and "refused" not in find_placeholders(prompts.prompt):
+        text += "\n\n" + reasons
+    return text + "\n"
+
+
+# What a session's conversation says about its Magic Docs: which files were read, and who said
+# what. Pure.
+
+
+MAX_MESSAGES_KEPT = 5_000
+"""Messages that an update is compared with, as in extraction: whole sessions, and the newest part
+of very long ones.
+"""
+
+MAX_FILES_KEPT = 1_000
+"""Files awaiting inspection; a turn that reads more leaves the rest. Our choice."""
+
+
+class ConversationReader:
+    """Follows one conversation from its first message."""
+
+    def __init__(self) -> None:
+        self._messages: deque[Message] = deque(maxlen=MAX_MESSAGES_KEPT)
+        self._read: dict[str, None] = {}
+        self.count = 0
+        """Messages so far."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The newest messages, oldest first, including those a compaction removed from the
+        window.
+        """
+        return tuple(self._messages)
+
+    @property
+    def has_unread_files(self) -> bool:
+        """Whether files were read that have not been inspected."""
+        return bool(self._read)
+
+    def on_message(self, message: Message) -> None:
+        """Process one message."""
+        self.count += 1
+        self._messages.append(message)
+        for path in (*find_touched_paths([message]), *_printed_paths(message)):
+            self.on_file_read(path)
+
+    def on_file_read(self, path: str) -> None:
+        """Note that a file was read or changed, by a tool call or by the host itself."""
+        if is_markdown(path) and len(self._read) < MAX_FILES_KEPT:
+            self._read[path] = None
+
+    def take_read_files(self) -> tuple[str, ...]:
+        """Return the files read since the last call, each once."""
+        found = tuple(self._read)
+        self._read.clear()
+        return found
+
+
+def _printed_paths(message: Message) -> Iterator[str]:
+    """Yield the files that commands print or patch: agents of the rollout family read by `cat` and
+    `sed`.
+    """
+    for use in message.tool_uses:
+        match parse_tool_action(use):
+            case CommandAction(reads=reads, changes=changes):
+                yield from reads
+                yield from (change.path for change in changes)
+            case _:
+                pass

@@ -1,0 +1,414 @@
+"""Dispatches a client's calls, one after another in one thread: the tools, resources and prompts of
+each project.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from memorist import __version__
+from memorist.auto_memory.auto_memory import open_memory
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.config import load_settings
+from memorist.core.markdown import load_prompt, render_template
+from memorist.errors import InputError, UsageError
+from memorist.mcp_server.memory_tools import MemoryToolDependencies, MemoryTools
+from memorist.mcp_server.project_sessions import ProjectSession, ProjectSessions
+from memorist.mcp_server.result_rendering import (
+    cut_page,
+    explain_recall,
+    limit_answer,
+    render_history,
+    render_origin,
+    render_uses,
+    sanitize_data,
+    to_one_line,
+)
+from memorist.mcp_server.session_tools import read_session, search_sessions
+from memorist.mcp_server.tool_arguments import (
+    FetchBackArguments,
+    MemoryForgetArguments,
+    MemoryReadArguments,
+    MemorySearchArguments,
+    MemoryWriteArguments,
+    NotesArguments,
+    SessionReadArguments,
+    SessionSearchArguments,
+    StatusArguments,
+    ToolArguments,
+    WhyArguments,
+)
+from memorist.recall.memory_search import FolderSearch as Searcher
+from memorist.recall.memory_selection import select_relevant
+from memorist.store.database import open_database
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+from memorist.store.session_rows import list_uses, record_uses
+from memorist.system import SystemClock
+
+# Which project a client works in: the configured one, else by its roots, else by the working
+# folder; never a guess (AM-4).
+
+
+PROJECT_HINT = "start the server with --project FOLDER"
+MAX_ROOTS = 100
+"""Roots that are considered; editors name a few."""
+LOCAL_HOSTS = ("", "localhost", "127.0.0.1")
+
+
+def folder_from_uri(uri: str) -> Path | None:
+    """Return the folder that a root's URI names on this machine; None for any other URI."""
+    try:
+        parts = urlsplit(uri)
+        path = unquote(parts.path, errors="strict")
+    except (ValueError, UnicodeDecodeError):
+        return None
+    if (
+        parts.scheme.lower() != "file"
+        or (parts.netloc or "").lower() not in LOCAL_HOSTS
+        or "\0" in path
+        or not path.startswith("/")
+    ):
+        return None
+    try:
+        return Path(path) if Path(path).is_dir() else None
+    except (OSError, UnicodeEncodeError):
+        return None
+
+
+def project_from_roots(roots: Sequence[str], working_folder: Path) -> Path | None:
+    """Return the project of a client that reports roots; None when it reports none.
+
+    Of several projects the one of the working folder counts. Raises InputError when the project is
+    ambiguous.
+    """
+    if not roots:
+        return None
+    found = sorted(
+        {
+            locate_project_root(folder)
+            for root in roots[:MAX_ROOTS]
+            if (folder := folder_from_uri(root)) is not None
+        }
+    )
+    own = locate_project_root(working_folder)
+    if own in found:
+        return own
+    if len(found) != 1:
+        what = (
+            f"{len(found)} projects ({', '.join(map(str, found[:5]))})"
+            if found
+            else "no folder of this machine"
+        )
+        raise InputError(
+            f"the client works in {what}, so it is not known whose memory is meant; {PROJECT_HINT}"
+        )
+    return found[0]
+
+
+def project_from_folder(working_folder: Path) -> Path:
+    """Return the project of the working folder.
+
+    Raises InputError for `/` and the home folder, which any program may be started in.
+    """
+    root = locate_project_root(working_folder)
+    if root in (Path("/"), Path(os.path.realpath(Path.home()))):
+        raise InputError(
+            f"the working folder {working_folder} is no project, so it is not known whose "
+            f"memory is meant; {PROJECT_HINT}"
+        )
+    return root
+
+
+def resolve_project(folder: Path | None, roots: Sequence[str], working_folder: Path) -> Path:
+    """Return the root of the project: of the configured folder, by the client's roots, or of the
+    working folder, in this order. Raises InputError.
+    """
+    if folder is not None:
+        return locate_project_root(folder)
+    return project_from_roots(roots, working_folder) or project_from_folder(working_folder)
+
+
+MAX_OPEN_PROJECTS = 16
+"""Projects that one server keeps open.
+
+A client works in one; a server for many closes the least recently used one.
+"""
+MAX_LISTED = 10
+"""Sessions and waiting changes that the status lists."""
+
+
+class OpenProject:
+    """The open memory and sessions of one project."""
+
+    def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
+        self.root = root
+        self.settings = load_settings(environment, project=root).settings
+        self.layout = Layout(Path(self.settings.home).expanduser().absolute())
+        self.files, self.clock = DiskFiles(), SystemClock()
+        self._database: sqlite3.Connection | None = None
+        settings = self.settings.auto_memory
+        self.memory = open_memory(
+            self.layout,
+            str(root),
+            files=self.files,
+            clock=self.clock,
+            settings=settings,
+            database=self.database,
+        )
+        self.sessions = ProjectSessions(root, files=self.files, database=self.database)
+        self.search = Searcher(self.memory.folder, self.settings.recall)
+
+    def database(self) -> sqlite3.Connection:
+        """The state database. Raises StoreError."""
+        if self._database is None:
+            self._database = open_database(self.layout.database, waits_once=True)
+        return self._database
+
+    def memory_tools(self, client: str) -> MemoryTools:
+        """The memory tools, for the client of that name."""
+        folder = str(self.memory.layout.folder)
+        means = MemoryToolDependencies(
+            client=client,
+            clock=self.clock,
+            settings=self.settings.recall,
+            search=self.search,
+            find_quote=self.sessions.find_quote,
+            record_uses=lambda uses: record_uses(self.database(), folder, uses),
+        )
+        return MemoryTools(self.memory, means)
+
+    def close(self) -> None:
+        """Close its files."""
+        self.search.close()
+        self.memory.close()
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+class ToolDispatcher:
+    """Answers for any number of projects. All methods are called from one thread."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = os.environ if environment is None else environment
+        self._open_projects: OrderedDict[Path, OpenProject] = OrderedDict()
+
+    def open_project(self, root: Path) -> OpenProject:
+        """Return the project of that root, opened on first use.
+
+        Raises SettingsError, StoreError.
+        """
+        if root not in self._open_projects:
+            self._open_projects[root] = OpenProject(root, self._environment)
+            if len(self._open_projects) > MAX_OPEN_PROJECTS:
+                self._open_projects.popitem(last=False)[1].close()
+        self._open_projects.move_to_end(root)
+        return self._open_projects[root]
+
+    @staticmethod
+    def find_root(folder: Path | None, roots: Sequence[str], working_folder: Path) -> Path:
+        """Return the root of the project that a client works in. Raises InputError."""
+        return resolve_project(folder, roots, working_folder)
+
+    def call_tool(self, root: Path, arguments: ToolArguments, client: str) -> str:
+        """Return a tool's answer. Raises MemoristError."""
+        return limit_answer(self._call_tool(self.open_project(root), arguments, client))
+
+    def _call_tool(self, project: OpenProject, arguments: ToolArguments, client: str) -> str:
+        match arguments:
+            case (
+                MemorySearchArguments()
+                | MemoryReadArguments()
+                | MemoryWriteArguments()
+                | MemoryForgetArguments()
+            ):
+                text = _call_memory_tool(project.memory_tools(client), arguments)
+            case NotesArguments(session=session, start=start):
+                text = _render_notes(project, session, start)
+            case FetchBackArguments():
+                text = _fetch_back(project, arguments)
+            case SessionSearchArguments():
+                embeds = project.settings.recall.embeddings
+                index = project.layout.session_index
+                text = search_sessions(index, project.root, arguments, embeds=embeds)
+            case SessionReadArguments():
+                text = read_session(project.layout.session_index, project.root, arguments)
+            case WhyArguments():
+                text = _explain_memory(project, arguments)
+            case StatusArguments():
+                text = _render_status(project)
+            case _:
+                raise UsageError(f"there is no tool for {type(arguments).__name__}")
+        return text
+
+    def read_notes(self, root: Path, session: str) -> str:
+        """Return the notes of a session, as the resource of its id.
+
+        Raises InputError, NothingToDo, StoreError.
+        """
+        return limit_answer(_render_notes(self.open_project(root), session, 0))
+
+    def read_index(self, root: Path) -> str:
+        """Return the memory index, as data. Raises StoreError."""
+        text = self.open_project(root).memory.list_visible_lines()
+        return render_template(
+            load_prompt("mcp/index"),
+            {"index": cut_page(sanitize_data(text)) if text else "(there are none yet)"},
+            strict=True,
+        ).strip()
+
+    def list_sessions_with_notes(self, root: Path) -> list[ProjectSession]:
+        """Return the newest sessions that have notes. Raises StoreError."""
+        return _list_sessions_with_notes(self.open_project(root))
+
+    def render_compact_prompt(self, root: Path, session: str, instructions: str) -> str:
+        """Render the prompt for a record of the conversation.
+
+        Raises InputError, NothingToDo, StoreError.
+        """
+        told = ""
+        if session:
+            known, text = self.open_project(root).sessions.find_notes(session)
+            told = render_template(
+                load_prompt("mcp/compact_notes"),
+                {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text))},
+                strict=True,
+            )
+        wish = f"The user adds: {to_one_line(instructions, 2_000)}" if instructions.strip() else ""
+        return limit_answer(
+            render_template(
+                load_prompt("mcp/compact"),
+                {"instructions": wish, "notes": told.strip()},
+                strict=True,
+            ).strip()
+        )
+
+    def render_skillify_prompt(self, root: Path, session: str, description: str) -> str:
+        """Render the prompt for a skill. Raises InputError, NothingToDo, StoreError."""
+        text: str = import_module("memorist.mcp_server.skill_request").build_skill_request(
+            self.open_project(root).sessions, session, description
+        )
+        return text
+
+    def read_memory(self, root: Path, path: str, client: str) -> str:
+        """Return one memory, as the resource of its path. Raises InputError, StoreError."""
+        return limit_answer(
+            self.open_project(root).memory_tools(client).read(MemoryReadArguments(path=path))
+        )
+
+    def close(self) -> None:
+        """Close all projects."""
+        while self._open_projects:
+            self._open_projects.popitem()[1].close()
+
+
+def _call_memory_tool(
+    tools: MemoryTools,
+    arguments: MemorySearchArguments
+    | MemoryReadArguments
+    | MemoryWriteArguments
+    | MemoryForgetArguments,
+) -> str:
+    match arguments:
+        case MemorySearchArguments():
+            return tools.search(arguments)
+        case MemoryReadArguments():
+            return tools.read(arguments)
+        case MemoryWriteArguments():
+            return tools.write(arguments)
+        case MemoryForgetArguments():
+            return tools.forget(arguments)
+
+
+def _fetch_back(project: OpenProject, arguments: FetchBackArguments) -> str:
+    known, text = project.sessions.fetch_text(arguments.id, arguments.session)
+    values = {
+        "id": to_one_line(arguments.id),
+        "session": to_one_line(known.id),
+        "text": cut_page(sanitize_data(text), arguments.start),
+    }
+    return render_template(load_prompt("mcp/fetched"), values, strict=True).strip()
+
+
+def _render_notes(project: OpenProject, session: str, start: int) -> str:
+    known, text = project.sessions.find_notes(session)
+    values = {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text), start)}
+    return render_template(load_prompt("mcp/notes"), values, strict=True).strip()
+
+
+def _list_sessions_with_notes(project: OpenProject) -> list[ProjectSession]:
+    found: list[ProjectSession] = []
+    for each in project.sessions.list_sessions():
+        if len(found) == MAX_LISTED:
+            break
+        if project.files.facts(each.layout.notes) is not None:
+            found.append(each)
+    return found
+
+
+def _explain_memory(project: OpenProject, arguments: WhyArguments) -> str:
+    memory = project.memory
+    memory.headers()
+    topic, doubts = memory.read_with_suspicions(arguments.path)
+    name = to_one_line(topic.path)
+    lines = [f"[memorist] {name}, as data: where it comes from.", *render_origin(topic)]
+    lines += [f"withheld from models: {doubt}" for doubt in doubts]
+    lines += [
+        "",
+        "changes, newest first:",
+        *render_history(memory.folder.history.log(topic.path, 10)),
+    ]
+    lines += [
+        "",
+        "shown and used, newest first:",
+        *render_uses(list_uses(project.database(), str(memory.layout.folder), topic.path)),
+    ]
+    if arguments.query.strip():
+        heads = {head.path: head for head in memory.headers()}
+        matches = project.search.search(arguments.query, 4 * project.settings.recall.limit)
+        picks = select_relevant(matches, heads, project.settings.recall)
+        lines += [
+            "",
+            f"recalled for “{to_one_line(arguments.query)}”: "
+            f"{explain_recall(topic.path, matches, picks, doubts)}",
+        ]
+    return "\n".join(lines)
+
+
+def _render_status(project: OpenProject) -> str:
+    memory = project.memory
+    heads = memory.headers()
+    withheld = len(heads) - len(memory.visible_headers())
+    kinds = ", ".join(
+        f"{count} {kind}"
+        for kind in ("user", "feedback", "project", "reference")
+        if (count := sum(h.kind == kind for h in heads))
+    )
+    waiting = memory.list_proposals()
+    lines = [
+        f"memorist {__version__}",
+        f"project: {project.root}",
+        f"memory folder: {memory.layout.folder}",
+        f"memories: {len(heads)}"
+        + (f" ({kinds})" if kinds else "")
+        + (f", {withheld} of them withheld from models" if withheld else ""),
+        f"writing: {memory.settings.policy}",
+        f"waiting for the user: {len(waiting)}" + (" (memorist memory inbox)" if waiting else ""),
+    ]
+    # Not their names: one may hold a prompt injection.
+    lines += [
+        f"  {each.id}: {to_one_line('; '.join(each.reasons))}" for each in waiting[-MAX_LISTED:]
+    ]
+    with_notes = _list_sessions_with_notes(project)
+    lines.append(
+        "sessions with notes, newest first:" if with_notes else "sessions with notes: none"
+    )
+    lines += [f"  {to_one_line(each.id)}" for each in with_notes]
+    return "\n".join(lines)

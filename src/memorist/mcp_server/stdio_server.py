@@ -1,0 +1,384 @@
+"""The MCP server: tools, resources and prompts with the official SDK, over standard input and
+output. Needs the extra `mcp`.
+
+The SDK speaks the protocol. Answers come from the dispatcher, which runs in one thread of its own,
+so that the connection stays responsive while a file is locked. Its modules are loaded in that
+thread once the client has listed the tools, so that the first answer is fast.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote, unquote
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+
+from memorist import __version__
+from memorist.core.markdown import load_prompt
+from memorist.errors import InputError, MemoristError, UsageError
+from memorist.mcp_server.tool_arguments import (
+    MAX_NAME_CHARS,
+    MAX_QUERY_CHARS,
+    TOOLS,
+    make_encodable,
+    parse_arguments,
+)
+
+if TYPE_CHECKING:
+    from memorist.mcp_server.call_dispatch import ToolDispatcher
+
+McpContext = ServerRequestContext[Any]
+RootsAwareParams = (
+    types.CallToolRequestParams | types.ReadResourceRequestParams | types.GetPromptRequestParams
+)
+DispatchResult = TypeVar("DispatchResult")
+
+ROOTS_KEY = "roots"
+ROOTS_SECONDS = 5.0
+"""Longest wait for a client's roots, which it knows without asking its user."""
+INDEX_URI = "memorist://memory"
+NOTES_URI = "memorist://notes"
+MARKDOWN = "text/markdown"
+_CLIENT = re.compile(r"[^A-Za-z0-9._-]+")
+
+PROMPTS = (
+    types.Prompt(
+        name="compact",
+        title="Record of this conversation",
+        description="Have the agent write down all that is needed to go on with the work in a new "
+        "session.",
+        arguments=[
+            types.PromptArgument(
+                name="instructions", description="What the record should hold besides."
+            ),
+            types.PromptArgument(
+                name="session",
+                description="A session whose notes to add, by its id or the start of it.",
+            ),
+        ],
+    ),
+    types.Prompt(
+        name="skillify",
+        title="Make a skill of a session",
+        description="Have the agent interview you and write a SKILL.md of what was done.",
+        arguments=[
+            types.PromptArgument(
+                name="session",
+                description="The session, by its id or the start of it. Left out: the newest.",
+            ),
+            types.PromptArgument(
+                name="description", description="What the skill is for, in your words."
+            ),
+        ],
+    ),
+)
+_ARGUMENTS = {
+    prompt.name: {argument.name for argument in prompt.arguments or ()} for prompt in PROMPTS
+}
+
+
+class RootsRequired(Exception):
+    """The client has roots, and its protocol version asks for them in the response to its own
+    request.
+    """
+
+
+class McpServer:
+    """The server's handlers.
+
+    `folder` is the project that the user configured; None leaves it to the client's roots or the
+    working folder.
+    """
+
+    def __init__(self, folder: Path | None, working_folder: Path) -> None:
+        self._folder = folder
+        self._working_folder = working_folder
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memorist-mcp")
+        self._dispatcher: ToolDispatcher | None = None
+
+    def build_server(self) -> Server[Any]:
+        """Build the SDK's server with all handlers."""
+        return Server(
+            "memorist",
+            version=__version__,
+            title="memorist",
+            instructions=load_prompt("mcp/instructions").strip(),
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+        )
+
+    def _load_dispatcher(self) -> ToolDispatcher:
+        desk = self._dispatcher
+        if desk is None:
+            desk = self._dispatcher = import_module(
+                "memorist.mcp_server.call_dispatch"
+            ).ToolDispatcher()
+        return desk
+
+    async def _dispatch(self, work: Callable[[ToolDispatcher], DispatchResult]) -> DispatchResult:
+        """Run a call of the dispatcher in its thread.
+
+        A started call is finished even if the client disconnects.
+        """
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, lambda: work(self._load_dispatcher())
+        )
+
+    async def _find_root(self, context: McpContext, params: RootsAwareParams | None) -> Path:
+        """Return the root of the project that the client works in.
+
+        Raises InputError, RootsRequired.
+        """
+        roots = [] if self._folder is not None else await _client_roots(context, params)
+        return await self._dispatch(
+            lambda desk: desk.find_root(self._folder, roots, self._working_folder)
+        )
+
+    async def _list_tools(
+        self, _context: McpContext, _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        offered = [
+            types.Tool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema=tool.schema,
+                annotations=types.ToolAnnotations(
+                    title=tool.title,
+                    read_only_hint=tool.is_read_only,
+                    destructive_hint=False,
+                    idempotent_hint=tool.is_read_only,
+                    open_world_hint=False,
+                ),
+            )
+            for tool in TOOLS
+        ]
+        self._thread.submit(self._load_dispatcher)
+        return types.ListToolsResult(tools=offered)
+
+    async def _call_tool(
+        self, context: McpContext, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        try:
+            wanted = parse_arguments(params.name, params.arguments or {})
+            root = await self._find_root(context, params)
+            text = await self._dispatch(
+                lambda desk: desk.call_tool(root, wanted, client_name(context))
+            )
+        except RootsRequired:
+            return _request_roots()
+        except MemoristError as error:
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=make_encodable(str(error)))],
+                is_error=True,
+            )
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+
+    async def _list_resources(
+        self, context: McpContext, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        found = [
+            types.Resource(
+                uri=INDEX_URI, name="index", title="Memories of this project", mime_type=MARKDOWN
+            )
+        ]
+        try:
+            root = await self._find_root(context, None)
+            sessions = await self._dispatch(lambda desk: desk.list_sessions_with_notes(root))
+        except (MemoristError, RootsRequired):
+            sessions = []  # reading the index reports the error; a list cannot
+        for each in sessions:
+            uri = f"{NOTES_URI}/{quote(each.id, safe='')}"
+            found.append(
+                types.Resource(
+                    uri=uri,
+                    name=f"notes {make_encodable(each.id)[:MAX_NAME_CHARS]}",
+                    title="Notes of a session",
+                    mime_type=MARKDOWN,
+                )
+            )
+        return types.ListResourcesResult(resources=found)
+
+    async def _list_templates(
+        self, _context: McpContext, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=f"{INDEX_URI}/{{+path}}",
+                    name="memory",
+                    title="A memory",
+                    mime_type=MARKDOWN,
+                ),
+                types.ResourceTemplate(
+                    uri_template=f"{NOTES_URI}/{{session}}",
+                    name="notes",
+                    title="Notes of a session",
+                    mime_type=MARKDOWN,
+                ),
+            ]
+        )
+
+    async def _read_resource(
+        self, context: McpContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult | types.InputRequiredResult:
+        uri = str(params.uri)
+        try:
+            root = await self._find_root(context, params)
+            text = await self._dispatch(
+                lambda desk: _read_uri(desk, root, uri, client_name(context))
+            )
+        except RootsRequired:
+            return _request_roots()
+        except MemoristError as error:
+            raise _to_mcp_error(error) from error
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, text=text, mime_type=MARKDOWN)]
+        )
+
+    async def _list_prompts(
+        self, _context: McpContext, _params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=list(PROMPTS))
+
+    async def _get_prompt(
+        self, context: McpContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        given = {
+            name: make_encodable(value)[:MAX_QUERY_CHARS]
+            for name, value in (params.arguments or {}).items()
+        }
+        try:
+            if params.name not in _ARGUMENTS or not set(given) <= _ARGUMENTS[params.name]:
+                raise InputError(
+                    "there is no such prompt, or it has no such argument; prompts/list names them"
+                )
+            root = await self._find_root(context, params)
+            session = given.get("session", "")
+            if params.name == "compact":
+                text = await self._dispatch(
+                    lambda desk: desk.render_compact_prompt(
+                        root, session, given.get("instructions", "")
+                    )
+                )
+            else:
+                text = await self._dispatch(
+                    lambda desk: desk.render_skillify_prompt(
+                        root, session, given.get("description", "")
+                    )
+                )
+        except RootsRequired:
+            return _request_roots()
+        except MemoristError as error:
+            raise _to_mcp_error(error) from error
+        return types.GetPromptResult(
+            messages=[
+                types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+            ]
+        )
+
+    def close(self) -> None:
+        """Finish started calls and close the files."""
+        if self._dispatcher is not None:
+            self._thread.submit(self._dispatcher.close)
+        self._thread.shutdown(wait=True)
+
+
+def _read_uri(dispatcher: ToolDispatcher, root: Path, uri: str, client: str) -> str:
+    if uri.rstrip("/") == INDEX_URI:
+        return dispatcher.read_index(root)
+    for start, read in (
+        (f"{INDEX_URI}/", partial(dispatcher.read_memory, client=client)),
+        (f"{NOTES_URI}/", dispatcher.read_notes),
+    ):
+        if uri.startswith(start):
+            return read(root, make_encodable(unquote(uri.removeprefix(start)))[:MAX_NAME_CHARS])
+    raise InputError(
+        f"there is no resource {make_encodable(uri)[:MAX_NAME_CHARS]!r}; {INDEX_URI} names the "
+        f"memories"
+    )
+
+
+def _to_mcp_error(error: MemoristError) -> MCPError:
+    wrong = isinstance(error, InputError | UsageError)
+    return MCPError(
+        code=types.INVALID_PARAMS if wrong else types.INTERNAL_ERROR,
+        message=make_encodable(str(error)),
+    )
+
+
+def client_name(context: McpContext) -> str:
+    """Name of the client in history and ledger: what it calls itself, reduced to plain
+    characters.
+    """
+    given = context.session.client_params
+    name = _CLIENT.sub("-", given.client_info.name).strip("-.") if given is not None else ""
+    return name[:40] or "agent"
+
+
+async def _client_roots(context: McpContext, params: RootsAwareParams | None) -> list[str]:
+    """Return the client's roots; none where it has none.
+
+    Raises InputError when it has some and does not report them, RootsRequired.
+    """
+    has = context.session.client_capabilities
+    if has is None or has.roots is None:
+        return []
+    given = (params.input_responses or {}).get(ROOTS_KEY) if params is not None else None
+    if isinstance(given, types.ListRootsResult):
+        return [str(root.uri) for root in given.roots]
+    if not context.session.can_send_request:
+        raise RootsRequired
+    related = ServerMessageMetadata(related_request_id=context.request_id)
+    try:
+        said = await context.session.send_request(
+            types.ListRootsRequest(), types.ListRootsResult, ROOTS_SECONDS, related
+        )
+    except (
+        MCPError,
+        ValueError,
+    ) as error:  # it refuses, does not answer in time, or answers something else
+        raise InputError(
+            "the client does not say where it works; start the server with --project FOLDER"
+        ) from error
+    return [str(root.uri) for root in said.roots]
+
+
+def _request_roots() -> types.InputRequiredResult:
+    return types.InputRequiredResult(input_requests={ROOTS_KEY: types.ListRootsRequest()})
+
+
+def serve_stdio(folder: Path | None, working_folder: Path) -> None:
+    """Serve one client on standard input and output, until it disconnects."""
+    # The reader waits in a thread that no KeyboardInterrupt reaches; being killed loses nothing.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    reception = McpServer(folder, working_folder)
+    server = reception.build_server()
+
+    async def serve() -> None:
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    try:
+        anyio.run(serve)
+    finally:
+        reception.close()

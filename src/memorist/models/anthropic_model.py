@@ -1,0 +1,68 @@
+"""Anthropic's Messages API as a `Model`, over the official SDK (extra `anthropic`)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from memorist.core.messages import JsonObject
+from memorist.models.call_failure import CallFailure, failure_from_status
+from memorist.models.event_stream import ModelAccess, StreamingModel, read_stream
+from memorist.models.model_pricing import ModelSettings
+from memorist.models.reply_assembly import assemble_anthropic
+from memorist.ports import Clock
+
+
+class AnthropicModel(StreamingModel):
+    """A model that speaks Messages. The constructor raises ImportError without the extra."""
+
+    _format = "anthropic"
+    _default_window = 200_000
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        access: ModelAccess,
+        settings: ModelSettings | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        import anthropic  # noqa: PLC0415 - an optional extra
+
+        super().__init__(name, model, settings, clock=clock)
+        # The SDK's streams raise the errors of its HTTP library as they are.
+        self._connection_errors: tuple[type[Exception], ...] = (
+            anthropic.APIConnectionError,
+            import_module("httpx2").TransportError,
+        )
+        self._status_error = anthropic.APIStatusError
+        self._stream_type = anthropic.AsyncStream[object]
+        self._client = anthropic.AsyncAnthropic(
+            api_key=None if access.bearer else access.key,
+            auth_token=access.key if access.bearer else None,
+            base_url=access.base_url or "https://api.anthropic.com",
+            max_retries=0,
+            timeout=None,
+            default_headers=self._settings.headers,
+            http_client=import_module("memorist.models.http_client").build_http_client(),
+        )
+
+    async def close(self) -> None:
+        """Close the connections. May be called twice."""
+        await self._client.close()
+
+    async def _attempt(self, body: JsonObject) -> JsonObject | CallFailure:
+        sent = {**body, "stream": True}
+        try:
+            async with await self._client.post(
+                "/v1/messages", cast_to=object, body=sent, stream=True, stream_cls=self._stream_type
+            ) as stream:
+                self._report_rate_limits(stream.response.headers)
+                return await read_stream(stream, assemble_anthropic, self._connection_errors)
+        except self._status_error as error:
+            headers = error.response.headers
+            return self._with_rate_limits(
+                failure_from_status(error.status_code, error.message, error.body, headers), headers
+            )
+        except self._connection_errors as error:
+            return CallFailure(kind="connection", message=str(error.__cause__ or error))

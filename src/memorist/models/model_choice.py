@@ -1,0 +1,361 @@
+"""Choosing a model by one string.
+
+anthropic:NAME[@BASE_URL]       Anthropic Messages; the key is in ANTHROPIC_API_KEY
+openai:NAME[@BASE_URL]          OpenAI Responses; the key is in OPENAI_API_KEY
+openai-chat:NAME@BASE_URL       Chat Completions of any compatible server; a key, if it wants one,
+is in MEMORIST_API_KEY local[:PATH.gguf]               a small model in this process structural
+no model
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Hashable, Mapping
+from typing import Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from memorist.errors import ModelNameError
+from memorist.models.anthropic_model import AnthropicModel
+from memorist.models.event_stream import ModelAccess
+from memorist.models.local_model import LocalModel
+from memorist.models.model_pricing import ModelSettings
+from memorist.models.openai_model import OpenAIChatModel, OpenAIResponsesModel
+from memorist.models.rate_limits import RateLimitListener, RateLimitReport, subscribe_to_rate_limits
+from memorist.ports import Clock, Model, Reply, Request
+
+MODEL_NAME_FORMS = (
+    "anthropic:NAME, openai:NAME, openai-chat:NAME@BASE_URL, local, local:PATH.gguf or structural"
+)
+"""The forms of a model string, for error messages and help."""
+
+PLACEHOLDER_KEY = "none"
+"""Sent as the key to a server that needs none; the SDK requires one."""
+
+
+class StructuralChoice(Struct, frozen=True, tag="structural"):
+    """No model: every subsystem uses its structural method."""
+
+
+class LocalChoice(Struct, frozen=True, tag="local"):
+    """The embedded small model; `path` None searches for a model file."""
+
+    path: str | None = None
+
+
+class AnthropicChoice(Struct, frozen=True, tag="anthropic"):
+    """Anthropic Messages, at the provider or at `base_url`."""
+
+    name: str
+    base_url: str | None = None
+
+
+class OpenAIChoice(Struct, frozen=True, tag="openai"):
+    """OpenAI Responses, at the provider or at `base_url`."""
+
+    name: str
+    base_url: str | None = None
+
+
+class OpenAIChatChoice(Struct, frozen=True, tag="openai-chat"):
+    """Chat Completions at `base_url`."""
+
+    name: str
+    base_url: str
+
+
+ModelChoice = StructuralChoice | LocalChoice | AnthropicChoice | OpenAIChoice | OpenAIChatChoice
+"""A parsed model string."""
+
+_WITH_URL = re.compile(r"(?P<name>.*?)@(?P<url>[A-Za-z][A-Za-z0-9+.-]*://.*)", re.DOTALL)
+
+
+_LOCAL_SERVERS = {
+    "ollama": 11_434,
+    "lmstudio": 1_234,
+    "lm-studio": 1_234,
+    "llamacpp": 8_080,
+    "llama.cpp": 8_080,
+    "vllm": 8_000,
+}
+"""Servers that people name as if they were a provider, and the port on which each listens by
+default (their own pages).
+"""
+
+
+def parse_model_name(text: str) -> ModelChoice:
+    """Parse a model string. Raises `ModelNameError`, which says what is wrong and what is right."""
+    given = text.strip()
+    kind, colon, rest = given.partition(":")
+    match kind.lower():
+        case "structural" if not colon:
+            return StructuralChoice()
+        case "local" if not colon or rest:
+            return LocalChoice(rest or None)
+        case "anthropic":
+            return AnthropicChoice(*_split_address(given, rest))
+        case "openai":
+            return OpenAIChoice(*_split_address(given, rest))
+        case "openai-chat":
+            name, url = _split_address(given, rest)
+            if url is None:
+                raise ModelNameError(
+                    f"The model {given!r} names no server; write openai-chat:NAME@BASE_URL, "
+                    f"such as openai-chat:qwen3@http://127.0.0.1:11434/v1."
+                )
+            return OpenAIChatChoice(name, url)
+        case server if server in _LOCAL_SERVERS and colon:
+            raise ModelNameError(
+                f"The model {given!r} is written as openai-chat:{rest.strip() or 'NAME'}@"
+                f"http://127.0.0.1:{_LOCAL_SERVERS[server]}/v1, with the address at which the "
+                f"server listens."
+            )
+        case _:
+            raise ModelNameError(f"There is no model {given!r}; use {MODEL_NAME_FORMS}.")
+
+
+def _split_address(given: str, rest: str) -> tuple[str, str | None]:
+    found = _WITH_URL.fullmatch(rest)
+    name, url = (found["name"], found["url"]) if found else (rest, None)
+    if not name or any(sign.isspace() for sign in rest):
+        raise ModelNameError(
+            f"The model {given!r} has no name, or a space in it; use {MODEL_NAME_FORMS}."
+        )
+    return name, None if url is None else _check_url(given, url)
+
+
+def _check_url(given: str, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+        parts = None
+    if parts is not None and usable and "@" in parts.netloc:
+        raise ModelNameError(
+            "The model's address holds a user name or password; put the key into "
+            "MEMORIST_API_KEY instead."
+        )
+    if not usable:
+        raise ModelNameError(
+            f"The address in the model {given!r} cannot be used; it must begin with http:// or "
+            f"https:// and name a host."
+        )
+    return url.rstrip("/")
+
+
+def model_wire_name(text: str) -> str:
+    """The model's name as a request body gives it: `gpt-5` for `openai:gpt-5`; `local` and
+    `structural` stand for themselves.
+    """
+    match parse_model_name(text):
+        case AnthropicChoice(name=name) | OpenAIChoice(name=name) | OpenAIChatChoice(name=name):
+            return name
+        case LocalChoice():
+            return "local"
+        case StructuralChoice():
+            return "structural"
+
+
+def open_model(
+    text: str,
+    settings: ModelSettings | None = None,
+    *,
+    clock: Clock | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Model | None:
+    """Create the model that the string names, not yet connected; None for `structural`.
+
+    Keys are read from the environment. Raises `ModelNameError` when the string cannot be parsed, an
+    extra is not installed or a key is missing.
+    """
+    settings = settings or ModelSettings()
+    environment = os.environ if environment is None else environment
+    choice = parse_model_name(text)
+    name = text.strip()
+    match choice:
+        case StructuralChoice():
+            return None
+        case LocalChoice(path=path):
+            return LocalModel(name, path, settings, clock=clock, environment=environment)
+        case AnthropicChoice(name=model):
+            access = _find_access(choice, settings, environment)
+            with _RequiredExtra("anthropic"):
+                return AnthropicModel(name, model, access, settings, clock=clock)
+        case OpenAIChoice(name=model):
+            access = _find_access(choice, settings, environment)
+            with _RequiredExtra("openai"):
+                return OpenAIResponsesModel(name, model, access, settings, clock=clock)
+        case OpenAIChatChoice(name=model):
+            access = _find_access(choice, settings, environment)
+            with _RequiredExtra("openai"):
+                return OpenAIChatModel(name, model, access, settings, clock=clock)
+
+
+def open_sibling(model: Model, wire_name: str, settings: ModelSettings) -> Model | None:
+    """Another model at the same provider and address, by its name as a request gives it; None where
+    the given one is no model of a provider.
+    """
+    try:
+        choice = parse_model_name(model.name)
+        if not isinstance(choice, AnthropicChoice | OpenAIChoice | OpenAIChatChoice):
+            return None
+        place = f"@{choice.base_url}" if choice.base_url else ""
+        return open_model(f"{model.name.partition(':')[0]}:{wire_name}{place}", settings)
+    except ModelNameError:
+        return None
+
+
+class _RequiredExtra:
+    """Turns the ImportError of a missing extra into an error that names the package to install."""
+
+    def __init__(self, extra: str) -> None:
+        self._extra = extra
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> Literal[False]:
+        if isinstance(error, ImportError):
+            raise ModelNameError(
+                f"This model needs the package {self._extra}, which is not installed; run pip "
+                f"install 'memorist[{self._extra}]'."
+            ) from error
+        return False
+
+
+def _find_access(
+    choice: AnthropicChoice | OpenAIChoice | OpenAIChatChoice,
+    settings: ModelSettings,
+    environment: Mapping[str, str],
+) -> ModelAccess:
+    """Find key and address.
+
+    A provider's key goes to the provider, or to the address that the environment sets for it; any
+    other server gets `MEMORIST_API_KEY` or the variable named in the settings, and no key at all
+    without one.
+    """
+    prefix = "ANTHROPIC" if isinstance(choice, AnthropicChoice) else "OPENAI"
+    url = choice.base_url or environment.get(f"{prefix}_BASE_URL")
+    if settings.key_variable is not None:
+        key = environment.get(settings.key_variable)
+        if not key:
+            raise ModelNameError(
+                f"The key for this model is missing; set {settings.key_variable}, which the "
+                f"settings name."
+            )
+        return ModelAccess(key=key, base_url=url)
+    if choice.base_url is not None:
+        return ModelAccess(key=environment.get("MEMORIST_API_KEY") or PLACEHOLDER_KEY, base_url=url)
+    if key := environment.get(f"{prefix}_API_KEY"):
+        return ModelAccess(key=key, base_url=url)
+    if prefix == "ANTHROPIC" and (token := environment.get("ANTHROPIC_AUTH_TOKEN")):
+        return ModelAccess(key=token, base_url=url, bearer=True)
+    raise ModelNameError(
+        f"The key for this model is missing; set {prefix}_API_KEY, or use the model "
+        f"structural, which needs none."
+    )
+
+
+# One provider client shared by several homes: its connections and the rate limits its provider
+# reports are shared, and nothing else.
+
+
+class SharedModelPool:
+    """Open clients, each kept as long as it has a user."""
+
+    def __init__(self) -> None:
+        self._open: dict[Hashable, SharedModel] = {}
+
+    def acquire(
+        self, key: Hashable, open_client: Callable[[], Model | None]
+    ) -> SharedModelHandle | None:
+        """A handle on the client of this key, opened for its first user and closed by its last;
+        None when `open_client` returns None. Raises what `open_client` raises.
+        """
+        if key not in self._open:
+            model = open_client()
+            if model is None:
+                return None
+            self._open[key] = SharedModel(model, lambda: self._open.pop(key))
+        return self._open[key].acquire()
+
+
+class SharedModel:
+    """A model and its users. A provider counts its limits per key, so its reports go to every user
+    of the client.
+
+    `on_unused` is called when the last user is done, and the model is closed then; without it the
+    caller closes the model.
+    """
+
+    def __init__(self, model: Model, on_unused: Callable[[], object] | None = None) -> None:
+        self.model = model
+        self._on_unused = on_unused
+        self._handles: list[SharedModelHandle] = []
+        subscribe_to_rate_limits(model, self._broadcast)
+
+    def acquire(self) -> SharedModelHandle:
+        """A handle for one more user, who closes it when done."""
+        self._handles.append(SharedModelHandle(self))
+        return self._handles[-1]
+
+    async def release(self, handle: SharedModelHandle) -> None:
+        """Remove a user's handle; close the model if it was the last."""
+        if handle not in self._handles:
+            return
+        self._handles.remove(handle)
+        if not self._handles and self._on_unused is not None:
+            self._on_unused()
+            await self.model.close()
+
+    def _broadcast(self, news: RateLimitReport) -> None:
+        for used in list(self._handles):
+            used.on_rate_limits(news)
+
+
+class SharedModelHandle:
+    """The model as one of its users sees it. Closing the handle leaves the model open for the
+    others.
+    """
+
+    def __init__(self, shared: SharedModel) -> None:
+        self._shared = shared
+        self._listener: RateLimitListener | None = None
+
+    @property
+    def name(self) -> str:
+        """The string it was chosen by."""
+        return self._shared.model.name
+
+    @property
+    def format(self) -> str:
+        """The wire format of its requests."""
+        return self._shared.model.format
+
+    @property
+    def window(self) -> int:
+        """Context window in tokens."""
+        return self._shared.model.window
+
+    async def send(self, request: Request) -> Reply:
+        """Send one request and return the whole reply. Raises a `ModelError`."""
+        return await self._shared.model.send(request)
+
+    def listen(self, listener: RateLimitListener) -> None:
+        """Set this user's listener for the provider's rate limits."""
+        self._listener = listener
+
+    def on_rate_limits(self, report: RateLimitReport) -> None:
+        """Pass a rate limit report on to this user's listener."""
+        if self._listener is not None:
+            self._listener(report)
+
+    async def close(self) -> None:
+        """Release the handle. May be called twice."""
+        self._listener = None
+        await self._shared.release(self)

@@ -1,0 +1,337 @@
+"""Identify the conversation of a request as far as its client declares it. Pure.
+
+Claude Code and Codex name session and subagent in headers of every request; Codex also names the
+kind of request. Any client can use `x-memorist-session` and `x-memorist-project`. Requests that
+declare nothing are matched by their history (see `ConversationMatcher`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.proxy.request_body import RequestBody
+
+RequestShape = tuple[str, str]
+"""What `compute_request_shape` returns."""
+
+Certainty = Literal["named", "likely", "grouped", "unknown"]
+"""How a request is identified.
+
+`named`: the client names the conversation. `likely`: it does, but older versions give their
+subagents the same name. `grouped`: the name may be shared by several conversations. `unknown`:
+there is no name.
+"""
+
+_PRINT_MODE = re.compile(r"\(external, sdk-")
+"""What Claude Code calls itself in print mode, and in programs with its SDK."""
+_COMPACTION_LEADS = ("critical: respond with text only",)
+"""First words of the message with which Claude Code requests its summary (claude-code.md section
+7).
+"""
+
+
+class ClientIdentity(Struct, frozen=True, kw_only=True):
+    """What a client declares about a request."""
+
+    name: str = ""
+    """The conversation, or the group it belongs to."""
+    certainty: Certainty = "unknown"
+    main: bool = True
+    """Whether this is the main agent, not one of its subagents."""
+    interactive: bool = True
+    """Whether a user types into it; not in print mode, which may get its prompt through a pipe."""
+    unrelated_reason: str = ""
+    """Why the request is not part of a conversation; empty if it is."""
+    project: str | None = None
+    """The project that the client names; None if it does not."""
+
+
+class _CodexTurnMetadata(Struct, frozen=True):
+    """The fields of `x-codex-turn-metadata` that are read."""
+
+    session_id: str = ""
+    thread_id: str = ""
+    request_kind: str = "turn"
+
+
+class _ClaudeUserMetadata(Struct, frozen=True):
+    """The fields of Claude Code's `metadata.user_id` that are read."""
+
+    session_id: str = ""
+
+
+def identify_client(headers: Mapping[str, str], body: RequestBody) -> ClientIdentity:
+    """Identify the sender of a model call. `headers` have lower-case names."""
+    headers = {name: decode_header(value) for name, value in headers.items()}
+    project = headers.get("x-memorist-project")
+    if headers.get("x-memorist", "").strip().lower() == "off":
+        return ClientIdentity(unrelated_reason="the client asked for it")
+    own = headers.get("x-memorist-session", "").strip()
+    if own:
+        return ClientIdentity(name=own, certainty="named", project=project)
+    found = (
+        _identify_codex(headers)
+        or _identify_claude_code(headers, body)
+        or _identify_by_cache_key(body)
+    )
+    return found if project is None else msgspec.structs.replace(found, project=project)
+
+
+def decode_header(value: str) -> str:
+    """A header value, which may not be UTF-8, as text that can be stored; distinct values stay
+    distinct.
+    """
+    return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+
+
+def _identify_codex(headers: Mapping[str, str]) -> ClientIdentity | None:
+    given = headers.get("x-codex-turn-metadata", "")
+    if not given and not headers.get("originator", "").startswith("codex"):
+        return None
+    try:
+        turn = (
+            msgspec.json.decode(given, type=_CodexTurnMetadata) if given else _CodexTurnMetadata()
+        )
+    except msgspec.DecodeError:
+        turn = _CodexTurnMetadata()
+    session = turn.session_id or headers.get("session-id", "") or headers.get("session_id", "")
+    thread = turn.thread_id or headers.get("thread-id", "") or session
+    if not thread:
+        return None
+    aside = (
+        ""
+        if turn.request_kind == "turn"
+        else f"Codex says that it is a request of kind {turn.request_kind[:40]}"
+    )
+    by_agent = headers.get("x-openai-subagent") or headers.get("x-codex-parent-thread-id")
+    return ClientIdentity(
+        name=thread,
+        certainty="named",
+        main=thread == session and not by_agent,
+        interactive=headers.get("originator", "") != "codex_exec",
+        unrelated_reason=aside,
+    )
+
+
+def _identify_claude_code(headers: Mapping[str, str], body: RequestBody) -> ClientIdentity | None:
+    session = headers.get("x-claude-code-session-id", "") or _parse_user_session(
+        body.values.get("metadata")
+    )
+    if not session:
+        return None
+    agent = headers.get("x-claude-code-agent-id", "")
+    if not body.values.get("tools"):
+        return ClientIdentity(
+            name=session,
+            certainty="named",
+            main=not agent,
+            unrelated_reason="a request of Claude Code without tools is no turn",
+        )
+    if _newest_text(body).lower().startswith(_COMPACTION_LEADS):
+        return ClientIdentity(
+            name=session,
+            certainty="named",
+            main=not agent,
+            unrelated_reason="Claude Code asks for a summary",
+        )
+    if agent:
+        return ClientIdentity(name=f"{session}/{agent}", certainty="named", main=False)
+    if "cc_is_subagent=true" in _first_text(body.values.get("system")):
+        return ClientIdentity(name=f"{session}/agents", certainty="grouped", main=False)
+    return ClientIdentity(
+        name=session,
+        certainty="likely",
+        interactive=not _PRINT_MODE.search(headers.get("user-agent", "")),
+    )
+
+
+def _parse_user_session(metadata: object) -> str:
+    """The session id in `metadata.user_id`, in either form that Claude Code has used; empty if
+    there is none.
+    """
+    given = metadata.get("user_id") if isinstance(metadata, dict) else None
+    if not isinstance(given, str):
+        return ""
+    if given.startswith("{"):
+        try:
+            return msgspec.json.decode(given, type=_ClaudeUserMetadata).session_id
+        except msgspec.DecodeError:
+            return ""
+    head, mark, session = given.rpartition("_session_")
+    return session if mark and head.startswith("user_") else ""
+
+
+def _identify_by_cache_key(body: RequestBody) -> ClientIdentity:
+    key = body.values.get("prompt_cache_key")
+    return (
+        ClientIdentity(name=key, certainty="grouped")
+        if isinstance(key, str) and key
+        else ClientIdentity()
+    )
+
+
+def _newest_text(body: RequestBody) -> str:
+    newest = body.items[-1] if body.items else None
+    content = newest.get("content") if isinstance(newest, dict) else None
+    if isinstance(content, list):
+        content = content[-1].get("text") if content and isinstance(content[-1], dict) else None
+    return content.lstrip() if isinstance(content, str) else ""
+
+
+def _first_text(system: object) -> str:
+    if isinstance(system, list) and system and isinstance(system[0], dict):
+        system = system[0].get("text")
+    return system[:500] if isinstance(system, str) else ""
+
+
+def shape_inputs(format: str, body: RequestBody) -> tuple[object, object]:
+    """The objects in the body that determine its shape: the same objects have the same shape."""
+    key = {"anthropic": "system", "openai_responses": "instructions"}.get(format)
+    return (
+        body.values.get(key) if key else body.items[0] if body.items else None,
+        body.values.get("tools"),
+    )
+
+
+def compute_request_shape(format: str, body: RequestBody) -> RequestShape:
+    """Hashes of a request's instructions and of its tool names, stable across processes.
+
+    They tell one kind of request from another. The line that Claude Code writes first into its
+    system prompt changes within a session and is left out.
+    """
+    values = body.values
+    system: Any = (
+        values.get("instructions") if format == "openai_responses" else values.get("system")
+    )
+    if format == "openai_chat":
+        first = body.items[0] if body.items else None
+        system = (
+            first.get("content")
+            if isinstance(first, dict) and first.get("role") in ("system", "developer")
+            else None
+        )
+    texts = (
+        [system]
+        if isinstance(system, str)
+        else [block.get("text") for block in system or () if isinstance(block, dict)]
+    )
+    said = [
+        text
+        for text in texts
+        if isinstance(text, str) and not text.startswith("x-anthropic-billing-header:")
+    ]
+    return _hash_texts(said), _hash_texts(sorted(set(_tool_names(values.get("tools")))))
+
+
+def _hash_texts(texts: list[str]) -> str:
+    found = hashlib.blake2b(digest_size=8)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(b"%d:" % len(data))
+        found.update(data)
+    return found.hexdigest()
+
+
+def _tool_names(tools: object) -> list[str]:
+    found = []
+    for tool in tools if isinstance(tools, list) else ():
+        inner = tool.get("function") if isinstance(tool, dict) else None
+        name = (
+            inner.get("name")
+            if isinstance(inner, dict)
+            else tool.get("name") or tool.get("type")
+            if isinstance(tool, dict)
+            else None
+        )
+        found.append(str(name))
+    return found
+
+
+# Find the working folder in a client's environment text; it decides whose project memories are
+# shown. Pure.
+
+
+SEARCHED_ENTRIES = 8
+"""Entries of the history that are searched; both clients name the folder in the first few.
+
+Our choice.
+"""
+
+_MAX_TEXT = 200_000
+"""Characters of one text that are searched."""
+_CODEX_FOLDER = re.compile(
+    r"<environment_context>.{0,400}?<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>", re.DOTALL
+)
+_FOLDER_WORDS = r"(?:primary )?working directory:[ \t]*([^\n<]{1,1000})"
+_ENVIRONMENT_FOLDER = re.compile(
+    rf"<env>.{{0,400}}?{_FOLDER_WORDS}|^# environment\b.{{0,600}}?{_FOLDER_WORDS}",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+_SYSTEM_FOLDER = re.compile(rf"^[ \t>*-]*{_FOLDER_WORDS}", re.IGNORECASE | re.MULTILINE)
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]")
+
+
+def find_working_folder(format: str, request: JsonObject) -> str:
+    """The working folder named in a request; empty if none is."""
+    history = request.get("input" if format == "openai_responses" else "messages")
+    entries = history[:SEARCHED_ENTRIES] if isinstance(history, list) else []
+    system = [*_iterate_texts(request.get("system")), *_iterate_texts(request.get("instructions"))]
+    system += [
+        text
+        for entry in entries
+        if _is_instruction(entry)
+        for text in _iterate_texts(entry.get("content"))
+    ]
+    said = [
+        text
+        for entry in entries
+        if isinstance(entry, dict) and not _is_instruction(entry)
+        for text in _iterate_texts(entry.get("content"))
+        if _is_environment_text(text)
+    ]
+    for text in (*said, *system):
+        found = _CODEX_FOLDER.search(text) or (
+            _ENVIRONMENT_FOLDER.search(text) if "irectory:" in text else None
+        )
+        if found and (folder := _absolute_folder(found.groups())):
+            return folder
+    return next(
+        (
+            folder
+            for text in system
+            if (found := _SYSTEM_FOLDER.search(text))
+            and (folder := _absolute_folder(found.groups()))
+        ),
+        "",
+    )
+
+
+def _absolute_folder(groups: tuple[str | None, ...]) -> str:
+    named = next((group for group in groups if group), "").strip().strip("`\"'").rstrip("/") or ""
+    return named if _ABSOLUTE.match(named) and "\0" not in named else ""
+
+
+def _is_instruction(entry: object) -> bool:
+    return isinstance(entry, dict) and entry.get("role") in ("system", "developer")
+
+
+def _is_environment_text(text: str) -> bool:
+    return (
+        text.lstrip()[:40].lower().startswith(("<environment_context", "<system-reminder", "<env>"))
+    )
+
+
+def _iterate_texts(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content[:_MAX_TEXT]
+    for block in content if isinstance(content, list) else ():
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str):
+            yield text[:_MAX_TEXT]

@@ -1,0 +1,570 @@
+"""Tell the proxy's conversations apart: by what their clients declare, else by their histories.
+
+No I/O.
+
+A client that declares nothing sends its whole history with each request. A request whose history
+begins with all of a known one, including the model's reply, continues that conversation. One that
+shares only a beginning, a retry of an opening that was answered, and a request with another key
+start conversations of their own: starting anew is better than mixing two.
+
+Known conversations can be saved (`to_stored_conversation`) and restored by the next process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, Message
+from memorist.engine.host_history import message_fingerprint, replace_lone_surrogates
+from memorist.formats.codec_registry import find_codec
+from memorist.proxy.client_identity import (
+    ClientIdentity,
+    RequestShape,
+    compute_request_shape,
+    shape_inputs,
+)
+from memorist.proxy.request_body import RequestBody, count_shared_entries, parse_request_body
+
+# The stored form of a conversation, so that it continues after a restart: one line of JSON each.
+
+
+class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A stored conversation. The fields correspond to those of `ProxyConversation`."""
+
+    id: str
+    format: str
+    main: bool = True
+    interactive: bool = True
+    name: str = ""
+    told: str | None = None
+    folder: str = ""
+    shape: tuple[str, str] = ("", "")
+    asked: bytes = b""
+    answered: bytes = b""
+    response: bytes = b""
+    """A hash of the newest reply's id, where the provider keeps the history."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What a later line must share with this one to replace it."""
+        return (self.id, self.format, self.name, self.told or "")
+
+
+class ConversationFileHeader(Struct, frozen=True):
+    """The first line: the salt for hashing keys in this home."""
+
+    salt: bytes
+
+
+_encode_json = msgspec.json.Encoder().encode
+_decode_conversation = msgspec.json.Decoder(StoredConversation).decode
+_decode_header = msgspec.json.Decoder(ConversationFileHeader).decode
+
+
+def encode_conversation_line(entry: StoredConversation | ConversationFileHeader) -> bytes:
+    """Encode one line, including its line end."""
+    return _encode_json(entry) + b"\n"
+
+
+def parse_salt(data: bytes) -> bytes:
+    """The salt in the first line; empty if there is none."""
+    try:
+        return _decode_header(data.partition(b"\n")[0]).salt
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return b""
+
+
+def parse_stored_conversations(
+    data: bytes, limit: int
+) -> OrderedDict[tuple[str, ...], StoredConversation]:
+    """The newest line of each conversation, at most `limit`, the one idle longest first.
+
+    Invalid or truncated lines are skipped.
+    """
+    found: OrderedDict[tuple[str, ...], StoredConversation] = OrderedDict()
+    for line in data.split(b"\n")[1:]:
+        try:
+            entry = _decode_conversation(line)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        found[entry.key] = entry
+        found.move_to_end(entry.key)
+    while len(found) > limit:
+        found.popitem(last=False)
+    return found
+
+
+MAX_CONVERSATIONS = 10_000
+"""Conversations that are remembered; the one idle longest is forgotten.
+
+Our choice; one takes about a kilobyte.
+"""
+MAX_RESPONSES = 1_000
+"""Replies of the Responses API whose history is remembered for `previous_response_id`.
+
+Our choice.
+"""
+
+
+class HistoryLink(Struct, frozen=True):
+    """A position in a history: the chained hash of all entries up to it, and whether they include a
+    model reply.
+    """
+
+    digest: bytes
+    has_model_reply: bool = False
+
+
+class ProxyConversation(Struct, eq=False, kw_only=True):
+    """One conversation."""
+
+    id: str
+    """The id of the engine's session."""
+    format: str
+    main: bool = True
+    interactive: bool = True
+    """Whether a user types into it, as its client said when it began."""
+    tenant: str = ""
+    project: str | None = None
+    """The project's folder once it is known; empty for none."""
+    name: str = ""
+    """The client's name for it; empty if it is identified by its history."""
+    declared_project: str | None = None
+    """The project that its client declared; None if it did not."""
+    restored_project: str = ""
+    """The project found by an earlier process; used if its requests no longer name one."""
+    scope: bytes = b""
+    """The scope in which its history is looked up; empty if its client names it."""
+    shape: RequestShape = ("", "")
+    """Instructions and tools of the newest request."""
+    request_end: HistoryLink | None = None
+    """The end of the newest request's history."""
+    history_ends: tuple[bytes, bytes] = (b"", b"")
+    """The keys it is found by: the end of the newest request's history, and that of its reply once
+    it has arrived.
+    """
+    response_id: str = ""
+    """The newest reply's id, if the provider keeps the history."""
+    response_key: bytes = b""
+    """What that id is found by after a restart."""
+
+
+class ConversationCall(Struct, frozen=True, kw_only=True):
+    """A model call that belongs to a conversation."""
+
+    conversation: ProxyConversation
+    request: JsonObject
+    """The request with its whole history, as the engine takes it."""
+    caller: str = ""
+    has_full_history: bool = True
+    """The client sent the whole history; otherwise the provider holds a part of it."""
+
+
+class UnrelatedCall(Struct, frozen=True):
+    """A model call that is not part of a conversation, and why."""
+
+    why: str
+
+
+class IncomingCall(Struct, frozen=True, kw_only=True):
+    """A model call as it arrived."""
+
+    format: str
+    identity: ClientIdentity
+    caller: str
+    """A hash of its API key; see `hash_caller`."""
+    body: RequestBody
+    known_links: Sequence[HistoryLink] = ()
+    """The links of the entries that the body shares with an earlier one."""
+    shape: RequestShape | None = None
+    """The shape of the body if it was computed already."""
+
+
+class ConversationMatcher:
+    """All conversations of one home.
+
+    `new_id` returns a new session id; `known` are the conversations of an earlier process, the one
+    idle longest first. `read_history` gives the recorded entries of a conversation of the Responses
+    API in its own format, for one that goes on from a reply of an earlier process; None where there
+    is no record.
+    """
+
+    def __init__(
+        self,
+        new_id: Callable[[], str],
+        known: Iterable[StoredConversation] = (),
+        read_history: Callable[[str], list[Any] | None] = lambda _: None,
+    ) -> None:
+        self._new_id = new_id
+        self._read_history = read_history
+        self._restored_responses: dict[bytes, ProxyConversation] = {}
+        self._named: OrderedDict[tuple[str, str, str], ProxyConversation] = OrderedDict()
+        self._ends: OrderedDict[bytes, ProxyConversation] = OrderedDict()
+        self._responses: OrderedDict[tuple[str, str], tuple[ProxyConversation, list[Any]]] = (
+            OrderedDict()
+        )
+        for each in known:
+            self._restore(each)
+
+    def _restore(self, each: StoredConversation) -> None:
+        lane = ProxyConversation(
+            id=each.id, format=each.format, main=each.main, interactive=each.interactive,
+            project=each.told, name=each.name, declared_project=each.told,
+            restored_project=each.folder, shape=each.shape,
+            history_ends=(each.asked, each.answered), response_key=each.response,
+        )  # fmt: skip
+        if each.response:
+            self._restored_responses[each.response] = lane
+        if each.name:
+            self._named[each.name, each.format, each.told or ""] = lane
+        for end in filter(None, lane.history_ends):
+            self._index_end(lane, end)
+
+    def match(self, call: IncomingCall) -> ConversationCall | UnrelatedCall:
+        """Match a model call to its conversation, or start a new one."""
+        values = call.body.values
+        if call.identity.unrelated_reason:
+            return UnrelatedCall(call.identity.unrelated_reason)
+        if call.format == "openai_responses" and values.get("conversation"):
+            return UnrelatedCall("its history is with the provider")
+        previous = values.get("previous_response_id") if call.format == "openai_responses" else None
+        if previous:
+            return self._continue_response(call, str(previous))
+        lane = self._match_conversation(call)
+        return (
+            lane
+            if isinstance(lane, UnrelatedCall)
+            else ConversationCall(conversation=lane, request=values, caller=call.caller)
+        )
+
+    def _match_conversation(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
+        certainty = asked.identity.certainty
+        if certainty in ("named", "likely"):
+            lane = self._match_by_name(asked)
+            if certainty == "named":
+                return lane
+            shape = asked.shape or compute_request_shape(asked.format, asked.body)
+            if lane.shape == ("", "") or lane.shape[0] == shape[0] or lane.shape[1] == shape[1]:
+                lane.shape = shape
+                return lane
+        return self._match_by_history(asked)
+
+    def _match_by_name(self, asked: IncomingCall) -> ProxyConversation:
+        name, told = asked.identity.name, asked.identity.project
+        key = (name, asked.format, told or "")
+        lane = self._named.get(key)
+        if lane is None:
+            taken = any(
+                (name, other, told or "") in self._named
+                for other in ("anthropic", "openai_responses", "openai_chat")
+            )
+            id = f"{name} ({asked.format})" if taken else name
+            lane = self._named[key] = ProxyConversation(
+                id=id,
+                format=asked.format,
+                main=asked.identity.main,
+                interactive=asked.identity.interactive,
+                project=told,
+                name=name,
+                declared_project=told,
+            )
+        self._named.move_to_end(key)
+        while len(self._named) > MAX_CONVERSATIONS:
+            self._named.popitem(last=False)
+        return lane
+
+    def _match_by_history(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
+        who = asked.identity
+        scope = _hash_scope(asked.caller, asked.format, who.name, who.project or "")
+        links, shape = (
+            link_history(asked.format, asked.body.items, asked.known_links),
+            asked.shape or compute_request_shape(asked.format, asked.body),
+        )
+        lane = self._find_continued(scope, links)
+        if lane is not None and lane.shape[0] != shape[0] and lane.shape[1] != shape[1]:
+            if not asked.body.values.get("tools"):
+                return UnrelatedCall("another kind of request about a conversation")
+            lane = None
+        if lane is None:
+            id = f"{who.name[:60]}-{self._new_id()}" if who.name else self._new_id()
+            main = who.main and who.certainty != "likely"
+            lane = ProxyConversation(
+                id=id,
+                format=asked.format,
+                main=main,
+                interactive=who.interactive,
+                project=who.project,
+                declared_project=who.project,
+            )
+        lane.scope, lane.shape = scope, shape
+        self._set_request_end(lane, links[-1] if links else HistoryLink(b""))
+        return lane
+
+    def _find_continued(
+        self, scope: bytes, links: Sequence[HistoryLink]
+    ) -> ProxyConversation | None:
+        for link in reversed(links):
+            end = _hash_end(scope, link)
+            lane = self._ends.get(end)
+            if lane is None:
+                continue
+            answered = lane.history_ends[1]
+            if (
+                not answered or answered == end or link.has_model_reply
+            ):  # a retry of an unanswered request, or a reply that the client rewrote
+                return lane
+        return None
+
+    def _set_request_end(self, lane: ProxyConversation, asked: HistoryLink) -> None:
+        for end in lane.history_ends:
+            if self._ends.get(end) is lane:
+                del self._ends[end]
+        lane.request_end, lane.history_ends = asked, (_hash_end(lane.scope, asked), b"")
+        self._index_end(lane, lane.history_ends[0])
+
+    def _index_end(self, lane: ProxyConversation, end: bytes) -> None:
+        self._ends[end] = lane
+        self._ends.move_to_end(end)
+        while len(self._ends) > 2 * MAX_CONVERSATIONS:
+            self._ends.popitem(last=False)
+
+    def _continue_response(
+        self, asked: IncomingCall, previous: str
+    ) -> ConversationCall | UnrelatedCall:
+        """Match a request that names the reply it continues instead of sending the history
+        again.
+        """
+        known = self._responses.get((asked.caller, previous))
+        known = known or self._restore_response(asked.caller, previous)
+        if known is None:
+            return UnrelatedCall("its history is with the provider")
+        lane, history = known
+        if (
+            lane.response_id != previous
+        ):  # the conversation continued from that reply already: this is a branch
+            lane = ProxyConversation(
+                id=self._new_id(),
+                format=lane.format,
+                main=lane.main,
+                interactive=lane.interactive,
+                project=lane.project,
+                declared_project=lane.declared_project,
+                response_id=previous,
+            )
+        given = asked.body.values.get("input")
+        new = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or ())
+        request = {
+            name: value
+            for name, value in asked.body.values.items()
+            if name != "previous_response_id"
+        } | {"input": [*history, *new]}
+        return ConversationCall(
+            conversation=lane, request=request, caller=asked.caller, has_full_history=False
+        )
+
+    def _restore_response(
+        self, caller: str, previous: str
+    ) -> tuple[ProxyConversation, list[Any]] | None:
+        """The conversation of a reply that an earlier process saw, with its recorded history."""
+        lane = self._restored_responses.get(_hash_scope(caller, previous))
+        history = None if lane is None else self._read_history(lane.id)
+        if lane is None or history is None:
+            return None
+        lane.response_id = previous
+        found = self._responses[caller, previous] = lane, history
+        return found
+
+    def on_reply(
+        self, call: ConversationCall, reply: JsonObject, messages: Iterable[Message]
+    ) -> None:
+        """Record the complete reply of a call.
+
+        Must be called before the client can continue from it.
+        """
+        lane = call.conversation
+        if lane.scope and lane.request_end is not None:
+            lane.history_ends = (
+                lane.history_ends[0],
+                _hash_end(lane.scope, _extend_link(lane.request_end, messages)),
+            )
+            self._index_end(lane, lane.history_ends[1])
+        if (
+            lane.format == "openai_responses"
+            and reply.get("id")
+            and reply.get("store") is not False
+            and call.request.get("store") is not False
+        ):
+            given = call.request.get("input")
+            history = (
+                [{"role": "user", "content": given}]
+                if isinstance(given, str)
+                else list(given or ())
+            )
+            lane.response_id = str(reply["id"])
+            lane.response_key = _hash_scope(call.caller, lane.response_id)
+            self._responses[call.caller, lane.response_id] = (
+                lane,
+                [*history, *(reply.get("output") or ())],
+            )
+            while len(self._responses) > MAX_RESPONSES:
+                self._responses.popitem(last=False)
+
+
+def to_stored_conversation(conversation: ProxyConversation) -> StoredConversation | None:
+    """What the next process needs to know of a conversation; None if it could not be found
+    again.
+    """
+    if not (conversation.name or conversation.history_ends[0] or conversation.response_key):
+        return None
+    return StoredConversation(
+        id=conversation.id, format=conversation.format, main=conversation.main,
+        interactive=conversation.interactive, name=conversation.name,
+        told=conversation.declared_project,
+        folder=conversation.project or conversation.restored_project,
+        shape=conversation.shape, asked=conversation.history_ends[0],
+        answered=conversation.history_ends[1], response=conversation.response_key,
+    )  # fmt: skip
+
+
+def _hash_scope(*parts: str) -> bytes:
+    """A hash of the scope in which a history is looked up; it reveals none of the parts."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+def _hash_end(scope: bytes, link: HistoryLink) -> bytes:
+    return hashlib.blake2b(link.digest, key=scope, digest_size=16).digest()
+
+
+def link_history(
+    format: str, items: Sequence[Any], known_links: Sequence[HistoryLink] = ()
+) -> list[HistoryLink]:
+    """A link for each entry of a history; those of its beginning may be known.
+
+    Raises FormatError.
+    """
+    links, reading = list(known_links[: len(items)]), find_codec(format)
+    last = links[-1] if links else HistoryLink(b"")
+    for index in range(len(links), len(items)):
+        last = _extend_link(
+            last, reading.decode_item(replace_lone_surrogates(items[index]), id=str(index))
+        )
+        links.append(last)
+    return links
+
+
+def _extend_link(link: HistoryLink, messages: Iterable[Message]) -> HistoryLink:
+    for message in messages:
+        mark = hashlib.blake2b(
+            link.digest + message_fingerprint(message).encode(), digest_size=16
+        ).digest()
+        link = HistoryLink(mark, link.has_model_reply or message.role == "assistant")
+    return link
+
+
+# A cache of parsed request bodies, so that only the new part of the next one is parsed. No I/O.
+
+
+MAX_CACHED_BYTES = 67_108_864
+"""Bytes of cached bodies. Our choice."""
+PREFIX_BYTES = 1_024
+"""Leading bytes that a body shares with the earlier one it extends. Our choice."""
+
+
+MAX_SAME_PREFIX = 256
+"""Cached bodies with the same beginning; inspecting one takes two microseconds. Our choice."""
+
+BodyCacheKey = tuple[str, str, bytes]
+
+
+class CachedBody(Struct, frozen=True, eq=False):
+    """A parsed body, cached for the next one."""
+
+    key: BodyCacheKey
+    body: RequestBody
+    links: list[HistoryLink]
+    shape: RequestShape
+
+
+class BodyReading(Struct, frozen=True):
+    """A body that was just parsed."""
+
+    body: RequestBody
+    links: list[HistoryLink]
+    """Links of the entries that it shares with an earlier body."""
+    shape: RequestShape
+    key: BodyCacheKey
+    earlier: CachedBody | None
+    """The earlier body; it may belong to another conversation."""
+
+
+class BodyCache:
+    """Parsed bodies by their first bytes.
+
+    Bodies of several conversations may begin alike, as those of one application do.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[CachedBody, None] = OrderedDict()
+        self._alike: dict[BodyCacheKey, list[CachedBody]] = {}
+        self._size = 0
+
+    def read(self, format: str, raw: bytes, tenant: str = "") -> BodyReading:
+        """Parse a body. Raises FormatError."""
+        key = (tenant, format, raw[:PREFIX_BYTES])
+        kept = max(
+            self._alike.get(key, ()),
+            key=lambda each: count_shared_entries(raw, each.body),
+            default=None,
+        )
+        body = parse_request_body(
+            raw, find_codec(format).history_key(), kept.body if kept else None
+        )
+        if kept is None:
+            return BodyReading(body, [], compute_request_shape(format, body), key, None)
+        same = all(
+            one is other
+            for one, other in zip(
+                shape_inputs(format, body), shape_inputs(format, kept.body), strict=True
+            )
+        )
+        return BodyReading(
+            body,
+            kept.links[: body.shared_entries],
+            kept.shape if same else compute_request_shape(format, body),
+            key,
+            kept,
+        )
+
+    def store(self, reading: BodyReading, links: list[HistoryLink]) -> None:
+        """Cache a body for the next request.
+
+        It replaces the body that it extends, unless the two share little more than an opening.
+        """
+        if reading.earlier is not None and 2 * reading.body.shared_entries > len(
+            reading.earlier.body.entry_spans
+        ):
+            self._drop(reading.earlier)
+        kept = CachedBody(reading.key, reading.body, links, reading.shape)
+        self._kept[kept] = None
+        self._size += len(kept.body.raw)
+        alike = self._alike.setdefault(kept.key, [])
+        alike.append(kept)
+        if len(alike) > MAX_SAME_PREFIX:
+            self._drop(alike[0])
+        while self._size > MAX_CACHED_BYTES and len(self._kept) > 1:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, kept: CachedBody) -> None:
+        if kept not in self._kept:
+            return  # another request replaced it meanwhile
+        del self._kept[kept]
+        self._size -= len(kept.body.raw)
+        self._alike[kept.key].remove(kept)
+        if not self._alike[kept.key]:
+            del self._alike[kept.key]

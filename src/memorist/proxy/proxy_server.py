@@ -1,0 +1,305 @@
+"""The proxy's HTTP server.
+
+It listens on this machine only, unless told otherwise and given a token (SF-6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import multiprocessing
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from aiohttp import web
+from msgspec.structs import replace
+
+from memorist.engine.engine import Memorist
+from memorist.engine.tenants import Tenants
+from memorist.errors import SettingsError, UsageError
+from memorist.platforms import processes
+from memorist.platforms.regular_files import read_regular_text
+from memorist.proxy.call_pipeline import CallPipeline, ProxyEngines
+from memorist.proxy.provider_routing import (
+    TENANTS_BY_HEADER,
+    Tenancy,
+    check_host,
+    check_token,
+    find_route,
+    find_tenant,
+    leaves_base,
+    parse_tenant_tokens,
+)
+from memorist.proxy.proxy_metrics import CONTENT_TYPE, ProxyMetrics
+from memorist.proxy.upstream_exchange import (
+    MAX_HEADER_BYTES,
+    BodyTooSlow,
+    ExchangeDependencies,
+    ProxyExchange,
+    Upstream,
+    UpstreamUnreachable,
+)
+from memorist.safety.server_access import LOOPBACK_NAMES, is_same_token
+from memorist.settings import ProxySettings
+from memorist.system import open_listening_socket as open_socket
+
+# The proxy between an agent and its model provider.
+
+
+log = logging.getLogger("memorist.proxy")
+
+
+Value = TypeVar("Value")
+
+
+class Proxy:
+    """One proxy. `answer` handles a client's request. Construct it inside a running loop."""
+
+    def __init__(
+        self, engines: Memorist | Tenants, settings: ProxySettings, token: str, tenancy: Tenancy
+    ) -> None:
+        self._settings = settings
+        self._token = token
+        self._tenancy = tenancy
+        self._upstream = Upstream(settings)
+        self._metrics = ProxyMetrics()
+        self.pipeline = CallPipeline(ProxyEngines(engines), settings)
+
+    async def close(self) -> None:
+        """Close all conversations and connections."""
+        await self.pipeline.pool.close()
+        await self._upstream.close()
+
+    async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request of a client."""
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        refused = check_host(headers, request.headers.getall("host", []), self._settings.hosts)
+        if refused is None and request.method in ("GET", "HEAD"):
+            own = self._answer_own(request.path, headers)
+            if own is not None:
+                return own
+        tenant = find_tenant(headers, self._tenancy)
+        refused = refused or check_token(headers, self._token, tenant, self._tenancy)
+        if refused is not None:
+            return _error_response(*refused)
+        way = find_route(
+            request.method, _request_target(request), headers, self._settings.upstreams
+        )
+        if not way.upstream:
+            return _error_response(
+                404,
+                "no upstream of memorist's proxy matches; name one first in the path, such as "
+                "/anthropic/v1/messages",
+            )
+        if leaves_base(way.path):
+            return _error_response(400, "a path with `.` or `..` in it is not passed on")
+        began = time.monotonic()
+        unknown = self._tenancy.has_tenants and not tenant
+        means = ExchangeDependencies(
+            pipeline=self.pipeline, upstream=self._upstream, settings=self._settings, tenant=tenant
+        )
+        exchange = ProxyExchange(
+            request, headers, replace(way, format="") if unknown else way, means
+        )
+        if unknown:
+            exchange.outcome = "passed: it is of no tenant that is known"
+        try:
+            answer = await exchange.run()
+        except (UpstreamUnreachable, BodyTooSlow) as error:
+            answer = _error_response(error.status, f"memorist's proxy: {error}")
+        self._metrics.record(
+            way.upstream, answer.status, exchange.outcome, time.monotonic() - began
+        )
+        log.info(
+            "%s %s %s %d %s in %.0f ms",
+            request.method, way.upstream, way.path.partition("?")[0][:120], answer.status,
+            exchange.outcome, 1_000 * (time.monotonic() - began),
+        )  # fmt: skip
+        return answer
+
+    def _answer_own(self, path: str, headers: Mapping[str, str]) -> web.Response | None:
+        """The answer to a question about the proxy itself; None where it is for a provider.
+
+        Figures need the proxy's token where there is one, and are not for tenants.
+        """
+        if path == "/healthz":
+            return web.Response(body=b'{"ok":true}', content_type="application/json")
+        if path != "/metrics":
+            return None
+        if (self._token or self._tenancy.has_tenants) and not is_same_token(
+            headers.get("x-memorist-token", ""), self._token or secrets.token_hex()
+        ):
+            return _error_response(401, "the proxy's figures need its token in x-memorist-token")
+        text = self._metrics.render(len(self.pipeline.pool))
+        return web.Response(body=text, headers={"content-type": CONTENT_TYPE})
+
+
+def _request_target(request: web.BaseRequest) -> str:
+    """Path and query as the client wrote them."""
+    path = request.path_qs if not request.raw_path.startswith("/") else request.raw_path
+    return path if path.startswith("/") else f"/{path}"
+
+
+def _error_response(status: int, why: str) -> web.Response:
+    """An error of the proxy itself, in a form that clients of every format understand."""
+    error = {
+        "type": "api_error" if status >= 500 else "invalid_request_error",
+        "message": why,
+        "code": "memorist_proxy",
+        "param": None,
+    }
+    body = msgspec.json.encode({"type": "error", "error": error})
+    return web.Response(
+        status=status, body=body, content_type="application/json", headers={"x-memorist": "refused"}
+    )
+
+
+BACKLOG = 500
+"""Connections that may wait to be accepted. Our choice."""
+GC_THRESHOLDS = (50_000, 20, 50)
+"""Thresholds of Python's garbage collector: request bodies make many objects and no cycles.
+
+Our choice.
+"""
+IDLE_SECONDS = 75.0
+"""How long a connection may be open without a whole request line and headers, and between two
+requests. nginx's default for the latter.
+"""
+SWITCH_SECONDS = 0.0001
+"""How long the thread of a long reading may keep the interpreter from the loop: a request needs it
+some ten times or more. Our choice; Python's own is fifty times that.
+"""
+SINGLE_HOME = Tenancy()
+"""All clients share one home."""
+SHUTDOWN_SECONDS = 5.0
+"""Longest wait for replies in progress when the proxy is stopped. Our choice."""
+
+
+def listen(settings: ProxySettings, token: str, tenancy: Tenancy = SINGLE_HOME) -> socket.socket:
+    """Open the socket to serve on.
+
+    Raises UsageError for a host beyond this machine without a token, StoreError if the address is
+    unavailable.
+    """
+    guarded = token or (tenancy.tokens and tenancy.unknown == "refuse")
+    if settings.host not in LOOPBACK_NAMES and not guarded:
+        raise UsageError(
+            f"{settings.host} can be reached from elsewhere, and anybody could use the proxy; "
+            f"put a token into MEMORIST_PROXY_TOKEN first"
+        )
+    listening = open_socket(settings.host, settings.port, BACKLOG)
+    listening.setblocking(False)
+    return listening
+
+
+async def serve(
+    engines: Memorist | Tenants,
+    listening: socket.socket,
+    settings: ProxySettings,
+    *,
+    until: asyncio.Event,
+    token: str = "",
+    tenancy: Tenancy = SINGLE_HOME,
+) -> None:
+    """Serve until the event is set; then let replies in progress finish within a bound, and close
+    every conversation.
+
+    `engines` is the engine of the one home or, where `tenancy` has tenants, those of all of them.
+    Every client must send `token`, except tenants with tokens of their own.
+    """
+    proxy = Proxy(engines, settings, token, tenancy)
+    server = web.Server(
+        proxy.answer,
+        handler_cancellation=True,
+        auto_decompress=False,
+        access_log=None,
+        max_line_size=MAX_HEADER_BYTES,
+        max_field_size=MAX_HEADER_BYTES,
+        read_bufsize=1_048_576,
+        keepalive_timeout=IDLE_SECONDS,
+    )
+    open_now = await asyncio.get_running_loop().create_server(server, sock=listening)
+    try:
+        await until.wait()
+    finally:
+        open_now.close()
+        server.pre_shutdown()
+        await server.shutdown(SHUTDOWN_SECONDS)
+        await proxy.close()
+
+
+class HeavyProcess:
+    """A process of its own for work of seconds, begun when there is some: a thread would take the
+    interpreter from the loop at every step of every request. It ends with this one.
+    """
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def run(self, work: Callable[..., Value], /, *given: object, **named: object) -> Value:
+        """Run `work`; in a thread where there can be no process."""
+        try:
+            if self._pool is None:
+                spawning = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(
+                    max_workers=1, mp_context=spawning, initializer=processes.end_with_parent
+                )
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, partial(work, *given, **named))
+        except (BrokenExecutor, OSError):
+            self._pool = None
+            return await asyncio.to_thread(work, *given, **named)
+
+    def close(self) -> None:
+        """End the process; work that it has not begun is dropped."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+async def serve_until_signal(
+    open_engines: Callable[[], Memorist | Tenants],
+    listening: socket.socket,
+    settings: ProxySettings,
+    token: str,
+    tenancy: Tenancy,
+) -> None:
+    """Serve until the process receives SIGINT or SIGTERM."""
+    until = asyncio.Event()
+    processes.call_on_end_signals(asyncio.get_running_loop(), until.set)
+    gc.freeze()  # imported modules stay for good; a collection that scans them would delay requests
+    gc.set_threshold(*GC_THRESHOLDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    heavy = HeavyProcess()
+    with contextlib.closing(heavy):
+        async with open_engines() as engines:
+            engines.run_heavy = heavy.run
+            await serve(engines, listening, settings, until=until, token=token, tenancy=tenancy)
+
+
+def read_tenancy(settings: ProxySettings) -> Tenancy:
+    """Read how tenants are identified. Raises SettingsError for an invalid tenants file."""
+    if settings.tenants in ("", TENANTS_BY_HEADER):
+        return Tenancy(
+            by_header=settings.tenants == TENANTS_BY_HEADER, unknown=settings.unknown_tenant
+        )
+    path = Path(settings.tenants).expanduser()
+    try:
+        text, mode = read_regular_text(path), path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"the tenants' file {path} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    return Tenancy(
+        tokens=parse_tenant_tokens(text, str(path), private=not mode & 0o077),
+        unknown=settings.unknown_tenant,
+    )

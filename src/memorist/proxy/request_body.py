@@ -1,0 +1,474 @@
+"""Parse a request's body without losing a byte: its values, and the position of each part. Pure.
+
+A history grows at its end, so of a request that begins with the bytes of an earlier one only the
+rest is parsed; the earlier objects are used again.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import zstandard
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject
+from memorist.errors import FormatError
+from memorist.models.call_failure import (
+    CallFailure,
+    failure_from_error,
+    failure_from_status,
+    is_too_long,
+)
+from memorist.models.event_stream import parse_plain_reply
+from memorist.models.reply_assembly import assemble_anthropic, assemble_chat, assemble_responses
+
+UNSTABLE_ENTRIES = 8
+"""How many of the newest entries may differ from the earlier request (a host moves its cache marks,
+at most 4); as `host_history.WINDOW`.
+"""
+
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_value = msgspec.json.Decoder().decode
+
+_NAME = re.compile(rb'[\s,{]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_GAP = re.compile(rb"[\s,]*")
+_MORE = re.compile(rb"\s*[,\]]")
+_END = re.compile(rb"\s*\}\s*")
+_ESCAPES = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|"
+    rb"(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""A surrogate pair, a lone surrogate, or any other escape."""
+
+
+class KeySpan(Struct, frozen=True):
+    """The position of a key in the body: where its name begins, and where its value begins and
+    ends.
+    """
+
+    key_start: int
+    start: int
+    end: int
+
+
+class RequestBody(Struct, frozen=True):
+    """A parsed request body."""
+
+    raw: bytes
+    history_key: str
+    """The key of the history."""
+    values: JsonObject
+    """The decoded values; those that an earlier request had too are the same objects."""
+    key_spans: dict[str, KeySpan]
+    """Positions of the keys, in order."""
+    entry_spans: list[tuple[int, int]]
+    """Start and end of each entry of the history; empty if the history is not a list."""
+    shared_entries: int = 0
+    """Number of entries that were parsed with an earlier request."""
+    equal_entries: list[Any] = []
+    """Objects known to equal the first entries of the history, in order, so that comparing them
+    again is comparing addresses.
+    """
+    encoded_entries: dict[int, tuple[Any, int | bytes]] = {}
+    """Objects encoded before, by their `id`: their index in the history, or the bytes that memorist
+    wrote.
+    """
+
+    @property
+    def items(self) -> list[Any]:
+        """The entries of the history; none if it is not a list."""
+        found = self.values.get(self.history_key)
+        return found if isinstance(found, list) else []
+
+
+def parse_request_body(raw: bytes, key: str, earlier: RequestBody | None = None) -> RequestBody:
+    """Parse a body whose history is under `key`; `earlier` is a body that it may extend.
+
+    Raises FormatError if it is not a JSON object or repeats a key.
+    """
+    try:
+        found = (
+            None if earlier is None or earlier.history_key != key else _parse_grown(raw, earlier)
+        )
+        return found or _parse_whole(raw, key)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(
+            f"the body of a request is a JSON object ({type(error).__name__})"
+        ) from error
+
+
+def _parse_whole(raw: bytes, key: str) -> RequestBody:
+    data = raw
+    try:
+        top = _decode_object(data)
+    except msgspec.DecodeError:
+        data = replace_lone_surrogate_escapes(raw)
+        top = _decode_object(data)
+    places = _locate_keys(data, top, 0)
+    spans: list[tuple[int, int]] = []
+    values: JsonObject = {}
+    for name, value in top.items():
+        if name == key and data[places[name].start : places[name].start + 1] == b"[":
+            entries = _decode_list(value)
+            spans = _locate_entries(data, entries, places[name].start + 1)
+            values[name] = [_decode_value(entry) for entry in entries]
+        else:
+            values[name] = _decode_value(value)
+    return RequestBody(raw, key, values, places, spans)
+
+
+def replace_lone_surrogate_escapes(raw: bytes) -> bytes:
+    """Replace each lone surrogate escape by the replacement character's; no offset changes."""
+    return _ESCAPES.sub(lambda found: b"\\ufffd" if found["half"] else found[0], raw)
+
+
+def _locate_keys(data: bytes, top: Mapping[str, msgspec.Raw], at: int) -> dict[str, KeySpan]:
+    """The positions of consecutive keys from `at` to the end of the body."""
+    places = {}
+    for name, value in top.items():
+        found = _NAME.match(data, at)
+        if found is None or _decode_value(found[1]) != name:
+            raise FormatError("a request that repeats a key is not read")
+        at = found.end() + len(memoryview(value))
+        places[name] = KeySpan(found.start(1), found.end(), at)
+    if _END.fullmatch(data, at) is None:
+        raise FormatError("a request that repeats a key is not read")
+    return places
+
+
+def _locate_entries(data: bytes, entries: list[msgspec.Raw], at: int) -> list[tuple[int, int]]:
+    spans = []
+    for entry in entries:
+        found = _GAP.match(data, at)
+        start = at if found is None else found.end()
+        at = start + len(memoryview(entry))
+        spans.append((start, at))
+    return spans
+
+
+def _parse_grown(raw: bytes, before: RequestBody) -> RequestBody | None:
+    """Parse the body as an extension of an earlier one; None if it is not."""
+    count = count_shared_entries(raw, before)
+    if not count:
+        return None
+    end = before.entry_spans[count - 1][1]
+    opening = b'{"' + before.history_key.encode() + b'":[0'
+    data = opening + raw[end:]  # what follows the entries that are known, as a body of its own
+    try:
+        top = _decode_object(data)
+    except msgspec.DecodeError:
+        data = replace_lone_surrogate_escapes(data)
+        top = _decode_object(data)
+    moved = end - len(opening)
+    walked = _locate_keys(data, top, 0)
+    entries = _decode_list(top[before.history_key])[1:]
+    after = _locate_entries(data, entries, len(opening))
+    values, places = dict[str, Any](), dict[str, KeySpan]()
+    for name, place in before.key_spans.items():
+        if name == before.history_key:
+            break
+        values[name], places[name] = before.values[name], place
+    for name, place in walked.items():
+        if name in places:
+            return None
+        values[name] = (
+            _reuse_value(before, name, data[place.start : place.end])
+            if name != before.history_key
+            else None
+        )
+        places[name] = KeySpan(place.key_start + moved, place.start + moved, place.end + moved)
+    values[before.history_key] = [
+        *before.items[:count],
+        *(_decode_value(entry) for entry in entries),
+    ]
+    old = before.key_spans[before.history_key]
+    places[before.history_key] = KeySpan(old.key_start, old.start, places[before.history_key].end)
+    spans = [*before.entry_spans[:count], *((start + moved, stop + moved) for start, stop in after)]
+    written = {
+        key: found
+        for key, found in before.encoded_entries.items()
+        if isinstance(found[1], bytes) or found[1] < count
+    }
+    return RequestBody(
+        raw, before.history_key, values, places, spans, count, before.equal_entries[:count], written
+    )
+
+
+def count_shared_entries(raw: bytes, earlier: RequestBody) -> int:
+    """How many entries of the earlier body this one begins with, where all bytes before them are
+    the same.
+
+    Fast for a body of another history.
+    """
+    known = len(earlier.entry_spans)
+    for count in range(known, max(0, known - UNSTABLE_ENTRIES), -1):
+        end = earlier.entry_spans[count - 1][1]
+        if raw[end - 64 : end] != earlier.raw[end - 64 : end] or not raw.startswith(
+            earlier.raw[:end]
+        ):
+            continue
+        return count if _MORE.match(raw, end) else 0
+    return 0
+
+
+def _reuse_value(before: RequestBody, name: str, data: bytes) -> object:
+    place = before.key_spans.get(name)
+    if place is not None and before.raw[place.start : place.end] == data:
+        return before.values[name]
+    return _decode_value(data)
+
+
+# Encode a changed request: unchanged parts are copied from the client's bytes, only the rest is
+# encoded. Pure.
+
+
+_encode_json = msgspec.json.Encoder().encode
+
+
+def rewrite_body(body: RequestBody, request: JsonObject) -> bytes | None:
+    """The bytes of `request`, based on the client's body; None if both are equal, so that the
+    client's bytes are sent.
+
+    A request that lost a key is encoded from scratch.
+    """
+    edits: list[tuple[int, int, bytes]] = []
+    for name, place in body.key_spans.items():
+        if name not in request:
+            return _encode_json(request)
+        if name == body.history_key and body.entry_spans and isinstance(request[name], list):
+            edits += _edit_history(body, request[name])
+        elif request[name] is not body.values[name] and request[name] != body.values[name]:
+            edits.append((place.start, place.end, _encode_json(request[name])))
+    added = {name: value for name, value in request.items() if name not in body.key_spans}
+    if not edits and not added:
+        return None
+    return _apply_edits(body, edits, added) if body.key_spans else _encode_json(request)
+
+
+def _apply_edits(
+    body: RequestBody, edits: list[tuple[int, int, bytes]], added: JsonObject
+) -> bytes:
+    raw, parts, at = body.raw, list[bytes](), 0
+    end = list(body.key_spans.values())[-1].end
+    more = b"".join(
+        b"," + _encode_json(name) + b":" + _encode_json(value) for name, value in added.items()
+    )
+    for start, stop, new in sorted([*edits, (end, end, more)], key=lambda edit: (edit[0], edit[1])):
+        parts += [raw[at:start], new]
+        at = stop
+    return b"".join([*parts, raw[at:]])
+
+
+def _edit_history(body: RequestBody, shown: Sequence[Any]) -> list[tuple[int, int, bytes]]:
+    """The edit for the changed entries: none, or one span from the first change to the end of the
+    list.
+    """
+    items = body.items
+    same = _count_equal_entries(body, shown)
+    if same == len(shown) == len(items):
+        return []
+    # Everything before `start` stays identical to the byte: the provider's prompt cache depends on
+    # it.
+    start = body.entry_spans[same - 1][1] if same else body.entry_spans[0][0]
+    entries = _EntryEncoder(body, same)
+    new = b",".join([entries.encode(entry) for entry in shown[same:]])
+    entries.save()
+    return [(start, body.entry_spans[-1][1], b"," + new if same and new else new)]
+
+
+def _count_equal_entries(body: RequestBody, shown: Sequence[Any]) -> int:
+    """How many leading entries equal the client's."""
+    known = len(body.equal_entries)
+    if shown[:known] != body.equal_entries:
+        differs = (
+            at
+            for at, entry in enumerate(body.equal_entries)
+            if at >= len(shown) or (shown[at] is not entry and shown[at] != entry)
+        )
+        del body.equal_entries[next(differs) :]
+        return len(body.equal_entries)
+    for mine, theirs in zip(shown[known:], body.items[known:], strict=False):
+        if mine is not theirs and mine != theirs:
+            break
+        body.equal_entries.append(mine)
+    return len(body.equal_entries)
+
+
+class _EntryEncoder:
+    """Encodes the entries from the first change on: with the client's bytes if its history has
+    them, else from scratch.
+    """
+
+    def __init__(self, body: RequestBody, same: int) -> None:
+        self._body = body
+        self._after = same - 1
+        self._places: dict[Hashable, list[int]] | None = None
+        self._used: dict[int, tuple[object, int | bytes]] = {}
+
+    def save(self) -> None:
+        """Remember what was encoded for the next request."""
+        self._body.encoded_entries.clear()
+        self._body.encoded_entries.update(self._used)
+
+    def encode(self, entry: object) -> bytes:
+        """The bytes of one entry."""
+        found = self._body.encoded_entries.get(id(entry))
+        if found is None or found[0] is not entry:
+            at = self._find(entry)
+            found = (entry, _encode_json(entry) if at is None else at)
+        self._used[id(entry)] = found
+        if isinstance(found[1], bytes):
+            return found[1]
+        self._after = max(self._after, found[1])
+        start, end = self._body.entry_spans[found[1]]
+        return self._body.raw[start:end]
+
+    def _find(self, entry: object) -> int | None:
+        if self._places is None:
+            self._places = {}
+            for index in range(self._after + 1, len(self._body.entry_spans)):
+                self._places.setdefault(_rough_key(self._body.items[index]), []).append(index)
+        return next(
+            (
+                at
+                for at in self._places.get(_rough_key(entry), ())
+                if at > self._after and self._body.items[at] == entry
+            ),
+            None,
+        )
+
+
+def _rough_key(entry: object) -> Hashable:
+    """A cheap key that equal entries share and most others do not."""
+    if not isinstance(entry, dict):
+        return type(entry).__name__
+    content = entry.get("content")
+    blocks = content if isinstance(content, list) else ()
+    size = len(content) if isinstance(content, str) else sum(_block_size(block) for block in blocks)
+    return (
+        f"{entry.get('role')} {entry.get('type')} {entry.get('id')} {entry.get('call_id')} "
+        f"{entry.get('tool_call_id')} {len(blocks)} {size}"
+    )
+
+
+def _block_size(block: object) -> int:
+    text = block.get("text") or block.get("content") if isinstance(block, dict) else None
+    return len(text) if isinstance(text, str | list) else 0
+
+
+# Read a provider's reply on the side while its bytes go to the client unchanged. Pure.
+
+
+_ASSEMBLERS: Mapping[str, Callable[[Iterable[JsonObject]], JsonObject | CallFailure]] = {
+    "anthropic": assemble_anthropic,
+    "openai_responses": assemble_responses,
+    "openai_chat": assemble_chat,
+}
+MAX_UNPACKED_BYTES = 268_435_456
+"""Largest size of a decompressed body, against decompression bombs: four times the largest request
+that is read. Our choice.
+"""
+
+
+def decompress_body(data: bytes, encoding: str, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+    """Remove a body's content encoding (gzip, deflate, zstd or none).
+
+    Raises FormatError for another encoding, a broken body, or one larger than `limit`.
+    """
+    try:
+        match encoding.strip().lower():
+            case "" | "identity":
+                return data
+            case "gzip" | "x-gzip":
+                return _inflate(data, zlib.MAX_WBITS | 16, limit)
+            case "deflate":
+                return _inflate(data, zlib.MAX_WBITS, limit)
+            case "zstd":
+                return _decompress_zstd(data, limit)
+    except (zlib.error, zstandard.ZstdError) as error:
+        raise FormatError("a packed body cannot be unpacked") from error
+    raise FormatError("the content encoding of a body is not supported")
+
+
+def _inflate(data: bytes, bits: int, most: int) -> bytes:
+    unpacking = zlib.decompressobj(bits)
+    found = unpacking.decompress(data, most)
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise FormatError("a packed body is cut, or far too large")
+    return found
+
+
+def _decompress_zstd(data: bytes, most: int) -> bytes:
+    reader = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(data)
+    parts, size = list[bytes](), 0
+    while part := reader.read(1_048_576):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise FormatError("a packed body is far too large")
+    return b"".join(parts)
+
+
+def parse_upstream_reply(format: str, content_type: str, data: bytes) -> JsonObject | CallFailure:
+    """The reply in a provider's bytes, streamed or not, or the fault that ended it."""
+    try:
+        if "event-stream" not in content_type:
+            return parse_plain_reply(data)
+        return _ASSEMBLERS[format](decode_sse_events(data))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        return CallFailure(
+            kind="invalid", message=f"an answer is not of the format: {type(error).__name__}"
+        )
+
+
+def decode_sse_events(data: bytes) -> list[JsonObject]:
+    """The decoded events of a stream; incomplete events and those that are not JSON objects are
+    left out.
+    """
+    found = []
+    for event in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
+        lines = [
+            line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")
+        ]
+        if not lines:
+            continue
+        try:
+            value = msgspec.json.decode(b"\n".join(lines))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue  # `[DONE]`, or cut
+        if isinstance(value, dict):
+            found.append(value)
+    return found
+
+
+def is_context_overflow(status: int, headers: Mapping[str, str], data: bytes) -> bool:
+    """Whether a reply says that the request exceeds the model's window: an error, or a stream that
+    begins with one.
+    """
+    if status < 400:
+        return any(
+            is_too_long(fault)
+            for event in decode_sse_events(data)
+            if (fault := _fault_of_event(event)) is not None
+        )
+    try:
+        body = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        body = None
+    return is_too_long(
+        failure_from_status(status, data[:2_000].decode("utf-8", "replace"), body, headers)
+    )
+
+
+def _fault_of_event(event: JsonObject) -> CallFailure | None:
+    response = event.get("response")
+    error = event.get("error") or (response.get("error") if isinstance(response, dict) else None)
+    if event.get("type") == "error" and error is None:
+        error = event
+    return failure_from_error(error) if isinstance(error, dict) else None

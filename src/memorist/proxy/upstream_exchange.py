@@ -1,0 +1,364 @@
+"""One client request and its reply: bytes in, bytes out, with the reply also read on the side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+import aiohttp
+from aiohttp import web
+from msgspec import Struct
+from multidict import CIMultiDict
+from yarl import URL
+
+from memorist.errors import FormatError
+from memorist.proxy.call_pipeline import CallPipeline, PreparedCall
+from memorist.proxy.provider_routing import (
+    HeaderPairs,
+    Route,
+    clean_header_value,
+    filter_reply_headers,
+    filter_request_headers,
+    join_url,
+)
+from memorist.proxy.request_body import decompress_body, is_context_overflow
+from memorist.settings import ProxySettings
+
+# The provider's side: requests out, replies in, byte for byte.
+
+
+MAX_HEADER_BYTES = 65_536
+"""Bytes of one header line, in both directions: Codex lists every workspace in one. Our choice."""
+CHUNK_BYTES = 131_072
+"""Bytes of a body passed to the socket at once: the part that does not fit its buffer is copied
+again each time. Measured.
+"""
+_SKIPPED_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
+
+
+class UpstreamUnreachable(Exception):
+    """The provider did not answer; `status` is the status to send to the client (502 or 504)."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class BodyTooSlow(Exception):
+    """The client's body did not arrive in time."""
+
+    status = 408
+
+
+class Upstream:
+    """Pooled connections to the providers. Construct it inside a running loop."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=settings.connections, ttl_dns_cache=60, keepalive_timeout=30
+            ),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=settings.connect_seconds, sock_read=settings.silent_seconds
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=_SKIPPED_HEADERS,
+            auto_decompress=False,
+            max_line_size=MAX_HEADER_BYTES,
+            max_field_size=MAX_HEADER_BYTES,
+            read_bufsize=1_048_576,
+        )
+
+    async def send(
+        self, method: str, url: str, headers: HeaderPairs, body: bytes | AsyncIterator[bytes] | None
+    ) -> aiohttp.ClientResponse:
+        """Send a request and return the reply as soon as its headers arrived.
+
+        Raises UpstreamUnreachable.
+        """
+        sized = headers
+        data: bytes | AsyncIterator[bytes] | None = body
+        if isinstance(body, bytes):
+            sized = [*headers, ("Content-Length", str(len(body)))]
+            data = body if len(body) < CHUNK_BYTES else iterate_chunks(body)
+        try:
+            return await self._session.request(
+                method, URL(url, encoded=True), headers=sized, data=data, allow_redirects=False
+            )
+        except TimeoutError as error:
+            raise UpstreamUnreachable(504, "the provider did not answer in time") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise UpstreamUnreachable(
+                502, f"the provider could not be reached ({type(error).__name__})"
+            ) from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+
+async def iterate_chunks(body: bytes) -> AsyncIterator[bytes]:
+    """Yield a large body in chunks, so that other requests get their turn."""
+    for at in range(0, len(body), CHUNK_BYTES):
+        yield body[at : at + CHUNK_BYTES]
+
+
+BODY_SECONDS = 300.0
+"""Longest time for a body that is read to arrive. Our choice: 64 MB over 2 Mbit/s."""
+MAX_REPLY_BYTES = 67_108_864
+"""Bytes of a reply that are read on the side; a longer one is only passed on. Our choice."""
+MAX_ERROR_BYTES = 1_048_576
+"""Bytes of an error reply that are inspected. Our choice."""
+
+
+class ExchangeDependencies(Struct, frozen=True, kw_only=True):
+    """What an exchange needs from its proxy."""
+
+    pipeline: CallPipeline
+    upstream: Upstream
+    settings: ProxySettings
+    tenant: str = ""
+
+
+class ProxyExchange:
+    """One client request and its reply."""
+
+    def __init__(
+        self,
+        request: web.BaseRequest,
+        headers: Mapping[str, str],
+        route: Route,
+        dependencies: ExchangeDependencies,
+    ) -> None:
+        self._dependencies = dependencies
+        self._pipeline = dependencies.pipeline
+        self._request = request
+        self._headers = headers
+        self._route = route
+        self.outcome = "passed"
+        """What memorist did, for the log and the `x-memorist` header."""
+
+    async def run(self) -> web.StreamResponse:
+        """Handle the request. Raises UpstreamUnreachable, BodyTooSlow."""
+        if self._headers.get("expect", "").lower() == "100-continue":
+            await self._request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self._request.writer.output_size = 0
+        if not self._route.format:
+            return await self._relay(await self._pass_through(None), None)
+        raw, whole = await self._read_body()
+        if not whole:
+            self.outcome = "passed: it is too large to be read"
+            return await self._relay(await self._pass_through(raw), None)
+        taken = await self._pipeline.prepare(
+            self._route, self._headers, raw, self._dependencies.tenant
+        )
+        self.outcome = taken.outcome
+        upstream = await self._send_prepared(taken, taken.data)
+        return await self._answer(taken, upstream)
+
+    async def _answer(
+        self, taken: PreparedCall, upstream: aiohttp.ClientResponse
+    ) -> web.StreamResponse:
+        begun = await _read_start(upstream) if taken.prepared is not None else b""
+        if (
+            begun
+            and _may_refuse(upstream, begun)
+            and is_context_overflow(
+                upstream.status, _lowercase_headers(upstream), _decode_body(upstream, begun)
+            )
+        ):
+            smaller = await self._pipeline.recover(taken)
+            if smaller is not None:
+                upstream.close()
+                self.outcome = (
+                    "recovered: the provider refused it as too long, and a smaller one was sent"
+                )
+                upstream, begun = await self._send_prepared(taken, smaller), b""
+        return await self._relay(upstream, taken, begun)
+
+    async def _read_body(self) -> tuple[bytes, bool]:
+        """The request's body, and whether it is complete. Raises BodyTooSlow."""
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for part in self._request.content.iter_any():
+                    parts.append(part)
+                    size += len(part)
+                    if size > self._dependencies.settings.body_bytes:
+                        return b"".join(parts), False
+        except TimeoutError:
+            self._request.content.set_exception(ConnectionError())  # nobody reads the rest
+            raise BodyTooSlow("the request took too long to arrive") from None
+        return (parts[0] if len(parts) == 1 else b"".join(parts)), True
+
+    async def _send_prepared(self, taken: PreparedCall, data: bytes) -> aiohttp.ClientResponse:
+        changed = taken.data is not data or taken.outcome == "changed"
+        headers = filter_request_headers(
+            self._request.headers.items(), read=taken.call is not None, rewritten=changed
+        )
+        return await self._send(headers, data)
+
+    async def _send(
+        self, headers: HeaderPairs, body: bytes | AsyncIterator[bytes] | None
+    ) -> aiohttp.ClientResponse:
+        url = join_url(
+            self._dependencies.settings.upstreams[self._route.upstream], self._route.path
+        )
+        return await self._dependencies.upstream.send(self._request.method, url, headers, body)
+
+    async def _pass_through(self, begun: bytes | None) -> aiohttp.ClientResponse:
+        """Pass the body through as it arrives; `begun` was read already."""
+        headers = filter_request_headers(self._request.headers.items(), read=False, rewritten=False)
+        length = self._headers.get("content-length")
+        if length is not None:
+            headers.append(("Content-Length", length))
+        body = self._stream_body(begun) if self._request.body_exists else None
+        return await self._send(headers, body)
+
+    async def _stream_body(self, begun: bytes | None) -> AsyncIterator[bytes]:
+        if begun:
+            yield begun
+        async for part in self._request.content.iter_any():
+            yield part
+
+    async def _relay(
+        self, upstream: aiohttp.ClientResponse, taken: PreparedCall | None, begun: bytes = b""
+    ) -> web.StreamResponse:
+        """Pass the reply on as it arrives, and read it on the side."""
+        headers = CIMultiDict(filter_reply_headers(upstream.headers.items()))
+        headers["x-memorist"] = clean_header_value(self.outcome)
+        if taken is not None and taken.prepared is not None:
+            headers["x-memorist-session"] = clean_header_value(taken.prepared.session.id)
+        answer = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
+        recorder = ReplyRecorder(self._pipeline, taken, upstream)
+        try:
+            await answer.prepare(self._request)
+            if begun:
+                recorder.append(begun)
+                await answer.write(begun)
+            async for part in upstream.content.iter_any():
+                recorder.append(part)
+                await answer.write(part)
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+            self.outcome += f"; the answer was cut ({type(error).__name__})"
+            if self._request.transport is not None:
+                self._request.transport.abort()  # the client must see the cut, not a complete reply
+            upstream.close()
+            return answer
+        except BaseException:
+            # The client disconnected, or the proxy stops: the provider need not continue.
+            upstream.close()
+            raise
+        recorder.finish()
+        await answer.write_eof()
+        return answer
+
+
+_LAST_EVENTS = (
+    b'"message_stop"',
+    b'"response.completed"',
+    b'"response.incomplete"',
+    b"\ndata: [DONE]",
+)
+"""What only the last event of a stream holds: in a text its quotes and line breaks are escaped."""
+_OVERLAP = max(map(len, _LAST_EVENTS)) - 1
+
+
+class ReplyEnding:
+    """Finds the part of a reply with which the client has all of it and may send its next request:
+    the one that fills the announced length, or holds the end of a stream's last event. Only then
+    has the reply to be recorded before the part is sent; a connection may stay open for longer.
+    """
+
+    def __init__(self, length: int | None) -> None:
+        self._left = length
+        self._before = b""
+        self._is_last_event = False
+
+    def is_reached(self, part: bytes) -> bool:
+        """Whether the reply is complete with this part, the next one."""
+        if self._left is not None:
+            self._left -= len(part)
+            if self._left <= 0:
+                return True
+        text = self._before + part
+        begins = max(map(text.find, _LAST_EVENTS))
+        if begins >= 0 and not self._is_last_event:
+            self._is_last_event = True
+            text = text[begins + 1 :]
+        self._before = text[-_OVERLAP:]
+        return self._is_last_event and (b"\n\n" in text or b"\r\n\r\n" in text)
+
+
+class ReplyRecorder:
+    """Has a reply recorded before its client can continue from it; one that is too large, or that
+    the provider refused, is none.
+    """
+
+    def __init__(
+        self,
+        pipeline: CallPipeline,
+        call: PreparedCall | None,
+        upstream: aiohttp.ClientResponse,
+    ) -> None:
+        self._pipeline = pipeline
+        self._call = call if call is not None and call.call is not None else None
+        self._upstream = upstream
+        self._ending = ReplyEnding(upstream.content_length)
+        self._parts: list[bytes] = []
+        self._left = MAX_REPLY_BYTES if upstream.status < 400 else -1
+
+    def append(self, part: bytes) -> None:
+        """Add the next part, before it is sent."""
+        self._left -= len(part)
+        if self._call is None or self._left < 0:
+            self._call, self._parts = None, []
+            return
+        self._parts.append(part)
+        if self._ending.is_reached(part):
+            self.finish()
+
+    def finish(self) -> None:
+        """Record the reply, once: it is complete, or the provider closed the connection."""
+        if self._call is not None and self._left >= 0:
+            data = _decode_body(self._upstream, b"".join(self._parts))
+            kind = self._upstream.headers.get("content-type", "")
+            self._pipeline.on_reply(self._call, kind, data)
+        self._call = None
+
+
+async def _read_start(upstream: aiohttp.ClientResponse) -> bytes:
+    """All of an error reply, or the first bytes of a stream."""
+    try:
+        if upstream.status < 400:
+            return (
+                await upstream.content.readany()
+                if "event-stream" in upstream.headers.get("content-type", "")
+                else b""
+            )
+        parts, size = [], 0
+        async for part in upstream.content.iter_any():
+            parts.append(part)
+            size += len(part)
+            if size > MAX_ERROR_BYTES:
+                break
+        return b"".join(parts)
+    except (aiohttp.ClientError, OSError) as error:
+        raise UpstreamUnreachable(
+            502, f"the provider broke off its answer ({type(error).__name__})"
+        ) from error
+
+
+def _may_refuse(upstream: aiohttp.ClientResponse, begun: bytes) -> bool:
+    return upstream.status in (400, 413, 422, 500) or (upstream.status < 400 and b"error" in begun)
+
+
+def _decode_body(upstream: aiohttp.ClientResponse, data: bytes) -> bytes:
+    try:
+        return decompress_body(data, upstream.headers.get("content-encoding", ""))
+    except FormatError:
+        return b""
+
+
+def _lowercase_headers(upstream: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in upstream.headers.items()}

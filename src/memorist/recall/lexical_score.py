@@ -1,0 +1,684 @@
+"""Lexical score of entries: BM25, extended by an entry's surroundings, its author, and its time.
+
+Pure. For each word of the query an entry has BM25's saturated count and borrows part of its
+neighbours'. The sum is saturated again, so that a turn in whose surroundings all words occur
+outranks one with a single word in every turn around it. The group's own BM25 is added, and a
+constant for an author that the query names. Entries without neighbours, group and author are ranked
+by BM25 alone.
+
+The weights were chosen on four conversations of LoCoMo and confirmed on three others
+(docs/benchmarks.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.languages import COMMON_WORDS, detect_language, stem_in_language
+from memorist.core.search_words import (
+    MAX_TEXT_CHARS,
+    QUERY_STOP_WORDS,
+    TIME_EXPRESSION,
+    TIME_QUESTION,
+    extract_search_words,
+)
+from memorist.recall.word_index import IndexRow, StoredIndexRow
+
+# Parse a query into the words to search for. Pure.
+
+
+MAX_QUERY_WORDS = 24
+"""Words of a query that are looked up, the rarest: a pasted log has hundreds, and the common ones
+decide nothing.
+"""
+
+
+class SearchQuery(Struct, frozen=True):
+    """The words to search for, each with its spelling in the query, and whether the query asks for
+    a time.
+    """
+
+    words: Mapping[str, str]
+    asks_when: bool
+
+
+def parse_query(text: str) -> SearchQuery:
+    """Parse a text of any size and content. Stop words count only when there is nothing else."""
+    text = text[:MAX_TEXT_CHARS]
+    found: dict[str, str] = {}
+    stopped: dict[str, str] = {}
+    language = detect_language(text)
+    common = QUERY_STOP_WORDS | COMMON_WORDS[language]
+    stems = language != "english"
+    for word, shown in extract_search_words(text):
+        if stems and shown.isalpha() and word != stem_in_language(shown, language):
+            continue  # its stem in the query's language follows, and a word counts once
+        (stopped if shown.lower() in common else found).setdefault(word, shown)
+    kept = found or stopped
+    # In unspaced scripts a pair includes what its two characters say.
+    paired = {
+        character for word in kept if len(word) == 2 and not word.isascii() for character in word
+    }
+    return SearchQuery(
+        {word: shown for word, shown in kept.items() if word not in paired},
+        bool(TIME_QUESTION.search(text)),
+    )
+
+
+def select_rarest_words(question: SearchQuery, counts: Mapping[str, int]) -> list[str]:
+    """Select the words to look up, rarest first; words that no entry contains are dropped."""
+    return sorted(
+        (word for word in question.words if counts.get(word)), key=lambda word: (counts[word], word)
+    )[:MAX_QUERY_WORDS]
+
+
+def find_named_authors(
+    question: SearchQuery, author_names: Sequence[Iterable[str]]
+) -> frozenset[int]:
+    """Find the authors that the query names, as indexes into `author_names`.
+
+    None when it names all of them, since that discriminates nothing.
+    """
+    asked = question.words.keys()
+    known = [at for at, name in enumerate(author_names) if name]
+    found = [at for at in known if any(word in asked for word in author_names[at])]
+    return frozenset(found) if len(found) < len(known) else frozenset()
+
+
+# The ranker's input and output types. Pure.
+
+
+class EntryPosition(Struct, frozen=True):
+    """An entry's position among others: turns of a conversation, parts of a page."""
+
+    group: str
+    """The conversation, session or page."""
+    number: int
+    """Its position there. Adjacent entries lend each other weight."""
+    heading: str = ""
+    """What applies to the whole group, such as the day of a session. The group's first entry that
+    has one decides.
+    """
+
+
+class SearchEntry(Struct, frozen=True, kw_only=True):
+    """One searchable memory."""
+
+    id: str
+    """Unique among the entries of one index. Zero bytes and lone surrogates are returned as
+    replacement characters.
+    """
+    title: str = ""
+    description: str = ""
+    body: str = ""
+    author: str = ""
+    """Who said it, by the name a query would use (not a role such as `user`, which queries use for
+    other things).
+    """
+    position: EntryPosition | None = None
+    """None for entries without an order, such as memory files."""
+    fingerprint: str = ""
+    """Changes when the entry does (a hash, or time and size of a file). Empty: computed from the
+    entry.
+    """
+
+
+class RankedEntry(Struct, frozen=True, kw_only=True):
+    """One search result."""
+
+    id: str
+    score: float
+    """Defines the order. Comparable within one result list only."""
+    lexical: float
+    """The lexical part of the score; 0 when only the meaning was near."""
+    dense: float | None
+    """Cosine of query and entry, -1 to 1; None without an embedder or before the entry is embedded.
+    """
+    coverage: float
+    """Share of the query's words in the entry itself, weighted by rarity, 0 to 1: suited for a
+    threshold.
+    """
+    evidence: float = 0.0
+    """How much the matched words say beyond chance, in nats."""
+    nearness: float | None = None
+    """How far the meaning is nearer than that of unrelated texts, in standard deviations; None as
+    for `dense`.
+    """
+    matched: tuple[str, ...]
+    """Those words, as spelled in the query, rarest first."""
+    why: str
+    """One line for humans: which words, whose, how near in meaning."""
+
+
+class IndexSync(Struct, frozen=True, kw_only=True):
+    """Result of a sync, in entries."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    rebuilt: bool = False
+    """The file was damaged, foreign or of another version, and was rebuilt."""
+    unembedded: int = 0
+    """Entries without a vector yet; 0 without an embedder."""
+
+
+# Prepare entries for the index. Pure.
+
+
+FIELD_WEIGHTS = {"title": 3.0, "description": 2.0, "body": 1.0}
+"""Weight of a word by the field it occurs in. A file's name and description are written to find it
+by; the selector of the file-native family sees nothing else (claude-code.md section 7.6).
+"""
+
+WEIGHT_STEPS = 4
+"""Resolution of weights: a word's weight is stored as a whole number of quarters."""
+
+MAX_WEIGHT = 255
+"""Largest weight that the index stores: 63 times that of a word in a body."""
+
+HEADING_WEIGHT = 3.0
+"""Weight in the group of a word of the group's heading."""
+
+HAS_QUESTION, ENDS_WITH_QUESTION, HAS_TIME, IN_GROUP, IS_HEADING = 1, 2, 4, 8, 16
+"""Flags of an entry: contains a question, ends with one, places something in time, belongs to a
+group, is a group's heading.
+"""
+
+HEADING_ID_PREFIX = "\ufdd0heading:"
+"""Prefix of the id of a group's heading, which is stored as an entry. U+FDD0 is a noncharacter, and
+is removed from entries' ids.
+"""
+
+
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+
+
+def build_index_entries(entries: Iterable[SearchEntry]) -> Iterator[tuple[str, str, SearchEntry]]:
+    """Yield id, fingerprint and entry of everything to be indexed: the entries, and their groups'
+    headings.
+    """
+    headings: dict[str, str] = {}
+    for entry in map(_clean_entry, entries):
+        if entry.position is not None and entry.position.heading:
+            headings.setdefault(entry.position.group, entry.position.heading)
+        yield entry.id, entry.fingerprint or _entry_fingerprint(entry), entry
+    for group, heading in headings.items():
+        entry = SearchEntry(id=HEADING_ID_PREFIX + group, title=heading, author=group)
+        yield entry.id, _entry_fingerprint(entry), entry
+
+
+def is_heading_id(id: str) -> bool:
+    """Whether this is the id of a group's heading rather than of an entry."""
+    return id.startswith(HEADING_ID_PREFIX)
+
+
+def build_index_row(id: str, fingerprint: str, entry: SearchEntry) -> IndexRow:
+    """Build the index row of one of these."""
+    if is_heading_id(id):
+        weights = {
+            word: int(HEADING_WEIGHT * WEIGHT_STEPS)
+            for word, _ in extract_search_words(entry.title)
+        }
+        return IndexRow(
+            id=id,
+            fingerprint=fingerprint,
+            words=weights,
+            length=len(weights),
+            group=entry.author,
+            flags=IS_HEADING,
+        )
+    fields = {"title": entry.title, "description": entry.description, "body": entry.body}
+    summed: dict[str, float] = {}
+    length = 0
+    for name, text in fields.items():
+        for word, _ in extract_search_words(text):
+            summed[word] = summed.get(word, 0.0) + FIELD_WEIGHTS[name]
+            length += 1
+    return IndexRow(
+        id=id,
+        fingerprint=fingerprint,
+        words={
+            word: min(MAX_WEIGHT, round(weight * WEIGHT_STEPS)) for word, weight in summed.items()
+        },
+        length=length,
+        group=entry.position.group if entry.position else "",
+        position=entry.position.number if entry.position else 0,
+        author=entry.author,
+        flags=_entry_flags(entry),
+    )
+
+
+def _entry_flags(entry: SearchEntry) -> int:
+    body = entry.body.rstrip()
+    return (
+        HAS_QUESTION * any(mark in body for mark in "?？")
+        | ENDS_WITH_QUESTION * body.endswith(("?", "？"))
+        | HAS_TIME * bool(TIME_EXPRESSION.search(body))
+        | IN_GROUP * (entry.position is not None)
+    )
+
+
+def render_embedding_text(entry: SearchEntry) -> str:
+    """Render the text to embed: without the author, whose name would make all entries of one author
+    similar, and without a title or description that the body repeats.
+    """
+    kept: dict[str, str] = {}
+    for text in (entry.body, entry.description, entry.title):
+        plain = " ".join(_PLAIN_WORD.findall(text.casefold()))
+        if plain and not any(plain in other for other in kept):
+            kept[plain] = text
+    return "\n".join(reversed(kept.values()))
+
+
+def _clean_entry(entry: SearchEntry) -> SearchEntry:
+    """Return the entry with text that SQLite can store."""
+    if (
+        entry.position is None
+        and _storable_text(entry.id) is entry.id
+        and not (entry.title or entry.description or entry.body or entry.author)
+    ):
+        return entry  # one that the index has already, by its fingerprint
+    place = entry.position and EntryPosition(
+        _storable_text(entry.position.group),
+        entry.position.number,
+        _storable_text(entry.position.heading),
+    )
+    fields = {
+        name: _storable_text(getattr(entry, name))
+        for name in ("title", "description", "body", "author", "fingerprint")
+    }
+    return SearchEntry(id=_storable_text(entry.id), position=place, **fields)
+
+
+def _storable_text(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
+    return (
+        text.replace("\0", "\ufffd").replace("\ufdd0", "\ufffd").encode("utf-8", "replace").decode()
+    )
+
+
+def _entry_fingerprint(entry: SearchEntry) -> str:
+    return hashlib.blake2b(msgspec.json.encode(entry), digest_size=16).hexdigest()
+
+
+# The index's entries as numbered columns, with their neighbours: the ranker's data for each
+# query.
+
+
+class EntryColumns(Struct, frozen=True):
+    """Columns by entry number; number 0 is no entry."""
+
+    ids: Sequence[str]
+    """Empty where no entry has the number, and for headings."""
+    fingerprints: Sequence[str]
+    lengths: array[int]
+    """In words."""
+    flags: array[int]
+    before: array[int]
+    """Number of the preceding entry in its group, or 0."""
+    after: array[int]
+    groups: array[int]
+    """Group number; 0 for none."""
+    authors: array[int]
+    """Index into `author_names`; 0 for no author."""
+    author_names: Sequence[frozenset[str]]
+    """The words of each author's name."""
+    group_lengths: Sequence[int]
+    entry_count: int
+    """Entries, headings excluded."""
+    mean_length: float
+    has_positions: bool
+    """Whether any entry has a position."""
+
+    @property
+    def group_count(self) -> int:
+        """Number of groups."""
+        return len(self.group_lengths) - 1
+
+
+def build_columns(rows: Iterable[StoredIndexRow]) -> EntryColumns:
+    """Build the columns of these rows, which are sorted by group and position."""
+    found = list(rows)
+    size = max((row.number for row in found), default=0) + 1
+    ids, fingerprints = [""] * size, [""] * size
+    lengths, flags, before, after, groups, authors = (array("I", bytes(4 * size)) for _ in range(6))
+    group_at: dict[str, int] = {}
+    author_at: dict[str, int] = {"": 0}
+    group_lengths = [0]
+    last = StoredIndexRow(0, "", "", 0, "", 0, "", 0)
+    for row in found:
+        number = row.number
+        lengths[number], flags[number] = row.length, row.flags
+        if row.flags & (IN_GROUP | IS_HEADING):
+            at = groups[number] = group_at.setdefault(row.group, len(group_at) + 1)
+            if at == len(group_lengths):
+                group_lengths.append(0)
+            group_lengths[at] += row.length
+        if row.flags & IS_HEADING:
+            continue
+        ids[number], fingerprints[number] = row.id, row.fingerprint
+        authors[number] = author_at.setdefault(row.author, len(author_at))
+        if row.flags & last.flags & IN_GROUP and row.group == last.group:
+            before[number], after[last.number] = last.number, number
+        last = row
+    count = sum(1 for id in ids if id)
+    mean = sum(lengths[number] for number in range(size) if ids[number]) / max(1, count)
+    names = [frozenset(word for word, _ in extract_search_words(name)) for name in author_at]
+    return EntryColumns(
+        ids,
+        fingerprints,
+        lengths,
+        flags,
+        before,
+        after,
+        groups,
+        authors,
+        names,
+        group_lengths,
+        count,
+        mean or 1.0,
+        bool(group_at),
+    )
+
+
+POSTINGS_BUDGET = 3_000
+"""Postings after which further, more common words are only looked up for the leading entries, and
+so is a query's rarest word that has more of them. Bounds the time per query.
+"""
+
+LEADER_POSTINGS = 5_000
+"""Postings by which the leading entries are found where even the rarest word is common."""
+
+COMMON_LEADER_COUNT = 50
+"""Number of those entries, which are looked at with their neighbours."""
+
+LOOKUP_COST = 6
+"""Postings that are scanned in the time of one look-up."""
+
+NEIGHBOUR_COST = 6
+"""Relative cost of a posting in a collection with positions."""
+
+LEADER_COUNT = 100
+"""Number of leading entries. No common word lifts an entry from behind them to the first ten."""
+
+
+class RankingWeights(Struct, frozen=True, kw_only=True):
+    """The ranker's parameters. Scores are in units of a word's rarity (`idf`, natural log)."""
+
+    k1: float = 1.0
+    b: float = 0.4
+    group_k1: float = 1.2
+    group_b: float = 0.75
+    """BM25's own parameters, for entries and groups (Robertson and Zaragoza 2009 give 1.2 and 0.75;
+    short turns want less of both).
+    """
+    previous: float = 0.2
+    """Share lent by the preceding entry."""
+    question_bonus: float = 0.6
+    """Additional share lent by a preceding entry that asks a question: the next entry is the
+    answer.
+    """
+    following: float = 0.5
+    second: float = 0.2
+    """Share lent by each entry at a distance of two."""
+    saturation: float = 2.0
+    group_share: float = 0.6
+    author_bonus: float = 6.0
+    time_bonus: float = 3.0
+    """Bonus for an entry with a time when the query asks for one."""
+    question_penalty: float = 1.5
+    """Penalty for an entry in a group that ends with a question: it asks rather than tells."""
+    short_penalty: float = 1.0
+    """Penalty for a very short entry in a group, decaying over `SHORT_ENTRY_WORDS` words."""
+
+
+SHORT_ENTRY_WORDS = 5.0
+DEFAULT_WEIGHTS = RankingWeights()
+
+QueryPostings: TypeAlias = "Sequence[tuple[str, array[int]]]"
+"""The query's words, rarest first, each with its packed postings (`memorist.recall.word_index`)."""
+
+
+def score_by_words(
+    postings: QueryPostings, collection: EntryColumns, weights: RankingWeights = DEFAULT_WEIGHTS
+) -> dict[int, float]:
+    """Score every entry for which query words in it or around it speak; by number."""
+    scores: dict[int, float] = {}
+    group_scores: dict[int, float] = {}
+    near: frozenset[int] | None = None
+    spent = 0
+    for _, packed in postings:
+        spent += len(packed) * (NEIGHBOUR_COST if collection.has_positions else 1)
+        if near is None and spent > POSTINGS_BUDGET:
+            scores = _keep_leaders(scores) or _find_leaders(postings, collection, weights)
+            near = (
+                _include_neighbours(scores, collection)
+                if collection.has_positions
+                else frozenset(scores)
+            )
+        sums = _count_own_words(
+            packed if near is None else _select_postings(packed, near), collection, weights
+        )
+        if collection.has_positions:
+            sums = (
+                _lend_to_neighbours(sums, collection, weights)
+                if near is None
+                else _borrow_from_neighbours(sums, scores, collection, weights)
+            )
+        if near is None and collection.group_count > 1:
+            _add_group_scores(packed, collection, weights, group_scores)
+        top = _rarity(len(packed), collection.entry_count) * (1 + weights.saturation)
+        saturation, known = weights.saturation, scores.get
+        for number, sum_ in sums.items():
+            scores[number] = known(number, 0.0) + top * sum_ / (sum_ + saturation)
+    ids = collection.ids
+    if not group_scores:
+        return {number: score for number, score in scores.items() if ids[number]}
+    groups, share = collection.groups, weights.group_share
+    return {
+        number: score + share * group_scores.get(groups[number], 0.0)
+        for number, score in scores.items()
+        if ids[number]
+    }
+
+
+def adjust_scores(
+    scores: Mapping[int, float],
+    collection: EntryColumns,
+    *,
+    authors: frozenset[int],
+    asks_when: bool,
+    weights: RankingWeights = DEFAULT_WEIGHTS,
+) -> dict[int, float]:
+    """Adjust the scores by author, time, and entries that are short or ask a question."""
+    made = {}
+    for number, score in scores.items():
+        flags = collection.flags[number]
+        more = 0.0
+        if authors and collection.authors[number] in authors:
+            more += weights.author_bonus
+        if asks_when and flags & HAS_TIME:
+            more += weights.time_bonus
+        if flags & IN_GROUP:
+            more -= weights.short_penalty * math.exp(
+                -collection.lengths[number] / SHORT_ENTRY_WORDS
+            )
+            if flags & ENDS_WITH_QUESTION:
+                more -= weights.question_penalty
+        made[number] = score + more
+    return made
+
+
+class QueryCoverage:
+    """Which of a query's words (`words`) an entry has, and their share weighted by rarity."""
+
+    def __init__(
+        self, words: Sequence[str], postings: QueryPostings, collection: EntryColumns
+    ) -> None:
+        self._postings = postings
+        held, count = dict(postings), collection.entry_count
+        self._rarities = {word: _rarity(len(held.get(word, ())), count) for word in words}
+        self._whole = sum(self._rarities.values())
+
+    def measure(self, number: int) -> tuple[float, tuple[str, ...]]:
+        """Return the share of the words that the entry itself has, and these, rarest first."""
+        found = tuple(word for word, packed in self._postings if _has_posting(packed, number))
+        share = sum(self._rarities[word] for word in found) / self._whole if self._whole else 0.0
+        return share, found
+
+
+def _keep_leaders(scores: dict[int, float]) -> dict[int, float]:
+    if len(scores) <= LEADER_COUNT:
+        return scores
+    floor = sorted(scores.values(), reverse=True)[LEADER_COUNT - 1]
+    return {number: score for number, score in scores.items() if score >= floor}
+
+
+def _find_leaders(
+    postings: QueryPostings, collection: EntryColumns, weights: RankingWeights
+) -> dict[int, float]:
+    """Find the entries that a query speaks for whose rarest word is common, and their neighbours,
+    all with a score of 0.
+
+    Judged by the entries' own words, the rarest `LEADER_POSTINGS`.
+    """
+    sums: dict[int, float] = {}
+    read = 0
+    for _, packed in postings:
+        read += len(packed)
+        if sums and read > LEADER_POSTINGS:
+            break
+        rarity = _rarity(len(packed), collection.entry_count)
+        for number, count in _count_own_words(packed, collection, weights).items():
+            sums[number] = sums.get(number, 0.0) + rarity * count
+    leaders = sorted(sums, key=sums.__getitem__, reverse=True)[:COMMON_LEADER_COUNT]
+    numbers = _include_neighbours(leaders, collection) if collection.has_positions else leaders
+    return dict.fromkeys(numbers, 0.0)
+
+
+def _rarity(entries: int, count: int) -> float:
+    return math.log(1 + max(0.5, count - entries + 0.5) / (entries + 0.5))
+
+
+def _has_posting(packed: array[int], number: int) -> bool:
+    at = bisect_left(packed, number << 8)
+    return at < len(packed) and packed[at] >> 8 == number
+
+
+def _select_postings(packed: array[int], numbers: frozenset[int]) -> Sequence[int]:
+    """Return the postings of these numbers. Looking each up is faster than scanning a long list."""
+    if len(packed) < LOOKUP_COST * len(numbers):
+        return [each for each in packed if each >> 8 in numbers]
+    found = []
+    for number in numbers:
+        at = bisect_left(packed, number << 8)
+        if at < len(packed) and packed[at] >> 8 == number:
+            found.append(packed[at])
+    return found
+
+
+def _count_own_words(
+    packed: Sequence[int], collection: EntryColumns, weights: RankingWeights
+) -> dict[int, float]:
+    """Compute BM25's saturated, length-normalised count of the word in each entry that has it."""
+    lengths, size, k1 = collection.lengths, len(collection.ids), weights.k1
+    base, slope, rise = (
+        WEIGHT_STEPS * k1 * (1 - weights.b),
+        WEIGHT_STEPS * k1 * weights.b / collection.mean_length,
+        k1 + 1,
+    )
+    own = {}
+    for each in packed:
+        # Another process may just have written numbers beyond our columns.
+        if (number := each >> 8) < size:
+            count = each & 255
+            own[number] = rise * count / (count + base + slope * lengths[number])
+    return own
+
+
+def _lend_to_neighbours(
+    own: Mapping[int, float], collection: EntryColumns, weights: RankingWeights
+) -> dict[int, float]:
+    """Add what neighbours lend to the counts."""
+    before, after, flags = collection.before, collection.after, collection.flags
+    lent = dict(own)
+    for number, count in own.items():
+        if following := after[number]:
+            share = (
+                weights.previous + weights.question_bonus
+                if flags[number] & HAS_QUESTION
+                else weights.previous
+            )
+            lent[following] = lent.get(following, 0.0) + share * count
+            if second := after[following]:
+                lent[second] = lent.get(second, 0.0) + weights.second * count
+        if previous := before[number]:
+            lent[previous] = lent.get(previous, 0.0) + weights.following * count
+            if second := before[previous]:
+                lent[second] = lent.get(second, 0.0) + weights.second * count
+    return lent
+
+
+def _borrow_from_neighbours(
+    own: Mapping[int, float],
+    numbers: Iterable[int],
+    collection: EntryColumns,
+    weights: RankingWeights,
+) -> dict[int, float]:
+    """Do the same as `_lend_to_neighbours`, for these entries only."""
+    before, after, flags, count = collection.before, collection.after, collection.flags, own.get
+    sums = {}
+    for number in numbers:
+        first, then = before[number], after[number]
+        share = (
+            weights.previous + weights.question_bonus
+            if flags[first] & HAS_QUESTION
+            else weights.previous
+        )
+        distant = count(before[first], 0.0) + count(after[then], 0.0)
+        sum_ = (
+            count(number, 0.0)
+            + share * count(first, 0.0)
+            + weights.following * count(then, 0.0)
+            + weights.second * distant
+        )
+        if sum_:
+            sums[number] = sum_
+    return sums
+
+
+def _include_neighbours(numbers: Collection[int], collection: EntryColumns) -> frozenset[int]:
+    """Return these entries and those that lend to them."""
+    before, after = collection.before, collection.after
+    found = set(numbers)
+    for number in numbers:
+        found.update((before[number], after[number], before[before[number]], after[after[number]]))
+    return frozenset(found)
+
+
+def _add_group_scores(
+    packed: array[int], collection: EntryColumns, weights: RankingWeights, scores: dict[int, float]
+) -> None:
+    """Add the word's BM25 over groups to the groups' scores."""
+    groups, size = collection.groups, len(collection.ids)
+    counts: dict[int, float] = {}
+    for each in packed:
+        if (number := each >> 8) < size and (group := groups[number]):
+            counts[group] = counts.get(group, 0.0) + (each & 255) / WEIGHT_STEPS
+    rarity = _rarity(len(counts), collection.group_count)
+    mean = sum(collection.group_lengths) / max(1, collection.group_count) or 1.0
+    k1, b = weights.group_k1, weights.group_b
+    for group, count in counts.items():
+        norm = k1 * (1 - b + b * collection.group_lengths[group] / mean)
+        scores[group] = scores.get(group, 0.0) + rarity * count * (k1 + 1) / (count + norm)

@@ -1,0 +1,259 @@
+"""Search in one project's memories: the ranker kept in sync with the folder, with embeddings added
+in the background where the extra is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import closing
+
+from msgspec.structs import replace
+
+from memorist.auto_memory.folder import MemoryFolder
+from memorist.errors import DamagedIndex, InputError, MemoristError
+from memorist.models.embedder import is_embedder_installed, shared_embedder
+from memorist.recall.lexical_score import SearchEntry
+from memorist.recall.memory_selection import MemoryMatch
+from memorist.recall.ranker import EMBEDDING_BATCH, Ranker, build_alone
+from memorist.safety.secrets import redact
+from memorist.settings import RecallSettings
+
+EMBEDDING_WAIT_SECONDS = 20.0
+"""Longest wait of a command for embeddings, in which some hundred memories are embedded. What is
+left is ranked by words, and embedded by the next command or session.
+"""
+
+
+class FolderSearch:
+    """Finds memories of one folder. Reads only files that changed since any process searched last.
+
+    Embeddings are computed in a thread, so that no search waits for them; until then the search is
+    lexical. With `wait_for_embeddings` a search waits for them, as a command does, at most
+    `EMBEDDING_WAIT_SECONDS`.
+    """
+
+    def __init__(
+        self, folder: MemoryFolder, settings: RecallSettings, *, wait_for_embeddings: bool = False
+    ) -> None:
+        self._folder = folder
+        self._wait = wait_for_embeddings
+        self._ranker: Ranker | None = None
+        self._synced_marks: Mapping[str, str] | None = None
+        self._uses_embeddings = settings.embeddings and is_embedder_installed()
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+
+    def search(self, query: str, limit: int) -> tuple[MemoryMatch, ...]:
+        """Return the best matches, best first; none where there is no memory. Raises StoreError."""
+        if not self._folder.exists:
+            return ()
+        ranker = self.sync_index()
+        try:
+            found = ranker.search(query, limit)
+        except DamagedIndex:
+            self._rebuild_index(ranker)
+            found = ranker.search(query, limit)
+        return tuple(
+            MemoryMatch(
+                path=each.id,
+                score=each.score,
+                words=each.matched,
+                evidence=each.evidence,
+                nearness=each.nearness,
+                why=each.why,
+            )
+            for each in found
+        )
+
+    def _rebuild_index(self, ranker: Ranker) -> None:
+        """Rebuild the index from the files, after damage a search meets and a sync does not."""
+        self._stop_embedding()
+        ranker.reset_index()
+        self._synced_marks = None
+        self.sync_index()
+
+    def sync_index(self) -> Ranker:
+        """Sync the index with the folder, as each search does first; returns the ranker.
+
+        Raises StoreError.
+        """
+        ranker = self._ranker = self._ranker or Ranker(self._folder.layout.recall_index)
+        marks = self._folder.file_marks()
+        if marks is self._synced_marks or marks == self._synced_marks:
+            return ranker
+        known = ranker.read_fingerprints()
+        if known != marks:
+            ranker.sync(
+                [
+                    self._build_entry(path, mark, whole=known.get(path) != mark)
+                    for path, mark in marks.items()
+                ]
+            )
+        self._synced_marks = marks
+        if self._uses_embeddings and (self._thread is None or not self._thread.is_alive()):
+            self._thread = threading.Thread(
+                target=self._embed_entries,
+                args=(ranker, dict(marks)),
+                name="memorist-embed",
+                daemon=True,
+            )
+            self._thread.start()
+        if self._wait and self._thread is not None:
+            self._thread.join(EMBEDDING_WAIT_SECONDS)
+        return ranker
+
+    def _build_entry(self, path: str, mark: str, *, whole: bool) -> SearchEntry:
+        """Build an entry; without its text where the index already has it."""
+        if not whole:
+            return SearchEntry(id=path, fingerprint=mark)
+        try:
+            topic = self._folder.read_topic(path)
+        except (InputError, FileNotFoundError):
+            return SearchEntry(id=path, title=path, fingerprint=mark)
+        return SearchEntry(
+            id=path,
+            title=redact(topic.name).text,
+            description=redact(topic.description).text,
+            body=redact(topic.body).text,
+            fingerprint=mark,
+        )
+
+    def _embed_entries(self, ranker: Ranker, marks: Mapping[str, str]) -> None:
+        """Embed entries without a vector, in the thread, by a connection of its own, and have the
+        search rank by meaning from then on. On failure it stays lexical.
+        """
+        embedder = shared_embedder()
+        path = self._folder.layout.recall_index
+        try:
+            with (
+                build_alone(str(path), self._stopping.is_set) as is_free,
+                Ranker(path, embedder=embedder) as beside,
+            ):
+                if not is_free:
+                    return
+                embedded = beside.read_embedded()
+                missing = [
+                    self._build_entry(path, mark, whole=True)
+                    for path, mark in marks.items()
+                    if mark not in embedded
+                ]
+                while not self._stopping.is_set() and beside.embed(
+                    missing, at_most=EMBEDDING_BATCH
+                ):
+                    pass  # the next process embeds the rest
+            ranker.rank_by_meaning(embedder)
+        except MemoristError:
+            return
+
+    def _stop_embedding(self) -> None:
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._stopping.clear()
+
+    def close(self) -> None:
+        """Close the index; a running embedding step is waited for. May be called twice."""
+        self._stop_embedding()
+        if self._ranker is not None:
+            self._ranker.close()
+
+
+# The initial scan of a memory folder with many new files, in a thread: they are judged and
+# indexed while the host goes on (RC-6).
+
+
+MAX_INLINE_FILES = 20
+"""New files that a request may scan itself: one takes one to three milliseconds, so these take
+about `SCAN_WAIT_SECONDS`.
+"""
+
+SCAN_WAIT_SECONDS = 0.05
+"""Longest wait of a request for the scan: imperceptible, and short beside the model's first token.
+"""
+
+
+class InitialScan:
+    """Starts with a session.
+
+    Until it is done nothing of the folder is shown, since unjudged files must not be.
+
+    The thread has its own folder object and index connection, as another process would; the two
+    share only what is on disk.
+    """
+
+    def __init__(self, folder: MemoryFolder, settings: RecallSettings) -> None:
+        self._folder = folder
+        self._settings = settings
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the folder can be queried without a long wait."""
+        return self._thread is None or not self._thread.is_alive()
+
+    def start(self) -> None:
+        """Start a background scan where many files are new.
+
+        A failing disk is met again, and reported, by the next query.
+        """
+        if self._thread is not None or not _is_large(self._folder):
+            return
+        self._thread = threading.Thread(
+            target=self._scan,
+            args=(self._folder.clone_for_thread(),),
+            name="memorist-first-look",
+            daemon=True,
+        )
+        self._thread.start()
+
+    def _scan(self, folder: MemoryFolder) -> None:
+        """Scan and index, in the thread.
+
+        A failure leaves the rest to the next query, which reports it.
+        """
+        words = FolderSearch(folder, replace(self._settings, embeddings=False))
+        with closing(folder), closing(words):
+            try:
+                if folder.refresh_in_batches(self._should_stop):
+                    words.sync_index()
+            except MemoristError:
+                return
+
+    def _should_stop(self) -> bool:
+        """Checked after each file; also yields to the host's own thread."""
+        time.sleep(0)
+        return self._stopping.is_set()
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Wait without blocking the event loop, at most `seconds`; returns whether the scan is
+        done.
+        """
+        if self._thread is not None and not self.is_done:
+            await asyncio.to_thread(self._thread.join, seconds)
+        return self.is_done
+
+    async def stop(self) -> None:
+        """Stop after the current file or batch, and wait for that; finished batches stand.
+
+        May be called twice.
+        """
+        self._stopping.set()
+        await self.wait()
+
+
+def _is_large(folder: MemoryFolder) -> bool:
+    """Whether scanning within a request would delay it."""
+    try:
+        return folder.exists and (
+            len(folder.find_unscanned().changed) > MAX_INLINE_FILES
+            or (
+                not folder.layout.recall_index.exists()
+                and len(folder.list_entries()) > MAX_INLINE_FILES
+            )
+        )
+    except MemoristError:
+        return False

@@ -1,0 +1,250 @@
+"""Select the memories that are relevant enough to be shown (RC-1, RC-3). Pure.
+
+A ranking always has a first place; that alone is no reason to show it. A memory is shown when its
+words and its meaning together say more than chance gives for a message of that length and that
+many memories.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
+from memorist.core.markdown import render_template
+from memorist.core.messages import Message, Origin
+from memorist.core.token_count import truncate_middle
+from memorist.recall.word_chance import is_rare, is_uncommon
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.settings import RecallSettings
+
+MIN_QUERY_WORDS = 2
+"""Words that a message needs to be searched for; "continue" and "yes" have too few (claude-code.md
+section 7.6).
+"""
+WORD_SHARE = 0.2
+"""Standard deviations of nearness that a nat of word evidence counts as."""
+MIN_RELEVANCE = 2.2
+"""Relevance from which one memory of one is shown, in standard deviations."""
+MIN_WORD_EVIDENCE = 5.0
+"""The same in nats where only words are known: one word that hardly any message holds, or several
+common ones.
+"""
+MIN_SHARE_OF_BEST = 0.6
+"""Share of the best match's relevance that another needs to be shown beside it."""
+COMPARISON_COST = 0.4
+"""Added for each natural logarithm of the number of memories: the best of many is higher by chance.
+
+All these were chosen on half the repositories of a set of paraphrases and of messages about
+something else (docs/ranking.md).
+"""
+MAX_QUERY_CHARS = 4_000
+"""Longest part of a message used as a query: its start. A pasted log would match everything."""
+
+
+class MemoryMatch(Struct, frozen=True, kw_only=True):
+    """One memory that the query found."""
+
+    path: str
+    score: float
+    words: tuple[str, ...] = ()
+    """Words of the query that occur in it."""
+    evidence: float = 0.0
+    """What those words say beyond chance, in nats."""
+    nearness: float | None = None
+    """How much nearer its meaning is than that of unrelated texts, in standard deviations; None
+    without embeddings.
+    """
+    why: str = ""
+    """One line for humans."""
+
+
+class MemorySelection(Struct, frozen=True):
+    """A memory to show, and why."""
+
+    path: str
+    score: float
+    why: str
+
+
+def select_relevant(
+    matches: Sequence[MemoryMatch],
+    headers: Mapping[str, MemoryHeader],
+    settings: RecallSettings,
+    *,
+    excluded_paths: Collection[str] = (),
+) -> tuple[MemorySelection, ...]:
+    """Select the memories to show, best first, at most as many as the settings allow.
+
+    `excluded_paths` are those already in the context.
+    """
+    found = []
+    floor = MIN_SHARE_OF_BEST * max(map(measure_relevance, matches), default=0.0)
+    for match in matches:
+        head = headers.get(match.path)
+        if head is None or match.path in excluded_paths or head.status != "active":
+            continue
+        if measure_relevance(match) >= floor and is_relevant(match, len(headers)):
+            found.append(MemorySelection(match.path, match.score, _explain_selection(match)))
+    return tuple(found[: settings.limit])
+
+
+def measure_relevance(match: MemoryMatch) -> float:
+    """How far a match lies above chance: in standard deviations, or without embeddings in nats."""
+    if match.nearness is None:
+        return match.evidence
+    return match.nearness + WORD_SHARE * match.evidence
+
+
+def is_relevant(match: MemoryMatch, compared: int) -> bool:
+    """Whether a match among `compared` memories is more than chance."""
+    cost = COMPARISON_COST * math.log(max(1, compared))
+    by_words = match.evidence >= MIN_WORD_EVIDENCE + cost
+    if match.nearness is None:
+        return by_words
+    if by_words and any(map(is_uncommon, match.words)):
+        return True  # a name that the embedding may not know
+    return measure_relevance(match) >= MIN_RELEVANCE + cost
+
+
+def _explain_selection(match: MemoryMatch) -> str:
+    words = list(dict.fromkeys(match.words))
+    told = ["words: " + ", ".join(words[:6])] if words else []
+    if match.nearness is not None and match.nearness >= MIN_RELEVANCE:
+        told.append(f"meaning: {match.nearness:.1f} deviations above chance")
+    return "; ".join(told)
+
+
+def is_searchable(query: str) -> bool:
+    """Whether a message has enough words to search for: two, or one that hardly anybody types."""
+    words = query.split()
+    return (
+        len(words) >= MIN_QUERY_WORDS
+        or any(is_uncommon(word) or is_rare(word) for word in words)
+        or sum("\u3040" <= letter <= "\u9fff" or "\uac00" <= letter <= "\ud7af" for letter in query)
+        >= MIN_QUERY_WORDS
+    )
+
+
+_COMMON_NAMES = frozenset(
+    {
+        "__init__", "app", "changelog", "config", "constants", "dockerfile", "helpers", "index",
+        "init", "lib", "license", "main", "makefile", "mod", "package", "readme", "settings",
+        "setup", "test", "tests", "types", "util", "utils",
+    }
+)  # fmt: skip
+"""Names, without ending, that files of many folders have: such a file has to be named with its
+folder.
+"""
+_PATH_CHARS = r"[\w@.+~/\\-]"
+
+
+def names_file(text: str, path: str) -> bool:
+    """Whether a text names this file: by its name with ending, and by no other folder than its own.
+
+    A name that files of many folders have counts only with its folder.
+    """
+    parts = path.replace("\\", "/").strip("/").split("/")
+    name = parts[-1]
+    if "." not in name.strip("."):
+        return False
+    for match in re.finditer(rf"{_PATH_CHARS}*{re.escape(name)}(?![\w@+~/\\-]|\.\w)", text):
+        told = match[0].replace("\\", "/").removeprefix("./").strip("/").split("/")
+        if told == parts[-len(told) :] and (
+            len(told) > 1 or name.split(".")[0].lower() not in _COMMON_NAMES
+        ):
+            return True
+    return False
+
+
+def list_tools_used(messages: Sequence[Message]) -> tuple[str, ...]:
+    """List the tools called successfully since the user's last message, each once."""
+    failed = {
+        result.tool_use_id
+        for message in messages
+        for result in message.tool_results
+        if result.is_error
+    }
+    names = [
+        use.name
+        for message in messages
+        if message.origin is Origin.MODEL
+        for use in message.tool_uses
+        if use.id not in failed
+    ]
+    return tuple(dict.fromkeys(names))
+
+
+# Selection of memories by a model: its prompt, and the parsing of its answer (RC-2). Pure.
+
+
+MAX_ANSWER_TOKENS = 256
+"""Longest answer (claude-code.md section 7.6)."""
+MAX_QUERY_TOKENS = 2_000
+"""Longest part of the user's message that the selection is made from."""
+_JSON_OBJECT = re.compile(r"\{[^{}]*\}")
+
+
+_DATA_TAGS = ("notes", "message")
+"""Tags of the data in the prompt, which no text inside may close."""
+
+
+def render_selection_data(
+    template: str,
+    headers: Sequence[MemoryHeader],
+    *,
+    query: str,
+    tools: Sequence[str],
+    scan_files: int,
+) -> str:
+    """What the model selects from, for its user message; the rules stand in the system message."""
+    used = f"The assistant has just used these tools: {', '.join(tools)}.\n\n" if tools else ""
+    values = {
+        "manifest": neutralize_markup(render_manifest(headers, limit=scan_files), _DATA_TAGS),
+        "query": neutralize_markup(truncate_middle(query, MAX_QUERY_TOKENS), _DATA_TAGS),
+        "tools": used,
+    }
+    return render_template(template, values, strict=True)
+
+
+def parse_selection(answer: str, allowed: Collection[str], limit: int) -> tuple[str, ...] | None:
+    """Parse the selected names that are in `allowed`, each once, at most `limit`; empty where the
+    model chose none.
+
+    A mark in front of a name, as the manifest's lines have it, is left out. None for an answer that
+    is no choice: without such a JSON object, or with names of which none is known.
+    """
+    for match in _JSON_OBJECT.finditer(answer):
+        try:
+            found = msgspec.json.decode(match[0])
+        except msgspec.DecodeError:
+            continue
+        names = found.get("selected_memories") if isinstance(found, dict) else None
+        if isinstance(names, list):
+            bare = [name.rpartition("] ")[2] for name in names if isinstance(name, str)]
+            known = [name for name in bare if name in allowed]
+            return tuple(dict.fromkeys(known))[:limit] if known or not names else None
+    return None
+
+
+# Explain in one line why an entry was found. Pure.
+
+
+def explain_match(
+    matched: Sequence[str], *, around: bool, by_author: bool, cosine: float | None
+) -> str:
+    """Explain a match: the words, or that they occur around it; the author; the similarity."""
+    parts = []
+    if matched:
+        parts.append("has " + ", ".join(matched))
+    elif around:
+        parts.append("stands beside what was asked for")
+    if by_author:
+        parts.append("by the one named")
+    if cosine is not None:
+        parts.append(f"meaning {cosine:.2f}")
+    return "; ".join(parts)

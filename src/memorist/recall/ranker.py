@@ -1,0 +1,606 @@
+"""The ranker: indexes entries in a file, and returns the best ones for a query."""
+
+from __future__ import annotations
+
+import math
+import threading
+from array import array
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from heapq import nsmallest
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from msgspec import Struct
+
+from memorist.errors import DamagedIndex, ModelError, StoreError, UsageError
+from memorist.ports import Embedder
+from memorist.recall.calibration_texts import COHORT_MEMORIES, COHORT_MESSAGES
+from memorist.recall.lexical_score import (
+    DEFAULT_WEIGHTS,
+    MAX_QUERY_WORDS,
+    EntryColumns,
+    IndexSync,
+    QueryCoverage,
+    RankedEntry,
+    RankingWeights,
+    SearchEntry,
+    SearchQuery,
+    adjust_scores,
+    build_columns,
+    build_index_entries,
+    build_index_row,
+    find_named_authors,
+    is_heading_id,
+    parse_query,
+    render_embedding_text,
+    score_by_words,
+    select_rarest_words,
+)
+from memorist.recall.memory_selection import explain_match
+from memorist.recall.word_chance import WORD_RATES, measure_evidence
+from memorist.recall.word_index import BATCH_ENTRIES, WordIndex
+
+# Semantic similarity of entries and query: vectors by number, and fusion with the lexical score.
+
+
+MATCH_WEIGHTS = (1.0, 0.5)
+CHANCE_WEIGHTS = (0.05, 1.0)
+"""Weights of the score by words and of one standard deviation of meaning, where words say more than
+chance and where they do not.
+"""
+
+CHANCE_GROWTH = 0.33
+CHANCE_SHARE = 0.5
+CHANCE_SHARE_PER_LEAD = 0.1
+"""When the best match by words is taken for chance. The best of chance grows with the logarithm of
+the number of entries and with that of the query's words (the first). It is believed from half of
+that on, and from a tenth more for each standard deviation by which another entry is nearer in
+meaning. Chosen on four conversations of LoCoMo, as they are and with the questions' telling words
+left out (docs/ranking.md).
+"""
+
+NEAREST_ENTRIES = 100
+"""Entries that are added by similarity alone."""
+
+MIN_NEARNESS = 0.5
+"""Standard deviations above chance below which an entry without a word of the query is left out."""
+
+MIN_SPREAD = 0.02
+"""Added to each standard deviation of unrelated cosines: a cohort of equal texts would divide by
+nothing.
+"""
+
+VECTOR_STEPS = 127
+"""Vectors are quantised to integers from -127 to 127, a quarter of the space; recall stays the same
+to three digits.
+"""
+
+
+def quantize_vector(vector: bytes) -> bytes:
+    """Quantise a vector of 32-bit floats to one byte per number."""
+    np: Any = import_module("numpy")
+    return bytes(
+        np.rint(np.frombuffer(vector, "<f4") * VECTOR_STEPS)
+        .clip(-VECTOR_STEPS, VECTOR_STEPS)
+        .astype(np.int8)
+        .tobytes()
+    )
+
+
+class EntrySimilarity(Struct, frozen=True):
+    """Similarity by entry number: the cosine, and how far it lies above chance, in standard
+    deviations.
+    """
+
+    cosines: Mapping[int, float]
+    above_chance: Mapping[int, float]
+
+
+_COHORT_VECTORS: dict[str, tuple[Sequence[bytes], Sequence[bytes]]] = {}
+
+
+def embed_cohort(embedder: Embedder) -> tuple[Sequence[bytes], Sequence[bytes]]:
+    """Embed the unrelated messages and memories of `memorist.recall.calibration_texts`, once for
+    each embedder of this process. Takes a fifth of a second. Raises a ModelError.
+    """
+    if embedder.name not in _COHORT_VECTORS:
+        _COHORT_VECTORS[embedder.name] = (
+            embedder.embed(COHORT_MESSAGES),
+            embedder.embed(COHORT_MEMORIES),
+        )
+    return _COHORT_VECTORS[embedder.name]
+
+
+class EntryVectors:
+    """The vectors of all entries, 1.5 KB per entry in memory."""
+
+    def __init__(
+        self,
+        collection: EntryColumns,
+        vectors: Iterable[tuple[str, bytes]],
+        cohort: tuple[Sequence[bytes], Sequence[bytes]],
+    ) -> None:
+        self._numpy: Any = import_module("numpy")
+        np = self._numpy
+        by_fingerprint = dict(vectors)
+        pairs = [
+            (at, by_fingerprint[key])
+            for at, key in enumerate(collection.fingerprints)
+            if key and key in by_fingerprint
+        ]
+        widths = {len(vector) for _, vector in pairs}
+        # Vectors of several widths are damage; the smallest width is used, which is arbitrary.
+        width = min(widths, default=0)
+        pairs = [(at, vector) for at, vector in pairs if len(vector) == width]
+        self._size = len(collection.ids)
+        self._numbers = np.array([at for at, _ in pairs], np.int64)
+        self._matrix = (
+            np.frombuffer(b"".join(vector for _, vector in pairs), np.int8)
+            .reshape(len(pairs), width)
+            .astype(np.float32)
+            / VECTOR_STEPS
+        )
+        messages, self._cohort_memories = (
+            np.frombuffer(b"".join(part), "<f4").reshape(len(part), -1) for part in cohort
+        )
+        if pairs and messages.shape[1] == width:
+            unrelated = messages @ self._matrix.T
+            self._mean = unrelated.mean(axis=0)
+            self._spread = unrelated.std(axis=0) + MIN_SPREAD
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def measure_similarity(self, question: bytes, numbers: Iterable[int]) -> EntrySimilarity:
+        """Measure the similarity of these entries and of the `NEAREST_ENTRIES` of all."""
+        np = self._numpy
+        vector = np.frombuffer(question, "<f4")
+        if not len(self) or vector.size != self._matrix.shape[1]:
+            return EntrySimilarity({}, {})
+        cosines = self._matrix @ vector
+        unrelated = self._cohort_memories @ vector
+        by_query = (cosines - unrelated.mean()) / (unrelated.std() + MIN_SPREAD)
+        above = (by_query + (cosines - self._mean) / self._spread) / 2
+        first = min(NEAREST_ENTRIES, len(self))
+        wanted = set(np.argpartition(-above, first - 1)[:first].tolist())
+        at = np.searchsorted(self._numbers, np.array(list(numbers), np.int64))
+        wanted.update(at[at < len(self)].tolist())
+        return EntrySimilarity(
+            {int(self._numbers[each]): float(cosines[each]) for each in wanted},
+            {int(self._numbers[each]): float(above[each]) for each in wanted},
+        )
+
+
+def fuse_scores(
+    word_scores: Mapping[int, float],
+    similarity: EntrySimilarity,
+    query_words: int,
+    entry_count: int,
+) -> dict[int, float]:
+    """Join words and meaning: both where the words say more than chance would, else meaning alone.
+
+    An entry that was not compared counts as unrelated.
+    """
+    above = similarity.above_chance
+    words, meaning = (
+        CHANCE_WEIGHTS
+        if _is_chance_match(word_scores, above, query_words, entry_count)
+        else MATCH_WEIGHTS
+    )
+    return {
+        number: words * word_scores.get(number, 0.0) + meaning * above.get(number, 0.0)
+        for number in word_scores.keys() | above.keys()
+    }
+
+
+def _is_chance_match(
+    word_scores: Mapping[int, float],
+    above: Mapping[int, float],
+    query_words: int,
+    entry_count: int,
+) -> bool:
+    """Whether some entry would match that many words among that many entries as well by chance."""
+    best = max(word_scores, key=word_scores.__getitem__, default=0)
+    lead = max(above.values(), default=0.0) - above.get(best, 0.0)
+    by_chance = math.log(max(2, entry_count)) * (1 + CHANCE_GROWTH * math.log(max(1, query_words)))
+    return word_scores.get(best, 0.0) < by_chance * (CHANCE_SHARE + CHANCE_SHARE_PER_LEAD * lead)
+
+
+MIN_MENDED_LETTERS = 6
+MAX_MENDED_WORDS = 3
+"""Letters of a word that may be a typing error, and how many of one query are looked at: short
+words have too many neighbours.
+"""
+
+
+def is_maybe_mistyped(word: str) -> bool:
+    """Whether a search key that no entry has may be a typing error."""
+    return len(word) >= MIN_MENDED_LETTERS and word.isalpha() and word not in WORD_RATES
+
+
+def is_one_letter_off(word: str, other: str) -> bool:
+    """Whether one letter was left out, added, changed, or swapped with the next."""
+    shorter, longer = sorted((word, other), key=len)
+    at = next((at for at, sign in enumerate(shorter) if sign != longer[at]), len(shorter))
+    if len(longer) > len(shorter):
+        return longer[at + 1 :] == shorter[at:] and len(longer) == len(shorter) + 1
+    changed = shorter[at + 1 :] == longer[at + 1 :]
+    swapped = shorter[at : at + 2] == longer[at : at + 2][::-1]
+    return changed or (swapped and shorter[at + 2 :] == longer[at + 2 :])
+
+
+EMBEDDING_BATCH = 64
+"""Entries embedded and saved per step: half a second of work that a kill can lose."""
+
+MAX_EMBEDDED_QUERY_CHARS = 2_000
+"""Characters of a query passed to an embedder: more than it reads."""
+
+MAX_CACHED_POSTINGS = 400_000
+"""Postings of earlier queries' words that are cached, 1.6 MB."""
+
+
+_BUILDS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+_BUILDS_LOCK = threading.Lock()
+BUILD_WAIT_SECONDS = 0.2
+"""How often a thread that waits for another one's build looks whether it is to stop."""
+
+
+@contextmanager
+def build_alone(index: str, should_stop: Callable[[], bool]) -> Iterator[bool]:
+    """Wait until no other thread of this process builds the index of that name, so that fifty
+    sessions of one project do not embed the same texts fifty times. Gives False where
+    `should_stop` says so meanwhile.
+    """
+    with _BUILDS_LOCK:
+        lock = _BUILDS[index]
+    while not lock.acquire(timeout=BUILD_WAIT_SECONDS):
+        if should_stop():
+            yield False
+            return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+class EntryRank(Struct, frozen=True):
+    """An entry's place in a ranking, without why; the fields are those of `RankedEntry`."""
+
+    id: str
+    score: float
+    nearness: float | None
+
+
+class Ranker:
+    """Ranks entries for queries. One file holds one set of entries; several processes may share it.
+
+    All methods are thread-safe. Without an embedder the ranking is lexical. With one, call `embed`
+    after `sync`, in the background as it is slow; entries without a vector yet are ranked by words.
+    Raises StoreError when the disk fails, and UsageError for an embedder without numpy.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        embedder: Embedder | None = None,
+        weights: RankingWeights = DEFAULT_WEIGHTS,
+    ) -> None:
+        _require_numpy(embedder)
+        self._lock = threading.RLock()
+        self._index = WordIndex(path)
+        self._embedder = embedder
+        self._weights = weights
+        self._version: tuple[int, int] | None = None
+        self._columns: EntryColumns = build_columns(())
+        self._vectors: EntryVectors | None = None
+        self._postings: OrderedDict[str, array[int]] = OrderedDict()
+        self._cached_count = 0
+        self.embedding_problem = ""
+        """Why the last search was lexical although there is an embedder; empty when it was not."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. May be called twice."""
+        with self._lock:
+            self._index.close()
+
+    def sync(self, entries: Sequence[SearchEntry]) -> IndexSync:
+        """Make the index contain exactly these entries, writing only what changed.
+
+        Of two entries with the same id the last one counts. What a killed sync had written stands,
+        and the next one completes it. A damaged index is rebuilt; for a locked one a copy in memory
+        stands in.
+        """
+        with self._lock:
+            self._index.try_file()
+            try:
+                return self._sync(entries)
+            except DamagedIndex:
+                self.reset_index()
+                return self._sync(entries)
+            except StoreError as error:
+                if not self._index.leave_file(error):
+                    raise
+                self._version = None
+                return self._sync(entries)
+
+    def reset_index(self) -> None:
+        """Move a damaged file aside and create an empty one, to be filled by `sync`."""
+        with self._lock:
+            self._index.reset()
+            self._version = None
+
+    def read_fingerprints(self) -> dict[str, str]:
+        """Return the index's fingerprints by id; empty for a damaged index, which the next `sync`
+        rebuilds.
+        """
+        with self._lock:
+            try:
+                return {
+                    id: mark
+                    for id, mark in self._index.fingerprints().items()
+                    if not is_heading_id(id)
+                }
+            except DamagedIndex:
+                return {}
+
+    def _sync(self, entries: Sequence[SearchEntry]) -> IndexSync:
+        wanted = {
+            id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)
+        }
+        old = self._index.fingerprints()
+        changed = [id for id, (fingerprint, _) in wanted.items() if old.get(id) != fingerprint]
+        gone = [id for id in old if id not in wanted]
+        self._index.remove(gone)
+        for start in range(0, len(changed), BATCH_ENTRIES):
+            self._index.write(
+                [build_index_row(id, *wanted[id]) for id in changed[start : start + BATCH_ENTRIES]]
+            )
+        if gone or changed:
+            self._index.drop_stale_vectors()
+        rebuilt, self._index.rebuilt = self._index.rebuilt, False
+        own = [id for id in changed if not is_heading_id(id)]
+        return IndexSync(
+            added=sum(1 for id in own if id not in old),
+            changed=sum(1 for id in own if id in old),
+            removed=sum(1 for id in gone if not is_heading_id(id)),
+            unchanged=sum(1 for id in wanted if not is_heading_id(id)) - len(own),
+            rebuilt=rebuilt,
+            unembedded=len(self._find_unembedded(wanted)),
+        )
+
+    def embed(self, entries: Sequence[SearchEntry], *, at_most: int | None = None) -> int:
+        """Embed entries without a vector, at most `at_most` now; returns how many are left.
+
+        Takes about a second per hundred short entries. Raises a ModelError when the embedder fails;
+        earlier vectors are kept.
+        """
+        if self._embedder is None:
+            return 0
+        missing = self._find_unembedded(
+            {id: (fingerprint, entry) for id, fingerprint, entry in build_index_entries(entries)}
+        )
+        now = missing if at_most is None else missing[:at_most]
+        for start in range(0, len(now), EMBEDDING_BATCH):
+            part = now[start : start + EMBEDDING_BATCH]
+            vectors = self._embedder.embed([render_embedding_text(entry) for _, entry in part])
+            kept = {
+                fingerprint: quantize_vector(vector)
+                for (fingerprint, _), vector in zip(part, vectors, strict=True)
+            }
+            with self._lock:
+                self._index.save_vectors(self._embedder.name, kept)
+        return len(missing) - len(now)
+
+    def rank_by_meaning(self, embedder: Embedder) -> None:
+        """Rank by words and meaning from now on, and load what that takes. Raises UsageError
+        without numpy.
+        """
+        _require_numpy(embedder)
+        with self._lock:
+            self._embedder = embedder
+            self._refresh()
+            self._load_vectors(embedder)
+
+    def read_embedded(self) -> frozenset[str]:
+        """Return the fingerprints of all entries that have a vector."""
+        if self._embedder is None:
+            return frozenset()
+        with self._lock:
+            return frozenset(mark for mark, _ in self._index.vectors(self._embedder.name))
+
+    def _find_unembedded(
+        self, wanted: Mapping[str, tuple[str, SearchEntry]]
+    ) -> list[tuple[str, SearchEntry]]:
+        """Return fingerprint and entry of what has no vector, each fingerprint once."""
+        if self._embedder is None:
+            return []
+        held = self.read_embedded()
+        return list(
+            {
+                key: entry
+                for id, (key, entry) in wanted.items()
+                if key not in held and not is_heading_id(id)
+            }.items()
+        )
+
+    def search(
+        self, query: str, limit: int = 10, *, excluding: AbstractSet[str] = frozenset()
+    ) -> tuple[RankedEntry, ...]:
+        """Return the best entries for a query of any text, best first, ties by id; may be empty."""
+        with self._lock:
+            found = self._rank(query, limit, excluding)
+            return tuple(self._build_result(number, found) for number in found.order)
+
+    def rank(self, query: str, limit: int) -> tuple[EntryRank, ...]:
+        """Return what `search` does, without the reasons, which take longer than the ranking."""
+        with self._lock:
+            found, ids = self._rank(query, limit, frozenset()), self._columns.ids
+            above = found.similarity.above_chance
+            return tuple(
+                EntryRank(ids[number], found.scores[number], above.get(number))
+                for number in found.order
+            )
+
+    def _rank(self, query: str, limit: int, excluding: AbstractSet[str]) -> _QueryState:
+        self._refresh()
+        collection, question = self._columns, parse_query(query)
+        counts = self._index.entry_counts(question.words)
+        question, counts = self._mend_typing(question, counts)
+        postings = [
+            (word, self._load_postings(word)) for word in select_rarest_words(question, counts)
+        ]
+        authors = find_named_authors(question, collection.author_names)
+        scores = score_by_words(postings, collection, self._weights)
+        lexical = adjust_scores(
+            scores,
+            collection,
+            authors=authors,
+            asks_when=question.asks_when,
+            weights=self._weights,
+        )
+        near = self._measure_similarity(query, lexical)
+        scores = (
+            fuse_scores(lexical, near, len(question.words), collection.entry_count)
+            if near.above_chance
+            else lexical
+        )
+        allowed = [
+            number
+            for number in scores
+            if collection.ids[number] not in excluding
+            and (number in lexical or near.above_chance[number] >= MIN_NEARNESS)
+        ]
+        order = nsmallest(
+            limit, allowed, key=lambda number: (-scores[number], collection.ids[number])
+        )
+        # Words that no entry contains count for the coverage too, but bounded, so that a long
+        # query can still be covered.
+        asked = [word for word, _ in postings] + [
+            word for word in question.words if word not in counts
+        ]
+        return _QueryState(
+            question,
+            QueryCoverage(asked[:MAX_QUERY_WORDS], postings, collection),
+            authors,
+            lexical,
+            near,
+            scores,
+            order,
+        )
+
+    def _mend_typing(
+        self, question: SearchQuery, counts: dict[str, int]
+    ) -> tuple[SearchQuery, dict[str, int]]:
+        """Replace words that no entry has and hardly anybody types by the one an entry has that
+        differs by one letter.
+        """
+        words = dict(question.words)
+        strange = [word for word in words if word not in counts and is_maybe_mistyped(word)]
+        for word in strange[:MAX_MENDED_WORDS]:
+            near = [each for each in self._index.near_words(word) if is_one_letter_off(word, each)]
+            if len(near) == 1 and near[0] not in words:
+                words[near[0]] = words.pop(word)
+        if words.keys() == question.words.keys():
+            return question, counts
+        return SearchQuery(words, question.asks_when), self._index.entry_counts(words)
+
+    def _build_result(self, number: int, found: _QueryState) -> RankedEntry:
+        collection = self._columns
+        coverage, matched = found.coverage.measure(number)
+        words = measure_evidence(found.query.words, matched, collection.lengths[number])
+        shown = tuple(found.query.words[word] for word in matched)
+        cosine = found.similarity.cosines.get(number)
+        return RankedEntry(
+            id=collection.ids[number],
+            score=found.scores[number],
+            lexical=found.lexical.get(number, 0.0),
+            dense=cosine,
+            coverage=coverage,
+            evidence=words,
+            nearness=found.similarity.above_chance.get(number),
+            matched=shown,
+            why=explain_match(
+                shown,
+                around=number in found.lexical,
+                by_author=collection.authors[number] in found.authors,
+                cosine=cosine,
+            ),
+        )
+
+    def _refresh(self) -> None:
+        """Reload the columns when this or another process has written."""
+        version = self._index.version()
+        if version != self._version:
+            self._columns = build_columns(self._index.rows())
+            self._vectors = None
+            self._postings.clear()
+            self._cached_count = 0
+            self._version = version
+
+    def _load_postings(self, word: str) -> array[int]:
+        if (known := self._postings.get(word)) is not None:
+            self._postings.move_to_end(word)
+            return known
+        found = self._postings[word] = self._index.postings(word)
+        self._cached_count += len(found)
+        while self._cached_count > MAX_CACHED_POSTINGS and len(self._postings) > 1:
+            self._cached_count -= len(self._postings.popitem(last=False)[1])
+        return found
+
+    def _measure_similarity(self, query: str, lexical: Mapping[int, float]) -> EntrySimilarity:
+        self.embedding_problem = ""
+        if self._embedder is None:
+            return EntrySimilarity({}, {})
+        try:
+            vectors = self._load_vectors(self._embedder)
+            if not len(vectors):
+                return EntrySimilarity({}, {})
+            (vector,) = self._embedder.embed([query[:MAX_EMBEDDED_QUERY_CHARS]])
+        except ModelError as error:
+            self.embedding_problem = str(error)
+            return EntrySimilarity({}, {})
+        return vectors.measure_similarity(vector, lexical)
+
+    def _load_vectors(self, embedder: Embedder) -> EntryVectors:
+        if self._vectors is None:
+            self._vectors = EntryVectors(
+                self._columns, self._index.vectors(embedder.name), embed_cohort(embedder)
+            )
+        return self._vectors
+
+
+def _require_numpy(embedder: Embedder | None) -> None:
+    if embedder is not None and find_spec("numpy") is None:
+        raise UsageError(
+            "Ranking by meaning needs numpy; run pip install 'memorist[embed]', or give no "
+            "embedder."
+        )
+
+
+class _QueryState(Struct, frozen=True):
+    query: SearchQuery
+    coverage: QueryCoverage
+    authors: frozenset[int]
+    lexical: Mapping[int, float]
+    similarity: EntrySimilarity
+    scores: Mapping[int, float]
+    order: Sequence[int]
+    """Numbers of the best entries, best first."""

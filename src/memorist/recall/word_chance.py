@@ -1,0 +1,121 @@
+"""What chance gives: how likely a word of a message stands in a memory that has nothing to do with
+it. Pure.
+
+A message of forty words shares two or three with almost any memory. Matched words count by their
+rarity in what persons type to agents, and what a message of the same words would match by chance
+is taken off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from memorist.core.languages import common_keys
+from memorist.core.search_words import extract_search_words
+
+MEAN_MESSAGE_WORDS = 27
+"""Words of the mean message that `WORD_RATES` were counted in."""
+
+UNSEEN_RATE = 0.7
+"""Messages in a thousand that a word not listed is expected in."""
+
+COMMON_RATE = 150.0
+"""The same for a common word of another language, about as common as its English like."""
+
+MIN_ENTRY_WORDS = 6
+"""An entry counts as at least this long: a title of one word is no proof."""
+
+_RATES = (
+    "the:477 to:299 and:267 a:256 in:228 thi:210 is:199 it:186 can:178 we:176 commit:159 for:154 "
+    "i:151 that:150 with:150 you:146 s:139 on:130 of:120 git:107 be:104 us:102 should:97 not:95 "
+    "chang:92 run:92 do:90 now:87 pr:86 go:83 make:83 or:81 have:79 http:79 entir:78 if:76 "
+    "user:75 continu:74 fix:74 github:73 what:73 but:72 add:71 from:69 as:66 test:63 branch:61 "
+    "ar:60 t:60 file:59 when:59 need:57 so:57 com:56 repositori:56 plan:55 there:55 also:54 "
+    "implement:54 updat:54 an:53 no:53 session:52 all:51 let:50 your:49 push:48 work:48 ha:47 "
+    "how:47 just:47 ok:47 ani:46 answer:45 fail:45 get:45 new:45 then:45 agent:44 like:44 "
+    "question:44 main:43 onli:43 at:42 issu:42 check:40 checkpoint:39 error:39 more:39 review:39 "
+    "these:39 document:38 why:38 current:37 think:37 would:37 code:36 creat:36 look:36 merg:36 "
+    "doe:35 did:33 first:33 context:32 follow:32 into:32 mind:32 option:32 pleas:32 up:32 ye:32 "
+    "befor:31 find:31 line:30 other:30 token:30 want:30 configur:29 md:29 me:29 show:29 by:28 "
+    "some:28 directori:27 cli:26 detail:26 discuss:26 remov:26 action:25 base:25 instead:25 "
+    "skill:25 write:25 name:24 sourc:24 where:24 differ:23 here:23 open:23 same:23 share:23 "
+    "still:23 which:23 about:22 alreadi:22 local:22 out:22 project:22 set:22 again:21 build:21 "
+    "command:21 default:21 e:21 gener:21 intern:21 localhost:21 src:21 start:21 statu:21 take:21 "
+    "authent:20 both:20 call:20 log:20 messag:20 pull:20 right:20 sure:20 claud:19 json:19 re:19 "
+    "releas:19 thei:19 them:19 type:19 wa:19 don:18 exist:18 kei:18 prompt:18 state:18 wai:18 "
+    "without:18 address:16 app:16 back:16 been:16 feedback:16 list:16 origin:16 output:16 path:16 "
+    "request:16 requir:16 servic:16 someth:16 too:16 comment:15 contain:15 data:15 descript:15 "
+    "directli:15 done:15 format:15 id:15 includ:15 m:15 mayb:15 our:15 readm:15 repli:15 sai:15 "
+    "seem:15 support:15 verifi:15 via:15 will:15 ad:14 after:14 becaus:14 d:14 exampl:14 feel:14 "
+    "full:14 improv:14 last:14 onc:14 see:14 than:14 try:14 two:14 version:14 well:14 content:13 "
+    "latest:13 miss:13 text:13 time:13 anoth:12 b:12 doesn:12 each:12 enabl:12 environ:12 "
+    "everyth:12 info:12 initi:12 ll:12 load:12 mean:12 render:12 separ:12 sinc:12 their:12 "
+    "those:12 through:12 understand:12 addit:11 appli:11 case:11 explain:11 ignor:11 next:11 "
+    "provid:11 read:11 structur:11 valu:11 workflow:11 anyth:10 api:10 around:10 clear:10 "
+    "either:10 featur:10 function:10 happen:10 investig:10 keep:10 mode:10 pass:10 point:10 "
+    "rebas:10 secur:10 select:10 server:10 singl:10 top:10 true:10 avail:9 between:9 complet:9 "
+    "design:9 empti:9 handl:9 import:9 inform:9 leav:9 pars:9 per:9 produc:9 reason:9 ui:9 wait:9 "
+    "yet:9 across:8 against:8 alwai:8 approach:8 ask:8 bump:8 ci:8 client:8 everi:8 execut:8 "
+    "indic:8 inlin:8 integr:8 interact:8 job:8 page:8 relev:8 root:8 rule:8 script:8 sens:8 "
+    "surfac:8 author:7 break:7 button:7 caus:7 correct:7 depend:7 end:7 ensur:7 extern:7 index:7 "
+    "isn:7 model:7 much:7 possibl:7 return:7 search:7 summari:7 ve:7 "
+)
+WORD_RATES = {
+    word: int(count) for word, _, count in (each.partition(":") for each in _RATES.split())
+}
+"""Search keys of common words, with how many of a thousand messages contain them: counted in 995
+messages typed to coding agents, words that people of at least five repositories used.
+"""
+
+
+def chance_of_word(word: str, entry_words: int) -> float:
+    """Probability that an unrelated entry of this many words contains the search key `word`."""
+    rate: float | None = WORD_RATES.get(word)
+    if rate is None:
+        rate = COMMON_RATE if word in common_keys() else UNSEEN_RATE
+    words = max(entry_words, MIN_ENTRY_WORDS)
+    return 1.0 - math.pow(1.0 - rate / 1_000, words / MEAN_MESSAGE_WORDS)
+
+
+def is_uncommon(text: str) -> bool:
+    """Whether a text holds a name or term: a word of letters and digits, a known abbreviation, or
+    capitals.
+    """
+    return any(
+        word not in WORD_RATES
+        and (spelled.isupper() or any(letter.isdigit() for letter in spelled))
+        for word, spelled in extract_search_words(text)
+        if len(spelled) > 1
+    )
+
+
+MIN_RARE_LETTERS = 5
+"""Letters of a word that can be taken for rare by itself: shorter ones are often fillers."""
+
+
+def is_rare(word: str) -> bool:
+    """Whether a word alone says what a message is about: letters that hardly anybody types."""
+    keys = [key for key, _ in extract_search_words(word)]
+    return (
+        word.isalpha()
+        and len(word) >= MIN_RARE_LETTERS
+        and not any(key in WORD_RATES or key in common_keys() for key in keys)
+    )
+
+
+def measure_evidence(
+    query_words: Collection[str], matched: Collection[str], entry_words: int
+) -> float:
+    """Measure in nats how much more a query's words say for an entry than chance would give.
+
+    `query_words` and `matched` are search keys, `entry_words` the entry's length.
+    """
+    found = expected = 0.0
+    for word in query_words:
+        chance = chance_of_word(word, entry_words)
+        surprise = -math.log(chance)
+        expected += chance * surprise
+        if word in matched:
+            found += surprise
+    return found - expected

@@ -1,0 +1,406 @@
+"""The facts of a replayed session as blocks of a page. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from msgspec import structs
+
+from memorist.core.markdown import parse_outline
+from memorist.core.token_count import estimate_text_tokens
+from memorist.formats.transcript_format import FORMAT_TITLES
+from memorist.replay.replay_results import NotesUpdateRecord, ReceiptTotals, SessionRecord
+from memorist.session_memory.notes_template import STRUCTURAL_MARK
+from memorist.views.view_blocks import NumberBlock, PageCell, PageRow, TableBlock
+from memorist.views.view_formatting import (
+    base_name,
+    format_compact,
+    format_count,
+    format_dollars,
+    format_number,
+    format_percent,
+    format_time,
+    shorten_text,
+)
+
+MAX_CELL = 400
+"""Most characters of one cell."""
+SHOWN_ROWS = 15
+"""Rows of a table that are shown at once."""
+
+
+Columns = Sequence[tuple[str, Literal["text", "code", "number"]]]
+"""Headings, and the kind of what stands below each."""
+
+
+def _build_table(
+    heading: str,
+    columns: Columns,
+    rows: Iterable[Sequence[str]],
+    rest: str = "more",
+    most: int = SHOWN_ROWS,
+) -> TableBlock:
+    return TableBlock(
+        heading=heading,
+        columns=[name for name, _ in columns],
+        rows=[PageRow(cells=[PageCell(text) for text in row]) for row in rows],
+        numeric=[at for at, (_, kind) in enumerate(columns) if kind == "number"],
+        code=[at for at, (_, kind) in enumerate(columns) if kind == "code"],
+        most=most,
+        rest=rest,
+    )
+
+
+def session_title(session: SessionRecord) -> str:
+    """The title in the notes, else the file's own, else the session's id or the file's name."""
+    for section in parse_outline(session.notes).sections:
+        if section.title.lower() == "session title":
+            lines = (line.strip() for line in section.body.splitlines())
+            found = next(
+                (line for line in lines if line and line != STRUCTURAL_MARK and not _is_hint(line)),
+                "",
+            )
+            if found:
+                return shorten_text(found.strip("*_`# "), 160)
+    return shorten_text(
+        session.head.title or session.head.session or base_name(session.source), 160
+    )
+
+
+def _is_hint(line: str) -> bool:
+    return len(line) > 2 and line[0] == line[-1] and line[0] in "_*" and line[1] != line[0]
+
+
+def session_facts(session: SessionRecord) -> NumberBlock:
+    """The session's origin; what the file does not say is left out."""
+    head = session.head
+    window = f"{format_compact(head.window)} tokens" if head.window else ""
+    every = (
+        ("File", base_name(session.source)),
+        (
+            "Format",
+            " ".join(
+                part for part in (FORMAT_TITLES.get(head.format, head.format), head.version) if part
+            ),
+        ),
+        ("Model", head.model),
+        ("Window", window),
+        ("Folder", base_name(head.cwd)),
+        ("Branch", head.branch),
+        ("Started", format_time(head.started)),
+    )
+    return NumberBlock(
+        pairs=[(name, shorten_text(value, 160)) for name, value in every if value], facts=True
+    )
+
+
+def file_and_format(session: SessionRecord) -> str:
+    """The file's name and the client that wrote it."""
+    return (
+        f"{shorten_text(base_name(session.source), 160)} · "
+        f"{FORMAT_TITLES.get(session.head.format, session.head.format)}"
+    )
+
+
+def notes_tokens(session: SessionRecord) -> int:
+    """The size of the notes at the end."""
+    newest = session.final or (session.updates[-1] if session.updates else None)
+    return newest.notes_tokens if newest else estimate_text_tokens(session.notes)
+
+
+def session_numbers(session: SessionRecord) -> NumberBlock:
+    """The key numbers of a session, and what it cost."""
+    return NumberBlock(
+        pairs=[
+            ("messages", format_number(session.messages)),
+            ("turns", format_number(session.turns)),
+            ("tokens at the peak", format_number(session.tokens_peak)),
+            ("updates of the notes", format_number(len(session.updates))),
+            ("tokens of notes", format_number(notes_tokens(session))),
+            ("compactions", format_number(len(session.compactions))),
+            ("lines skipped", format_number(len(session.skipped))),
+            ("lines mended", format_number(len(session.mended))),
+        ],
+        note=f"Background work: {describe_cost(session.receipts)}. "
+        f"Replayed in {session.seconds:.2f} s.",
+    )
+
+
+def total_numbers(sessions: Sequence[SessionRecord]) -> NumberBlock:
+    """The key numbers of all sessions together, and what they cost."""
+    return NumberBlock(
+        pairs=[
+            ("sessions", format_number(len(sessions))),
+            ("messages", format_number(sum(session.messages for session in sessions))),
+            ("turns", format_number(sum(session.turns for session in sessions))),
+            (
+                "tokens at the highest peak",
+                format_number(max((session.tokens_peak for session in sessions), default=0)),
+            ),
+            ("updates of the notes", format_number(sum(len(each.updates) for each in sessions))),
+            ("compactions", format_number(sum(len(each.compactions) for each in sessions))),
+            ("lines skipped", format_number(sum(len(each.skipped) for each in sessions))),
+            ("lines mended", format_number(sum(len(each.mended) for each in sessions))),
+        ],
+        note=f"Background work: {describe_cost(sum_receipts(sessions))}.",
+    )
+
+
+def sum_receipts(sessions: Sequence[SessionRecord]) -> ReceiptTotals:
+    """The background work of all sessions; the cost is known if that of each one is."""
+    total = ReceiptTotals()
+    for each in (session.receipts for session in sessions):
+        cost = (
+            None
+            if total.cost_usd is None or each.cost_usd is None
+            else total.cost_usd + each.cost_usd
+        )
+        total = ReceiptTotals(
+            requests=total.requests + each.requests, usage=total.usage + each.usage, cost_usd=cost
+        )
+    return total
+
+
+def describe_cost(receipts: ReceiptTotals) -> str:
+    """The cost of background work in one line."""
+    if receipts.requests == 0:
+        return f"0 requests, {format_dollars(receipts.cost_usd)}: no model was used"
+    usage = receipts.usage
+    read = usage.input + usage.cache_read + usage.cache_write
+    cached = f", {usage.cache_read:,} of them from the cache" if usage.cache_read else ""
+    return (
+        f"{format_count(receipts.requests, 'request')}, "
+        f"{format_dollars(receipts.cost_usd)}: {format_count(read, 'token')} in{cached}, "
+        f"{usage.output:,} out"
+    )
+
+
+def updates_table(session: SessionRecord, start_tokens: int) -> TableBlock:
+    """Each update of the notes, including the final one; notes begin at `start_tokens`."""
+    rows: list[tuple[str, ...]] = [
+        (str(number), *_update_row(update)) for number, update in enumerate(session.updates, 1)
+    ]
+    if session.final:
+        rows.append(("end", *_update_row(session.final)))
+    columns: Columns = (
+        ("Update", "number"),
+        ("After message", "number"),
+        ("Line", "number"),
+        ("Context", "number"),
+        ("Notes", "number"),
+        ("Why", "text"),
+        ("Way", "text"),
+        ("Repairs", "text"),
+    )
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return structs.replace(
+        _build_table("Updates of the notes", columns, rows, "more updates", 8),
+        empty=f"None: the context stayed below {start_tokens:,} tokens, or nothing called for one.",
+    )
+
+
+def _update_row(update: NotesUpdateRecord) -> tuple[str, ...]:
+    sizes = (
+        format_number(number)
+        for number in (update.index, update.line, update.tokens, update.notes_tokens)
+    )
+    return (
+        *sizes,
+        shorten_text(update.why, MAX_CELL),
+        update.way,
+        shorten_text("; ".join(update.repairs), MAX_CELL),
+    )
+
+
+def compactions_table(session: SessionRecord) -> TableBlock:
+    """Each compaction, by the recorded agent or by memorist."""
+    columns: Columns = (
+        ("Compaction", "text"),
+        ("By", "text"),
+        ("After message", "number"),
+        ("Line", "number"),
+        ("Tokens before", "number"),
+        ("Tokens after", "number"),
+        ("Trigger", "text"),
+    )
+    rows = (
+        (
+            f"C{number}",
+            f"{each.by}: {each.strategy}" if each.strategy else each.by,
+            format_number(each.index),
+            format_number(each.line),
+            format_number(each.tokens_before),
+            format_number(each.tokens_after),
+            shorten_text(each.trigger, MAX_CELL),
+        )
+        for number, each in enumerate(session.compactions, 1)
+    )
+    return _build_table("Compactions", columns, rows, "more compactions")
+
+
+def memory_changes_table(session: SessionRecord) -> TableBlock:
+    """What the session wrote to memory, what waits in the inbox, and what was refused."""
+    columns: Columns = (
+        ("After message", "number"),
+        ("What", "text"),
+        ("Memory", "code"),
+        ("Why", "text"),
+    )
+    rows = (
+        (
+            format_number(step.index),
+            step.what,
+            shorten_text(", ".join(step.paths), MAX_CELL),
+            shorten_text(step.why, MAX_CELL),
+        )
+        for step in session.memory_steps
+    )
+    return _build_table("What this session left to later ones", columns, rows, most=20)
+
+
+def recalls_table(session: SessionRecord) -> TableBlock:
+    """What recall would have shown a live session."""
+    rows = ((format_number(given.index), given.text) for given in session.memory_given)
+    return _build_table(
+        "What a live session would have been shown of the sessions before it",
+        (("At message", "number"), ("Shown", "text")),
+        rows,
+        most=8,
+    )
+
+
+def kinds_table(session: SessionRecord) -> TableBlock:
+    """The tokens of each kind of content, largest first."""
+    total = sum(session.kinds.values())
+    ordered = sorted(session.kinds.items(), key=lambda item: (-item[1], item[0]))
+    rows = [
+        (kind, format_number(tokens), format_percent(tokens, total))
+        for kind, tokens in ordered
+        if tokens > 0
+    ]
+    columns: Columns = (("Kind", "text"), ("Tokens", "number"), ("Share", "number"))
+    return structs.replace(
+        _build_table("Tokens by kind", columns, rows),
+        note="Estimated over the whole file, what a compaction took away included." if rows else "",
+        empty="The session holds no content.",
+    )
+
+
+def files_table(session: SessionRecord) -> TableBlock:
+    """Each file, changed ones first."""
+    ordered = sorted(
+        session.files, key=lambda use: (use.changes == 0, -use.changes, -use.reads, use.path)
+    )
+    rows = (
+        (shorten_text(use.path, MAX_CELL), format_number(use.changes), format_number(use.reads))
+        for use in ordered
+    )
+    columns: Columns = (("File", "code"), ("Changed", "number"), ("Read", "number"))
+    changed = format_count(sum(use.changes > 0 for use in session.files), "file")
+    read = format_count(sum(use.reads > 0 for use in session.files), "file")
+    return structs.replace(
+        _build_table("Files", columns, rows, "more files"),
+        note=f"{changed} changed, {read} read." if session.files else "",
+        empty="No file was read or changed.",
+    )
+
+
+def commands_table(session: SessionRecord) -> TableBlock:
+    """Each command."""
+    columns: Columns = (
+        ("Command", "code"),
+        ("Runs", "number"),
+        ("Failed", "number"),
+        ("Last outcome", "text"),
+    )
+    rows = (
+        (
+            shorten_text(use.command, MAX_CELL),
+            format_number(use.runs),
+            format_number(use.failures),
+            shorten_text(use.last, MAX_CELL),
+        )
+        for use in session.commands
+    )
+    runs = format_count(sum(use.runs for use in session.commands), "run")
+    failures = format_count(sum(use.failures for use in session.commands), "failure")
+    each = format_count(len(session.commands), "command")
+    return structs.replace(
+        _build_table("Commands", columns, rows, "more commands"),
+        note=f"{runs} of {each}, {failures}." if session.commands else "",
+        empty="No command was run.",
+    )
+
+
+def troubles_table(session: SessionRecord) -> TableBlock:
+    """What failed, and what fixed it."""
+    columns: Columns = (("What failed", "code"), ("How", "text"), ("What mended it", "text"))
+    rows = (
+        (
+            shorten_text(each.what, MAX_CELL),
+            shorten_text(each.error, MAX_CELL),
+            shorten_text(each.mended, MAX_CELL) or "nothing that the record shows",
+        )
+        for each in session.troubles
+    )
+    return structs.replace(
+        _build_table("What failed, and what mended it", columns, rows, "more failures"),
+        empty="Nothing failed.",
+    )
+
+
+def lines_table(session: SessionRecord) -> TableBlock:
+    """Lines of the file that were skipped or mended, and why."""
+    columns: Columns = (("Line", "number"), ("What", "text"), ("Why", "text"))
+    entries = sorted(
+        [(each.line, "skipped", each.why) for each in session.skipped]
+        + [(each.line, "mended", each.why) for each in session.mended]
+    )
+    rows = ((format_number(line), what, shorten_text(why, MAX_CELL)) for line, what, why in entries)
+    return structs.replace(
+        _build_table("Lines of the file", columns, rows, "more lines"),
+        note=f"{format_count(session.records, 'line')} with content: "
+        f"{len(session.skipped):,} skipped, {len(session.mended):,} mended, "
+        f"{sum(session.asides.values()):,} beside the conversation.",
+    )
+
+
+def asides_table(session: SessionRecord) -> TableBlock:
+    """Records beside the conversation by kind, most first; all wait behind a line that opens."""
+    ordered = sorted(session.asides.items(), key=lambda item: (-item[1], item[0]))
+    rows = ((shorten_text(kind, MAX_CELL), format_number(count)) for kind, count in ordered)
+    columns: Columns = (("Kind", "text"), ("Count", "number"))
+    return _build_table("Records beside the conversation", columns, rows, "kinds", most=0)
+
+
+def overview_table(sessions: Sequence[SessionRecord]) -> TableBlock:
+    """All sessions of a replay, each with a link to its chapter."""
+    rows = [
+        PageRow(
+            cells=[
+                PageCell(session_title(each), chapter_address(number), quiet=file_and_format(each)),
+                PageCell(format_time(each.head.started)),
+                PageCell(format_number(each.messages)),
+                PageCell(format_compact(each.tokens_peak)),
+                PageCell(format_number(len(each.updates))),
+                PageCell(format_number(len(each.compactions))),
+                PageCell(format_compact(notes_tokens(each))),
+            ]
+        )
+        for number, each in enumerate(sessions, 1)
+    ]
+    return TableBlock(
+        heading="Sessions",
+        columns=["Session", "Started", "Messages", "Peak", "Updates", "Compactions", "Notes"],
+        rows=rows,
+        numeric=list(range(2, 7)),
+        note="Peak and notes in tokens." if rows else "",
+        empty="There was no session in what was replayed.",
+    )
+
+
+def chapter_address(number: int) -> str:
+    """Where the chapter of a session stands in the report, counted from 1."""
+    return f"#s{number}"

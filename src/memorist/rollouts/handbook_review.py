@@ -1,0 +1,566 @@
+"""Decide what of a model's consolidation may stand. Pure (RO-5, SF-2).
+
+The model may word, join and order what the sessions prove; it may neither add claims nor lose any.
+Claims it left out although their sessions are present are restored. A forbidden change rejects its
+whole work: the structural consolidation is then used, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.statements.statement_similarity import SIMILAR_SHARE, find_nearest
+from memorist.core.markdown import render_template as fill
+from memorist.core.token_count import estimate_text_tokens, truncate_end, truncate_middle
+from memorist.rollouts.folder_changes import USER_PROFILE_MARK, HandbookFiles
+from memorist.rollouts.handbook import (
+    ENTRY_LISTS,
+    HANDBOOK_FILE,
+    EntryList,
+    Handbook,
+    HandbookEntry,
+    HandbookSection,
+    HandbookTask,
+    parse_handbook,
+    render_group,
+)
+from memorist.rollouts.memory_files import (
+    MAX_PROFILE_WORDS,
+    SUMMARY_FILE,
+    MemorySummary,
+    compose_summary,
+    find_summary_problem,
+)
+from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
+from memorist.rollouts.memory_files import render_memory_summary as render_summary
+from memorist.rollouts.rollout_summaries import short_thread_id
+from memorist.rollouts.session_claims import (
+    MAX_LIST_ENTRIES,
+    MAX_MERGED_KEYWORDS,
+    claim_key,
+    limit_entries,
+)
+from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.safety.prompt_injection import is_planted_order
+from memorist.safety.secrets import redact
+from memorist.store.rollout_rows import RolloutExtract
+
+MAX_LOSS_SHARE = 0.5
+"""Share of the claims that a model may leave out before its work is rejected.
+
+Our choice: joining near duplicates is its task, emptying the file is not.
+"""
+_FEW_CLAIMS = 4
+"""So few claims that any share may be left out, and is restored."""
+MAX_GROWTH_BYTES = 20_000
+"""Bytes by which a file may exceed twice the draft's size: a summary grows by words, not by floods.
+"""
+_MIN_SHARED_WORDS = 0.3
+"""Share of common words, given a common session, above which a claim counts as reworded.
+
+Lower than `said_same.ALIKE`, since a loss is restored.
+"""
+_MAX_LINE_CHARACTERS = 2_000
+
+
+class RejectedDraft(Struct, frozen=True):
+    """The model's work is rejected."""
+
+    why: str
+
+
+class AcceptedDraft(Struct, frozen=True, kw_only=True):
+    """The files as they are to be written."""
+
+    files: HandbookFiles
+    restored: int = 0
+    """Claims that the model had left out."""
+    unsupported: int = 0
+    """Claims of the model without a session; they were removed."""
+    ignored: tuple[str, ...] = ()
+    """Other files that it wrote."""
+    skills: Mapping[str, bytes] = {}
+    """Drafts of skills, by path."""
+
+
+def review_draft(
+    draft: HandbookFiles,
+    model_files: Mapping[str, bytes | None],
+    rows: Sequence[RolloutExtract] = (),
+) -> AcceptedDraft | RejectedDraft:
+    """Judge what a model made of the draft.
+
+    `model_files` holds the files it changed, by path in the folder; None for one it deleted. `rows`
+    are the sessions that may prove what a skill says.
+    """
+    skills = {
+        path: skill
+        for path, data in sorted(model_files.items())
+        if path.startswith(SKILLS_FOLDER) and (skill := review_model_skill(path, data, rows))
+    }
+    files = (HANDBOOK_FILE, SUMMARY_FILE)
+    ignored = tuple(sorted(path for path in model_files if path not in (*files, *skills)))
+    texts: dict[str, str] = {}
+    for path, data in model_files.items():
+        if path in files:
+            text, why = _decode_file(path, data)
+            if why:
+                return RejectedDraft(why)
+            texts[path] = text
+    summary = _review_summary(draft.summary, texts.get(SUMMARY_FILE, ""))
+    if isinstance(summary, RejectedDraft):
+        return summary
+    merging = _HandbookReview(draft.handbook)
+    handbook = (
+        merging.review(parse_handbook(texts[HANDBOOK_FILE]))
+        if HANDBOOK_FILE in texts
+        else draft.handbook
+    )
+    if merging.rejection:
+        return RejectedDraft(merging.rejection)
+    handbook = replace(handbook, groups=tuple(map(_limit_lists, handbook.groups)))
+    whole = HandbookFiles(handbook, compose_summary(handbook, summary, ()))
+    return AcceptedDraft(
+        files=whole,
+        restored=merging.restored,
+        unsupported=merging.unsupported,
+        ignored=ignored,
+        skills=skills,
+    )
+
+
+def _decode_file(path: str, data: bytes | None) -> tuple[str, str]:
+    """Return a file's text, and why it is unacceptable as a whole."""
+    if data is None or not data.strip():
+        return "", f"it left {path} empty"
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return "", f"{path} is no UTF-8"
+    found = redact(text).rules
+    if found:
+        return "", f"there is a secret in {path} ({found[0]})"
+    return strip_hidden_characters(text), ""
+
+
+def find_size_problem(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return why a file is too large to be examined, in one sentence; empty if it is not."""
+    most = 2 * len(before or b"") + MAX_GROWTH_BYTES
+    return (
+        f"{path} has {len(after or b''):,} bytes, more than a consolidation can come to ({most:,})"
+        if len(after or b"") > most
+        else ""
+    )
+
+
+def _review_summary(draft: MemorySummary, text: str) -> MemorySummary | RejectedDraft:
+    """Return the draft with the model's profile and its wording of topics."""
+    if not text:
+        return draft
+    problem = find_summary_problem(text)
+    if problem:
+        return RejectedDraft(f"{SUMMARY_FILE} is not valid: {problem}")
+    made = parse_summary(text)
+    known = {topic.text for topic in draft.topics}
+    if made.profile != draft.profile and (
+        is_planted_order(made.profile) or len(made.profile.split()) > MAX_PROFILE_WORDS
+    ):
+        return RejectedDraft("its profile of the user is too long or reads like an order")
+    new = [topic for topic in made.topics if topic.text not in known]
+    if any(is_planted_order(topic.text) or len(topic.text) > _MAX_LINE_CHARACTERS for topic in new):
+        return RejectedDraft(
+            "a topic in the summary reads like an order planted for an agent, or is too long"
+        )
+    profile = (
+        draft.profile
+        if draft.profile.endswith(USER_PROFILE_MARK)
+        else made.profile.removesuffix(USER_PROFILE_MARK).strip()
+    )
+    return replace(draft, profile=profile, topics=made.topics)
+
+
+class _HandbookReview:
+    """Compares the model's handbook with the draft, group by group."""
+
+    def __init__(self, draft: Handbook) -> None:
+        self._draft = draft
+        self.restored = 0
+        self.unsupported = 0
+        self.rejection = ""
+
+    def review(self, made: Handbook) -> Handbook:
+        """Return the acceptable handbook; `rejection` says why none of it is acceptable."""
+        titles = [group.title for group in made.groups]
+        drafted = {group.title: group for group in self._draft.groups}
+        strange = next((title for title in titles if title not in drafted), None)
+        if strange is not None or len(set(titles)) < len(titles):
+            self.rejection = (
+                f"it made a task group that no session is from ({strange or titles[0]})"
+            )
+            return self._draft
+        groups = {group.title: self._group(drafted[group.title], group) for group in made.groups}
+        claims = sum(
+            entry.by == "sessions"
+            for group in self._draft.groups
+            for name in ENTRY_LISTS
+            for entry in group.entries(name)
+        )
+        self.restored += sum(
+            len(group.entries(name))
+            for title, group in drafted.items()
+            if title not in groups
+            for name in ENTRY_LISTS
+        )
+        if not self.rejection and (
+            self.restored > max(_FEW_CLAIMS, MAX_LOSS_SHARE * claims) or self.restored == claims > 1
+        ):
+            self.rejection = (
+                f"it left out {self.restored} of {claims} claims whose sessions are there"
+            )
+        return replace(
+            self._draft,
+            groups=tuple(groups.get(group.title, group) for group in self._draft.groups),
+        )
+
+    def _group(self, draft: HandbookSection, made: HandbookSection) -> HandbookSection:
+        if made.raw == (draft.raw or None) or _is_same_group(draft, made):
+            return draft
+        known = {name: draft.entries(name) for name in ENTRY_LISTS}
+        if any(
+            len(made.entries(name)) > 2 * max(MAX_LIST_ENTRIES, len(known[name]))
+            for name in ENTRY_LISTS
+        ):
+            self.rejection = f"it lists more claims in {draft.title} than a list may hold"
+            return draft
+        lists = {name: [*self._claims(draft, made, name)] for name in ENTRY_LISTS}
+        everything = [entry for entries in lists.values() for entry in entries]
+        for name in ENTRY_LISTS:
+            missing = [entry for entry in known[name] if not _is_covered(entry, everything)]
+            self.restored += sum(entry.by == "sessions" for entry in missing)
+            lists[name] += missing
+        kept = {name: _user_entries_first(lists[name]) for name in ENTRY_LISTS}
+        works = {work.number: work for work in made.works}
+        joined = _find_joined_tasks(draft.works, made.works)
+        worded = tuple(
+            self._work(_with_sessions(work, draft.works, joined), works.get(work.number))
+            for work in draft.works
+            if work.number not in joined
+        )
+        kept = {name: _renumber_tasks(entries, joined) for name, entries in kept.items()}
+        scope = made.scope if made.scope and not is_planted_order(made.scope) else draft.scope
+        return replace(
+            draft,
+            scope=" ".join(scope.split())[:_MAX_LINE_CHARACTERS],
+            works=worded,
+            raw="",
+            **kept,
+        )
+
+    def _work(self, draft: HandbookTask, made: HandbookTask | None) -> HandbookTask:
+        """Return a task in the model's words, with its true sessions and outcome."""
+        if made is None or not made.title.strip() or len(made.title) > 300:
+            return draft
+        if made.title != draft.title and is_planted_order(made.title):
+            self.rejection = "the name of a task reads like an order planted for an agent"
+        words = tuple(
+            word
+            for word in made.keywords
+            if word in draft.keywords or (len(word) <= 80 and not is_planted_order(word))
+        )
+        return replace(draft, title=made.title, keywords=words[:40] or draft.keywords)
+
+    def _claims(
+        self, draft: HandbookSection, made: HandbookSection, name: EntryList
+    ) -> Sequence[HandbookEntry]:
+        everything = [entry for each in ENTRY_LISTS for entry in draft.entries(each)]
+        by_key = {claim_key(entry.text): entry for entry in everything}
+        found: dict[tuple[str, ...], HandbookEntry] = {}
+        for entry in made.entries(name):
+            key = claim_key(entry.text)
+            known = by_key.get(key)
+            claim = self._claim(entry, known, draft, everything)
+            if claim is not None and key not in found:
+                found[key] = claim
+        return list(found.values())
+
+    def _claim(
+        self,
+        entry: HandbookEntry,
+        known: HandbookEntry | None,
+        draft: HandbookSection,
+        everything: Sequence[HandbookEntry],
+    ) -> HandbookEntry | None:
+        """Return one claim of the model with the proof that the sessions give it; None if it has
+        none.
+        """
+        if known is not None and known.by != "sessions":
+            return known
+        if known is not None:
+            support = tuple(
+                sorted(
+                    {
+                        *known.support,
+                        *(thread for thread in entry.support if thread in draft.threads),
+                    }
+                )
+            )
+            return replace(
+                known,
+                text=entry.text if len(entry.text) <= _MAX_LINE_CHARACTERS else known.text,
+                support=support,
+            )
+        support = tuple(thread for thread in entry.support if thread in draft.threads)
+        if not support or len(entry.text) > _MAX_LINE_CHARACTERS:
+            self.unsupported += 1
+            return None
+        if is_planted_order(entry.text):
+            self.rejection = "a claim reads like an order planted for an agent"
+        near = [each for each in everything if set(each.support) & set(support)]
+        alike = find_nearest(entry.text, [each.text for each in near], min_share=SIMILAR_SHARE)
+        if alike is None:
+            return HandbookEntry(
+                text=entry.text, proof="inferred", support=support, works=entry.works
+            )
+        return HandbookEntry(
+            text=entry.text,
+            proof=near[alike.index].proof,
+            date=near[alike.index].date,
+            support=support,
+            works=entry.works,
+        )
+
+
+def _limit_lists(group: HandbookSection) -> HandbookSection:
+    """The group with the first entries of each list that fit: the order is the model's, so it
+    chose what falls.
+    """
+    lists = {name: limit_entries(group.entries(name)) for name in ENTRY_LISTS}
+    fallen = sum(len(group.entries(name)) - len(lists[name]) for name in ENTRY_LISTS)
+    return replace(group, left_out=group.left_out + fallen, raw="", **lists) if fallen else group
+
+
+def _find_joined_tasks(
+    draft: Sequence[HandbookTask], made: Sequence[HandbookTask]
+) -> dict[int, int]:
+    """The tasks that a model joined to another one, by number: it took the task away and lists all
+    of its sessions below the other. A task whose sessions are missing anywhere stays as it was.
+    """
+    stands = {work.number for work in made}
+    known = {work.number for work in draft}
+    joined: dict[int, int] = {}
+    for work in draft:
+        threads = {source.thread for source in work.sources}
+        homes = [
+            other.number
+            for other in made
+            if other.number in known and threads <= {source.thread for source in other.sources}
+        ]
+        if work.number not in stands and threads and homes:
+            joined[work.number] = homes[0]
+    return joined
+
+
+def _with_sessions(
+    work: HandbookTask, draft: Sequence[HandbookTask], joined: Mapping[int, int]
+) -> HandbookTask:
+    """The task with the sessions of those that were joined to it, newest first."""
+    parts = [other for other in draft if joined.get(other.number) == work.number]
+    sources = {source.thread: source for each in (work, *parts) for source in each.sources}
+    ordered = sorted(sources.values(), key=lambda each: (each.updated, each.thread), reverse=True)
+    words = dict.fromkeys(word for each in (work, *parts) for word in each.keywords)
+    return (
+        replace(work, sources=tuple(ordered), keywords=tuple(words)[:MAX_MERGED_KEYWORDS])
+        if parts
+        else work
+    )
+
+
+def _renumber_tasks(
+    entries: Sequence[HandbookEntry], joined: Mapping[int, int]
+) -> tuple[HandbookEntry, ...]:
+    return tuple(
+        replace(entry, works=tuple(sorted({joined.get(number, number) for number in entry.works})))
+        for entry in entries
+    )
+
+
+def _is_same_group(draft: HandbookSection, made: HandbookSection) -> bool:
+    return replace(draft, raw="") == replace(made, raw="")
+
+
+def _is_covered(entry: HandbookEntry, made: Sequence[HandbookEntry]) -> bool:
+    """Tell whether a claim of the draft is among the model's: in its own words, or reworded on the
+    same sessions.
+    """
+    key = claim_key(entry.text)
+    same = [each for each in made if claim_key(each.text) == key]
+    if same or entry.by != "sessions":
+        return any(each.by == entry.by for each in same)
+    near = [
+        each.text
+        for each in made
+        if each.by == "sessions" and (set(each.support) & set(entry.support) or not entry.support)
+    ]
+    return find_nearest(entry.text, near, min_share=_MIN_SHARED_WORDS) is not None
+
+
+def _user_entries_first(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+    return tuple(sorted(entries, key=lambda entry: entry.by == "sessions"))
+
+
+# The material and instruction of stage two's fork: the draft, what changed, and the raw memories
+# behind it, bounded (RO-5). Pure.
+
+
+MAX_DRAFT_TOKENS = 40_000
+MAX_DIFF_TOKENS = 12_000
+MAX_RAW_MEMORIES_TOKENS = 40_000
+"""Tokens of each part of the material: together half of the smallest common window (200,000), which
+leaves room for the answer. Our choice.
+"""
+MAX_RAW_MEMORY_TOKENS = 6_000
+"""Tokens of one raw memory; its middle is cut."""
+MATERIAL_TAGS = ("draft", "difference", "raw_memories", "session")
+
+
+class StageTwoPrompts(Struct, frozen=True):
+    """The prompts of stage two."""
+
+    consolidate: str
+    first: str
+    again: str
+    lean: str
+
+
+class StageTwoTask(Struct, frozen=True, kw_only=True):
+    """The input of one run."""
+
+    folder: str
+    draft: HandbookFiles
+    changed_titles: Collection[str]
+    """Titles of the changed groups: the others are named, not shown."""
+    difference: str
+    rows: Sequence[RolloutExtract]
+    """The new or changed sessions."""
+    first: bool
+    """There was no handbook yet."""
+    today: str
+    lean: bool = False
+    """There is only the summary."""
+
+
+def select_shown_groups(
+    handbook: Handbook, touched: Collection[str], limit: int = MAX_DRAFT_TOKENS
+) -> tuple[str, ...]:
+    """Return the titles of the changed groups that fit, in order.
+
+    The others stay as the structure made them.
+    """
+    found = []
+    for group in handbook.groups:
+        size = estimate_text_tokens(render_group(group))
+        if group.title in touched and size <= limit:
+            limit -= size
+            found.append(group.title)
+    return tuple(found)
+
+
+def build_stage_two_instruction(task: StageTwoTask, prompts: StageTwoPrompts) -> str:
+    """Render the instruction, sent as the last message."""
+    mode = prompts.first if task.first else prompts.again
+    whole = prompts.lean if task.lean else prompts.consolidate
+    values = {
+        "folder": task.folder,
+        "today": task.today,
+        "mode": mode.strip(),
+        "handbook": f"{task.folder}/{HANDBOOK_FILE}",
+        "summary": f"{task.folder}/{SUMMARY_FILE}",
+    }
+    return fill(whole, values, strict=True).strip() + "\n"
+
+
+def render_stage_two_material(task: StageTwoTask) -> str:
+    """Render the data without secrets, each part in a tag that no text inside can close."""
+    titles = select_shown_groups(task.draft.handbook, task.changed_titles)
+    groups = [
+        render_group(group) if not group.raw else group.raw
+        for group in task.draft.handbook.groups
+        if group.title in titles
+    ]
+    others = [group.title for group in task.draft.handbook.groups if group.title not in titles]
+    summary = truncate_end(render_summary(task.draft.summary), MAX_DRAFT_TOKENS // 2)
+    handbook = "" if task.lean else "\n\n".join(groups)
+    drafts = {HANDBOOK_FILE: handbook, SUMMARY_FILE: summary}
+    parts = [
+        f'<draft path="{task.folder}/{name}">\n{_escape_data(text)}\n</draft>'
+        for name, text in drafts.items()
+        if text.strip()
+    ]
+    if others and not task.lean:
+        listed = "\n".join(f"- {_escape_data(title)}" for title in others)
+        parts.append(
+            f"Task groups that stand in the file and are not shown, because nothing about them "
+            f"changed or for want of room:\n{listed}"
+        )
+    if not task.first:  # of a first draft all is new
+        parts.append(
+            f"<difference>\n{_escape_data(truncate_end(task.difference, MAX_DIFF_TOKENS))}\n"
+            "</difference>"
+        )
+    parts.append(f"<raw_memories>\n{_render_raw_memories(task)}\n</raw_memories>")
+    return "\n\n".join(parts)
+
+
+def _render_raw_memories(task: StageTwoTask) -> str:
+    """Render the newest sessions, as many as fit, and the number of the others, each with the signs
+    and tasks by which a claim names it, and its summary.
+    """
+    rows = task.rows
+    left = MAX_RAW_MEMORIES_TOKENS
+    parts: list[str] = []
+    ordered = sorted(rows, key=lambda row: (row.updated, row.thread), reverse=True)
+    for at, row in enumerate(ordered):
+        text = _escape_data(
+            truncate_middle(
+                row.raw_memory.strip() or row.rollout_summary.strip(), MAX_RAW_MEMORY_TOKENS
+            )
+        )
+        left -= estimate_text_tokens(text)
+        if left < 0:
+            parts.append(f"({len(ordered) - at} older sessions are not shown)")
+            break
+        parts.append(f"<session {_render_session_names(task, row)}>\n{text}\n</session>")
+    return "\n".join(parts) or "(none)"
+
+
+def _render_session_names(task: StageTwoTask, row: RolloutExtract) -> str:
+    """The attributes that say how a claim names the session, and where its summary is."""
+    there = [
+        (work.number, group.title, source.path)
+        for group in task.draft.handbook.groups
+        for work in group.works
+        for source in work.sources
+        if source.thread == row.thread
+    ]
+    tasks = ", ".join(f"Task {number} of {title}" for number, title, _ in there)
+    path = there[0][2] if there else ""
+    names = {"signs": short_thread_id(row.thread), "tasks": tasks, "summary": path}
+    return " ".join(
+        f'{name}="{_escape_data(value).replace(chr(34), chr(39))}"'
+        for name, value in names.items()
+        if value
+    )
+
+
+def _escape_data(text: str) -> str:
+    return redact(
+        neutralize_markup(
+            strip_hidden_characters(text),
+            (*MATERIAL_TAGS, "edit", "write", "read", "old", "new", "memorist-fork"),
+        )
+    ).text

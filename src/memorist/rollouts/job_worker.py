@@ -1,0 +1,468 @@
+"""Run jobs: claim, work with heartbeats, finish. And the worker loop of one machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import UTC, datetime
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+
+from memorist.errors import BudgetSpent, MemoristError
+from memorist.platforms.processes import name_process
+from memorist.ports import Clock
+from memorist.rollouts.session_eligibility import judge_threads
+from memorist.rollouts.session_sources import SkippedFile
+from memorist.settings import RolloutsSettings
+from memorist.store.job_claims import (
+    ClaimRefused,
+    FinishOutcome,
+    JobClaim,
+    JobKind,
+    LeasePolicy,
+    claim_consolidation,
+    claim_extraction,
+    fail_job,
+    finish_consolidation,
+    finish_extraction,
+    postpone_job,
+    release_dead_leases,
+    release_job,
+    renew_lease,
+)
+from memorist.store.rollout_rows import (
+    Rollout,
+    RolloutExtract,
+    StoredExtract,
+    list_extraction_progress,
+    prune_extracts,
+)
+from memorist.store.state_database import StateDatabase
+
+# The values a worker is configured with and emits. Values only.
+
+
+ExtractStage = Callable[[Rollout], Awaitable[RolloutExtract]]
+"""Stage one. Raises MemoristError with the reason if it cannot; the job is then retried later."""
+
+ConsolidateStage = Callable[[Callable[[], bool]], Awaitable[Sequence[RolloutExtract]]]
+"""Stage two; returns the extracts that it consolidated.
+
+Its argument is to be called before any lasting change: it tells whether the job is still this
+worker's, and renews the lease.
+"""
+
+JobOutcome = FinishOutcome | Literal["consolidated", "failed", "released"]
+
+
+class JobFinished(Struct, frozen=True, kw_only=True, tag="done"):
+    """A job that ended in any way."""
+
+    kind: JobKind
+    key: str
+    outcome: JobOutcome
+    seconds: float
+    reason: str = ""
+    """Why it failed, was lost or was released."""
+
+
+class JobDeferred(Struct, frozen=True, kw_only=True, tag="waits"):
+    """A job that could not be claimed."""
+
+    kind: JobKind
+    refused: ClaimRefused
+
+
+JobEvent = JobFinished | JobDeferred
+
+
+class WorkerStages(Struct, frozen=True):
+    """The two stages of work."""
+
+    extract: ExtractStage
+    consolidate: ConsolidateStage
+    last_extract: ExtractStage | None = None
+    """Stage one for the last attempt, so that the session is not lost; None uses `extract`."""
+
+
+class WorkerPace(Struct, frozen=True, kw_only=True):
+    """Intervals of workers that share jobs over several machines, in seconds.
+
+    Our choice: a dead worker's job continues within `stalled` + `sweep`.
+    """
+
+    stalled: float = 60.0
+    """A worker without a heartbeat for that long is dead.
+
+    Stages that compute for longer without awaiting must do it in a thread.
+    """
+    sweep: float = 60.0
+    """Time between two scans for new sessions and for dead workers' jobs."""
+    lease: int = 180
+    """Longest lease; a shorter setting takes precedence."""
+    settle: float = 10.0
+    """Delay before consolidation checks again whether running extractions have ended."""
+
+
+def build_claim_terms(settings: RolloutsSettings, *, lease: int | None = None) -> LeasePolicy:
+    """Build the terms of claims from the settings; `lease` (seconds) bounds theirs."""
+    return LeasePolicy(
+        lease_seconds=settings.lease_seconds
+        if lease is None
+        else min(lease, settings.lease_seconds),
+        retries=settings.retries,
+        retry_seconds=settings.retry_seconds,
+        max_running=settings.running,
+        cooldown_seconds=settings.cooldown_hours * 3_600,
+        exclude_polluted=settings.pollutes,
+    )
+
+
+POLL_SECONDS = 60.0
+"""Seconds between two polls. A session becomes eligible by hours, so a minute is soon."""
+
+SECONDS_PER_DAY = 86_400
+
+HEARTBEATS_PER_LEASE = 4
+"""Heartbeats per lease. Codex sends one every 90 s of an hour's lease; three may be missed here."""
+
+LAST_DAYS = 2
+"""A session with no more days left before it is too old is not deferred for a spent budget: its
+attempts run out within hours, and the last one uses structure, so that it is not lost. Our choice.
+"""
+
+T = TypeVar("T")
+
+
+def _find_nothing() -> None:
+    """Look for no sessions: others write them to the database."""
+
+
+class WorkerDependencies(Struct, frozen=True, kw_only=True):
+    """Dependencies of a worker."""
+
+    state: StateDatabase
+    settings: RolloutsSettings
+    terms: LeasePolicy
+    stages: WorkerStages
+    clock: Clock
+    on_event: Callable[[JobEvent], None]
+    """Called for every job that ends or is deferred."""
+    current_session: str = ""
+    """Id of the running session, which is left alone."""
+    find_sessions: Callable[[], object] = _find_nothing
+    """Finds new and changed sessions; called before each round. May raise StoreError."""
+    only_threads: frozenset[str] | None = None
+    """Ids of the sessions that may be extracted; None means all."""
+
+
+def find_eligible_threads(dependencies: WorkerDependencies) -> list[Rollout]:
+    """Return the sessions that may be extracted now, newest first. Raises StoreError."""
+    found = list_extraction_progress(
+        dependencies.state, only_behind=True, limit=dependencies.settings.scan
+    )
+    verdicts = judge_threads(
+        found,
+        dependencies.settings,
+        now=dependencies.state.now(),
+        current=dependencies.current_session,
+    )
+    return [
+        verdict.thread
+        for verdict in verdicts
+        if verdict.eligible
+        and (dependencies.only_threads is None or verdict.thread.id in dependencies.only_threads)
+    ]
+
+
+async def run_worker(
+    dependencies: WorkerDependencies,
+    stop: asyncio.Event,
+    *,
+    at_once: int | None = None,
+    once: bool = False,
+) -> None:
+    """Run jobs, `at_once` at a time (None: the configured maximum), until `stop` is set, or with
+    `once` until nothing can be claimed.
+
+    Jobs still running then are released. Raises StoreError.
+    """
+    stopping, worker = asyncio.ensure_future(stop.wait()), name_process()
+    dependencies.state.register_worker(worker)
+    try:
+        while not stop.is_set():
+            turn = asyncio.ensure_future(run_round(dependencies, worker, at_once=at_once))
+            await asyncio.wait({turn, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not turn.done():
+                await cancel_and_wait(turn)
+                return
+            turn.result()
+            if once:
+                return
+            await asyncio.wait({stopping}, timeout=POLL_SECONDS)
+    finally:
+        stopping.cancel()
+
+
+async def run_round(
+    dependencies: WorkerDependencies, worker: str, *, at_once: int | None = None
+) -> None:
+    """Extract what is eligible, as many at a time as allowed, and then consolidate.
+
+    Raises StoreError.
+    """
+    dependencies.find_sessions()
+    release_dead_leases(dependencies.state)
+    prune_extracts(dependencies.state, dependencies.settings.unused_days)
+    waiting = deque(find_eligible_threads(dependencies))
+
+    async def runner(number: int) -> None:
+        while waiting:
+            outcome = await extract_one(
+                dependencies, waiting.popleft(), worker=f"{worker}#{number}"
+            )
+            if isinstance(outcome, ClaimRefused) and outcome.why == "full":
+                # Others are at their work; what is left is theirs, or the next round's.
+                return
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for number in range(min(at_once or dependencies.settings.running, len(waiting))):
+                group.create_task(runner(number))
+    except* MemoristError as errors:
+        raise errors.exceptions[0] from None
+    await consolidate_once(dependencies, worker=worker)
+
+
+async def extract_one(
+    dependencies: WorkerDependencies, thread: Rollout, *, worker: str
+) -> JobFinished | ClaimRefused:
+    """Run stage one of a session if it can be claimed.
+
+    A failure is recorded and reported, not raised. Raises StoreError.
+    """
+    claim = claim_extraction(
+        dependencies.state, thread.id, thread.updated, worker=worker, terms=dependencies.terms
+    )
+    if isinstance(claim, ClaimRefused):
+        return _defer(dependencies, "extract", claim)
+
+    async def job() -> JobOutcome:
+        extract = (
+            (dependencies.stages.last_extract or dependencies.stages.extract)
+            if claim.last_attempt
+            else dependencies.stages.extract
+        )
+        return finish_extraction(
+            dependencies.state, claim, await extract(thread), dependencies.terms
+        )
+
+    left = dependencies.settings.max_age_days * SECONDS_PER_DAY - (
+        dependencies.state.now() - thread.updated
+    )
+    return await _run_job(
+        dependencies, claim, job, put_off=left > LAST_DAYS * SECONDS_PER_DAY or left < 0
+    )
+
+
+async def consolidate_once(
+    dependencies: WorkerDependencies, *, worker: str
+) -> JobFinished | ClaimRefused:
+    """Run stage two if it can be claimed.
+
+    A failure is recorded and reported, not raised. Raises StoreError.
+    """
+    claim = claim_consolidation(dependencies.state, worker=worker, terms=dependencies.terms)
+    if isinstance(claim, ClaimRefused):
+        return _defer(dependencies, "consolidate", claim)
+
+    async def job() -> JobOutcome:
+        used = await dependencies.stages.consolidate(
+            lambda: renew_lease(dependencies.state, claim, dependencies.terms)
+        )
+        return "consolidated" if finish_consolidation(dependencies.state, claim, used) else "lost"
+
+    return await _run_job(dependencies, claim, job)
+
+
+def _defer(means: WorkerDependencies, kind: JobKind, refused: ClaimRefused) -> ClaimRefused:
+    if refused.why != "up to date":
+        means.on_event(JobDeferred(kind=kind, refused=refused))
+    return refused
+
+
+async def _run_job(
+    means: WorkerDependencies,
+    claim: JobClaim,
+    job: Callable[[], Awaitable[JobOutcome]],
+    *,
+    put_off: bool = True,
+) -> JobFinished:
+    """Run a claimed job. With `put_off`, a spent budget does not count as an attempt."""
+    start = means.clock.monotonic()
+    try:
+        task = await _run_with_heartbeat(means, claim, job())
+        error = task.exception() if task else None
+    except asyncio.CancelledError:
+        release_job(means.state, claim)
+        _report_finished(means, claim, start, "released", "the worker was stopped")
+        raise
+    if task is None:
+        return _report_finished(
+            means, claim, start, "lost", "its lease ran out, and another worker has taken it over"
+        )
+    if error is None:
+        return _report_finished(means, claim, start, task.result(), "")
+    if put_off and isinstance(error, BudgetSpent):
+        return _report_finished(
+            means,
+            claim,
+            start,
+            "released" if postpone_job(means.state, claim, str(error), means.terms) else "lost",
+            str(error),
+        )
+    # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs
+    # down, and is on record with its name.
+    reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
+    return _report_finished(
+        means,
+        claim,
+        start,
+        "failed" if fail_job(means.state, claim, reason, means.terms) else "lost",
+        reason,
+    )
+
+
+def _report_finished(
+    means: WorkerDependencies, claim: JobClaim, start: float, outcome: JobOutcome, reason: str
+) -> JobFinished:
+    done = JobFinished(
+        kind=claim.kind,
+        key=claim.key,
+        outcome=outcome,
+        seconds=means.clock.monotonic() - start,
+        reason=reason,
+    )
+    means.on_event(done)
+    return done
+
+
+async def _run_with_heartbeat(
+    means: WorkerDependencies, claim: JobClaim, job: Awaitable[T]
+) -> asyncio.Future[T] | None:
+    """Run the job with heartbeats.
+
+    Return its task once it is over in any way, or None if the lease was lost.
+    """
+    task = asyncio.ensure_future(job)
+    beat = asyncio.ensure_future(_heartbeat(means, claim))
+    try:
+        await asyncio.wait({task, beat}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task
+        beat.result()
+        return None
+    finally:
+        await cancel_and_wait(task)
+        await cancel_and_wait(beat)
+
+
+async def _heartbeat(means: WorkerDependencies, claim: JobClaim) -> None:
+    """Renew the lease; return once it is lost."""
+    while True:
+        await means.clock.sleep(means.terms.lease_seconds / HEARTBEATS_PER_LEASE)
+        if not renew_lease(means.state, claim, means.terms):
+            return
+
+
+async def cancel_and_wait(task: asyncio.Future[T]) -> None:
+    """Cancel a task and wait until it is over in any way."""
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError, Exception):
+        await task
+
+
+# The report of one sync of past sessions. Values only.
+
+
+class UnextractedSession(Struct, frozen=True):
+    """A session that could not be extracted now."""
+
+    thread: str
+    why: str
+
+
+class RolloutSyncReport(Struct, frozen=True, kw_only=True):
+    """What one sync did.
+
+    `found` counts sessions, old and new; `claimed` those that were worked on; `consolidated` those
+    that the files hold afterwards, 0 if they did not change.
+    """
+
+    found: int
+    eligible: int
+    claimed: int
+    extracted: int
+    no_op: int
+    failed: tuple[UnextractedSession, ...]
+    consolidated: int
+    seconds: float
+    passed: tuple[SkippedFile, ...] = ()
+    """Files that do not become memory, and why."""
+    waits: tuple[UnextractedSession, ...] = ()
+    """Sessions, or the consolidation (`global`), that could not be claimed, and why."""
+    way: str = ""
+    """How the files were made: by `model` or `structural`."""
+    remarks: tuple[str, ...] = ()
+
+
+def split_job_events(
+    events: Sequence[JobEvent],
+) -> tuple[list[JobFinished], tuple[UnextractedSession, ...]]:
+    """Split events into finished jobs, and deferred ones with the reason: not claimable, or
+    released.
+    """
+    done = [each for each in events if isinstance(each, JobFinished) and each.outcome != "released"]
+    waits = [
+        UnextractedSession(each.key, each.reason)
+        if isinstance(each, JobFinished)
+        else UnextractedSession(each.refused.key, _deferral_reason(each.refused))
+        for each in events
+        if not isinstance(each, JobFinished) or each.outcome == "released"
+    ]
+    return done, tuple(waits)
+
+
+def _deferral_reason(refused: ClaimRefused) -> str:
+    """Return the reason for the user.
+
+    A wait after a failure says so, lest the old reason be taken for a new one.
+    """
+    if refused.why != "backoff" or refused.until is None:
+        return refused.reason or refused.why
+    until = datetime.fromtimestamp(refused.until, UTC).strftime("%H:%M UTC")
+    return (
+        f"waits until {until}, or for `memorist rollouts retry`, since it could not be done "
+        f"before: {refused.reason}"
+    )
+
+
+def structural_fallback_remarks(
+    extracts: Sequence[StoredExtract], extracted_threads: Collection[str]
+) -> list[str]:
+    """Return a remark if the structural fallback was used for some of these sessions although there
+    is a model.
+    """
+    problems = [
+        each.extracted.problem
+        for each in extracts
+        if each.extracted.thread in extracted_threads and each.extracted.problem
+    ]
+    return (
+        [f"{len(problems):,} extracted without the model; the first because {problems[0]}"]
+        if problems
+        else []
+    )

@@ -1,0 +1,509 @@
+"""Extract the claims of the selected sessions: from raw memories to handbook entries (RO-5, RO-7).
+
+Pure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.statement_similarity import rule_key
+from memorist.rollouts.handbook import (
+    ENTRY_LISTS,
+    EVERYWHERE,
+    UNKNOWN_PLACE,
+    EntryList,
+    HandbookEntry,
+    HandbookSource,
+    HandbookTask,
+    parse_entry,
+)
+from memorist.rollouts.raw_memory import (
+    CLAIM_PROOFS,
+    REPORTED_PREFIX,
+    UNKNOWN_FOLDER,
+    ClaimScope,
+    MemoryBullet,
+    RawMemoryTask,
+    TaskOutcome,
+    parse_raw_memory,
+)
+from memorist.rollouts.rollout_summaries import format_timestamp
+from memorist.safety.hidden_characters import strip_hidden_characters
+from memorist.safety.markup_sanitizer import neutralize_markup
+from memorist.safety.prompt_injection import find_injection_rules, grants_permission
+from memorist.safety.secrets import redact
+from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+
+# Decide when two claims are the same, when a newer one supersedes an older, and which are left
+# out for lack of space (RO-5). Pure.
+
+
+MAX_LIST_ENTRIES = 40
+"""Entries of one list of a group.
+
+Our choice: three lists of forty lines are what a reader goes through; the ledgers that users
+complained about had 133 tasks in 2,450 lines (codex.md part 7).
+"""
+MAX_GROUP_TASKS = 30
+"""Tasks of a group with a section of their own; older ones share one."""
+OLDER_WORK_TITLE = "older work"
+"""Title of that section."""
+MAX_MERGED_KEYWORDS = 20
+
+_VALUE = re.compile(r"(?:`[^`]+`|v?\d[\w.:-]*|[\w.-]*/[\w./-]*|\S+\.\w{1,5})[.;!]?\Z")
+_ARROW = " → "
+_QUOTING_PREFIXES = ("The user ", REPORTED_PREFIX)
+"""Prefixes of entries that quote: what a quotation ends in is no value of a setting."""
+_MIN_SUBJECT_WORDS = 3
+"""Minimum words before a value that make a subject."""
+_FRONT = frozenset({"do", "not", "never", "always", "不", "别", "勿"})
+_NEGATING = frozenset({"not", "never", "不", "别", "勿"})
+
+
+@lru_cache(maxsize=16_384)
+def claim_key(text: str) -> tuple[str, ...]:
+    """Return a key that is equal for two texts of the same claim."""
+    return rule_key(text) or (text.strip(),)
+
+
+@lru_cache(maxsize=16_384)
+def _split_subject(text: str) -> tuple[tuple[str, ...], str]:
+    """Split a claim that ends in a value into subject and value; the subject is empty if it does
+    not.
+
+    A claim that stage one writes as `command → result` has the command as its subject.
+    """
+    head, arrow, result = text.partition(_ARROW)
+    if arrow and result.strip() and rule_key(head):
+        return (_ARROW, *rule_key(head)), result.strip()
+    if text.startswith(_QUOTING_PREFIXES):
+        return (), ""
+    found = _VALUE.search(text)
+    before = text[: found.start()] if found else ""
+    if found is None or len(before.split()) < _MIN_SUBJECT_WORDS or not before[-1:].isspace():
+        return (), ""
+    return rule_key(before), found[0].rstrip(".;!")
+
+
+@lru_cache(maxsize=16_384)
+def _split_polarity(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return a claim without the words before its verb, and whether those negate it."""
+    tokens = rule_key(text)
+    at = 0
+    while at < len(tokens) and tokens[at].casefold() in _FRONT:
+        at += 1
+    return tokens[at:], any(token.casefold() in _NEGATING for token in tokens[:at])
+
+
+def supersedes(newer: HandbookEntry, older: HandbookEntry) -> bool:
+    """Tell whether the form of two claims proves that the later one (given first) replaces the
+    earlier.
+
+    Both must be dated, on different days. For structural proofs of one day about the same command,
+    the order in which they are given decides.
+    """
+    if older.by != "sessions" or not older.date or not newer.date or newer.date < older.date:
+        return False
+    if older.proof == "said" and newer.proof != "said":
+        return False
+    subject, value = _split_subject(newer.text)
+    same = (
+        bool(subject)
+        and subject == _split_subject(older.text)[0]
+        and value != _split_subject(older.text)[1]
+    )
+    if newer.date == older.date:
+        return same and subject[0] == _ARROW and newer.proof == older.proof == "proved"
+    (rest, negated), (other, was) = _split_polarity(newer.text), _split_polarity(older.text)
+    return same or (len(rest) > 1 and rest == other and negated != was)
+
+
+def drop_superseded(entries: Sequence[HandbookEntry]) -> tuple[HandbookEntry, ...]:
+    """Return the claims that still hold: of those about one subject, the last one's.
+
+    Within one day the last given counts.
+    """
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for at, entry in enumerate(entries):
+        for key in {_split_subject(entry.text)[0], _split_polarity(entry.text)[0]} - {()}:
+            alike.setdefault(key, []).append(at)
+    gone = set()
+    for places in alike.values():
+        last = max(places, key=lambda at: (entries[at].date, at))
+        gone |= {at for at in places if at != last and supersedes(entries[last], entries[at])}
+    return tuple(entry for at, entry in enumerate(entries) if at not in gone)
+
+
+def merge_entries(known: HandbookEntry, new: HandbookEntry) -> HandbookEntry:
+    """Merge two entries of the same claim: the existing wording, all support, the stronger proof,
+    the later day.
+    """
+    proofs = [each for each in (known.proof, new.proof) if each is not None]
+    return replace(
+        known,
+        support=tuple(sorted({*known.support, *new.support})),
+        works=tuple(sorted({*known.works, *new.works})),
+        proof=min(proofs, key=CLAIM_PROOFS.index, default=None),
+        date=max(known.date, new.date),
+    )
+
+
+def rank_entries(
+    entries: Sequence[HandbookEntry], uses: Mapping[str, int]
+) -> tuple[HandbookEntry, ...]:
+    """Rank entries by usefulness: user-written, then explicitly requested, then by uses, number of
+    sessions, proof, day.
+    """
+    order = {"user": 0, "note": 1, "sessions": 2}
+
+    def rank(entry: HandbookEntry) -> tuple[int, int, int, int, int]:
+        used = max((uses.get(thread, 0) for thread in entry.support), default=0)
+        return (
+            order[entry.by],
+            -used,
+            -len(entry.support),
+            CLAIM_PROOFS.index(entry.proof or "inferred"),
+            -_day_number(entry.date),
+        )
+
+    return tuple(sorted(entries, key=rank))
+
+
+def _day_number(date: str) -> int:
+    plain = date.replace("-", "")
+    return int(plain) if plain.isascii() and plain.isdecimal() else 0
+
+
+def limit_entries(
+    entries: Sequence[HandbookEntry], limit: int = MAX_LIST_ENTRIES
+) -> tuple[HandbookEntry, ...]:
+    """Return the first entries that fit; the user's own and notes are never left out."""
+    own = sum(entry.by != "sessions" for entry in entries)
+    room = max(0, limit - own)
+    kept = []
+    for entry in entries:
+        if entry.by == "sessions":
+            if room <= 0:
+                continue
+            room -= 1
+        kept.append(entry)
+    return tuple(kept)
+
+
+def last_worked_on(work: HandbookTask) -> str:
+    """Return when a task was last worked on, RFC 3339."""
+    return max((source.updated for source in work.sources), default="")
+
+
+def limit_tasks(
+    works: Sequence[HandbookTask], uses: Mapping[str, int], limit: int = MAX_GROUP_TASKS
+) -> tuple[HandbookTask, ...]:
+    """Return the tasks, newest first; beyond the limit they share one section that still lists
+    every session with its summary.
+    """
+    shared = next((work for work in works if work.title == OLDER_WORK_TITLE), None)
+    own = sorted(
+        (work for work in works if work is not shared),
+        key=lambda work: (last_worked_on(work), -work.number),
+        reverse=True,
+    )
+    used = sorted(
+        own,
+        key=lambda work: max((uses.get(source.thread, 0) for source in work.sources), default=0),
+        reverse=True,
+    )
+    kept = {work.number for work in used[:limit]}
+    moved = [work for work in own if work.number not in kept and not work.other]
+    if not moved and shared is None:
+        return tuple(own)
+    stays = [work for work in own if work not in moved]
+    number = shared.number if shared else max(work.number for work in works) + 1
+    sources = {
+        source.thread: source
+        for work in (*moved, *([shared] if shared else []))
+        for source in work.sources
+    }
+    ordered = tuple(
+        sorted(sources.values(), key=lambda source: (source.updated, source.thread), reverse=True)
+    )
+    older = (
+        replace(shared, sources=ordered)
+        if shared
+        else HandbookTask(number=number, title=OLDER_WORK_TITLE, sources=ordered)
+    )
+    return (*stays, older) if ordered else tuple(stays)
+
+
+def claim_fingerprint(title: str, text: str) -> str:
+    """Fingerprint a claim in a place: it identifies what the user removed without keeping
+    the text.
+    """
+    return _fingerprint("entry", title, *claim_key(text))
+
+
+def session_fingerprint(title: str, thread: str, updated: str) -> str:
+    """Fingerprint a version of a session in a place."""
+    return _fingerprint("session", title, thread, updated)
+
+
+def _fingerprint(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def is_dropped_claim(dropped: Collection[str], title: str, text: str) -> bool:
+    """Tell whether the user removed that claim from that place."""
+    return bool(dropped) and claim_fingerprint(title, text) in dropped
+
+
+# Where a claim holds, and whether a session is there (RO-7). Pure.
+
+
+class SessionLocation(Struct, frozen=True, kw_only=True):
+    """Where a session runs: full paths, empty if unknown."""
+
+    cwd: str = ""
+    repository: str = ""
+    """Root of the canonical repository, which all its work trees share."""
+
+
+def group_title(row: RolloutExtract, scope: ClaimScope, cwd: str = "") -> str:
+    """Return the group title for a claim: everywhere, the session's repository, or a folder.
+
+    A folder that a task names outside the repository is a place of its own. A session that names no
+    folder has no place.
+    """
+    if scope == "global":
+        return EVERYWHERE
+    folder = cwd if cwd not in ("", UNKNOWN_FOLDER) and _is_absolute(cwd) else row.cwd
+    root = row.repository
+    if scope == "directory":
+        return _heading_path(folder) or UNKNOWN_PLACE
+    if root and (not folder or folder == row.cwd or is_inside(folder, root)):
+        return _heading_path(root) or UNKNOWN_PLACE
+    return _heading_path(folder) or UNKNOWN_PLACE
+
+
+def _is_absolute(path: str) -> bool:
+    return PurePosixPath(path).is_absolute() or path[1:3] in (":\\", ":/")
+
+
+def _heading_path(path: str) -> str:
+    """Return a path that can stand in a heading; empty if it is not a full path."""
+    line = " ".join(path.replace("`", "").split())
+    return (line.rstrip("/\\") or "/") if _is_absolute(line) else ""
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Tell whether a path is a folder or below it, textually.
+
+    Nothing is below the root, which holds every project.
+    """
+    root = folder.rstrip("/\\")
+    return path in (folder, root) or (bool(root) and path.startswith((f"{root}/", f"{root}\\")))
+
+
+def group_folders(title: str) -> tuple[str, ...]:
+    """Return the folders that a group's title means; none for "everywhere" and for the unknown
+    place.
+    """
+    return (title,) if _is_absolute(title) else ()
+
+
+def applies_at(title: str, folders: Sequence[str], location: SessionLocation) -> bool:
+    """Tell whether a group, or a heading, applies to a session at the location.
+
+    What names no place applies nowhere.
+
+    A folder above the session's repository is another project's: what was learned in a home folder
+    does not hold for every repository in it.
+    """
+    if title == EVERYWHERE:
+        return True
+    if location.repository:
+        return any(
+            folder == location.repository
+            or (is_inside(folder, location.repository) and is_inside(location.cwd, folder))
+            for folder in folders
+        )
+    return bool(location.cwd) and any(is_inside(location.cwd, folder) for folder in folders)
+
+
+MAX_TASK_KEYWORDS = 12
+"""Keywords of a task that fit one line."""
+_MAX_TITLE_CHARACTERS = 120
+_HEADING = re.compile(r"#{1,6}\s+")
+
+
+class PlacedClaim(Struct, frozen=True, kw_only=True):
+    """One claim of one session, and where it belongs."""
+
+    place: str
+    into: EntryList
+    title: str
+    """Title of the task that it comes from."""
+    entry: HandbookEntry
+
+
+class CompletedTask(Struct, frozen=True, kw_only=True):
+    """One task of a session, in one place."""
+
+    place: str
+    title: str
+    outcome: TaskOutcome | None
+    source: HandbookSource
+    keywords: tuple[str, ...] = ()
+
+
+class SessionClaims(Struct, frozen=True, kw_only=True):
+    """All claims of one session."""
+
+    thread: str
+    updated: str
+    uses: int
+    tasks: tuple[CompletedTask, ...] = ()
+    claims: tuple[PlacedClaim, ...] = ()
+    withheld: int = 0
+    """Claims left out because they read like orders planted for an agent, or grant permission in
+    the user's name without the user's words (SF-2).
+    """
+
+
+def extract_claims(
+    rows: Iterable[StoredExtract], files: Mapping[str, str], known: Collection[tuple[str, str]] = ()
+) -> tuple[SessionClaims, ...]:
+    """Extract the claims of each session; `files` maps session ids to their summaries.
+
+    Of those that are `known`, by id and time, only their presence is recorded.
+    """
+    return tuple(
+        _unchanged_session(row)
+        if (row.extracted.thread, format_timestamp(row.extracted.updated)) in known
+        else _read_session(row, files)
+        for row in rows
+    )
+
+
+def _unchanged_session(row: StoredExtract) -> SessionClaims:
+    return SessionClaims(
+        thread=row.extracted.thread, updated=format_timestamp(row.extracted.updated), uses=row.uses
+    )
+
+
+def _read_session(row: StoredExtract, files: Mapping[str, str]) -> SessionClaims:
+    extracted = row.extracted
+    path = files.get(extracted.thread, "")
+    raw = parse_raw_memory(extracted.raw_memory)
+    source = HandbookSource(
+        path=path,
+        thread=extracted.thread,
+        updated=format_timestamp(extracted.updated),
+        cwd=extracted.cwd,
+        rollout=extracted.path,
+    )
+    works: dict[tuple[str, str], CompletedTask] = {}
+    facts: list[PlacedClaim] = []
+    withheld = 0
+    for task in raw.tasks or (
+        RawMemoryTask(
+            name=raw.description or _first_line(extracted.rollout_summary), keywords=raw.keywords
+        ),
+    ):
+        title = (
+            _clean_text(task.name or raw.description or _first_line(extracted.rollout_summary))[
+                :_MAX_TITLE_CHARACTERS
+            ].rstrip()
+            or "A session"
+        )
+        withheld += _is_planted_order(title)
+        title = "A session" if _is_planted_order(title) else title
+        found, left = _task_claims(task, extracted, title)
+        withheld += left
+        home = group_title(extracted, task.scope, task.cwd)
+        for where in dict.fromkeys([home, *(fact.place for fact in found)]):
+            words = tuple(
+                dict.fromkeys(
+                    filter(
+                        None,
+                        (
+                            _clean_text(word)
+                            for word in task.keywords
+                            if not _is_planted_order(word)
+                        ),
+                    )
+                )
+            )[:MAX_TASK_KEYWORDS]
+            outcome = task.outcome if raw.tasks else None
+            works.setdefault(
+                (where, title),
+                CompletedTask(
+                    place=where, title=title, outcome=outcome, source=source, keywords=words
+                ),
+            )
+        facts += found
+    done = tuple(works.values())
+    return SessionClaims(
+        thread=extracted.thread,
+        updated=source.updated,
+        uses=row.uses,
+        tasks=done,
+        claims=tuple(facts),
+        withheld=withheld,
+    )
+
+
+def _task_claims(
+    task: RawMemoryTask, row: RolloutExtract, title: str
+) -> tuple[list[PlacedClaim], int]:
+    facts, withheld = [], 0
+    for name in ENTRY_LISTS:
+        for each in _bullets_of(task, name):
+            if _is_planted_order(each.text) or (
+                each.proof != "said" and grants_permission(each.text)
+            ):
+                withheld += 1
+                continue
+            text = _clean_text(make_dates_absolute(each.text, float(row.updated)))
+            if text:
+                entry = HandbookEntry(
+                    text=text, proof=each.proof, date=each.date, support=(row.thread,)
+                )
+                facts.append(
+                    PlacedClaim(
+                        place=group_title(row, each.scope or task.scope, task.cwd),
+                        into=name,
+                        title=title,
+                        entry=entry,
+                    )
+                )
+    return facts, withheld
+
+
+def _bullets_of(task: RawMemoryTask, name: EntryList) -> Sequence[MemoryBullet]:
+    found: tuple[MemoryBullet, ...] = getattr(task, name)
+    return found
+
+
+def _is_planted_order(text: str) -> bool:
+    return bool(find_injection_rules(text))
+
+
+def _clean_text(text: str) -> str:
+    """Remove secrets, scaffold, invisible characters, and tags at the end that only memorist may
+    set.
+    """
+    plain = redact(neutralize_markup(strip_hidden_characters(" ".join(text.split())))).text
+    return parse_entry(plain, ()).text
+
+
+def _first_line(text: str) -> str:
+    """Return the first line with content, without heading marks."""
+    return next((_HEADING.sub("", line).strip() for line in text.split("\n") if line.strip()), "")

@@ -1,0 +1,708 @@
+"""Update the handbook without a model (RO-5). Pure.
+
+New claims go in, claims that lost their sessions go out, everything else stays byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.markdown import split_front_matter
+from memorist.core.token_count import estimate_text_tokens
+from memorist.rollouts.folder_changes import (
+    USER_PROFILE_MARK,
+    HandbookFiles,
+    add_user_entries,
+    find_hand_edits,
+)
+from memorist.rollouts.handbook import (
+    CONSOLIDATED_PREFIX,
+    ENTRY_LISTS,
+    EVERYWHERE,
+    HANDBOOK_FILE,
+    UNKNOWN_PLACE,
+    EntryList,
+    Handbook,
+    HandbookEntry,
+    HandbookSection,
+    HandbookTask,
+    parse_handbook,
+    render_handbook,
+)
+from memorist.rollouts.memory_files import (
+    SUMMARY_FILE,
+    MemorySummary,
+    UserNote,
+    compose_summary,
+    find_notes,
+    find_summary_problem,
+    fit_summary,
+    mark_note_merged,
+)
+from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
+from memorist.rollouts.memory_files import render_memory_summary as render_summary
+from memorist.rollouts.rollout_summaries import (
+    RAW_MEMORIES_FILE,
+    SUMMARIES_FOLDER,
+    build_artifacts,
+    parse_artifacts,
+    summary_paths,
+)
+from memorist.rollouts.session_claims import (
+    MAX_LIST_ENTRIES,
+    MAX_MERGED_KEYWORDS,
+    CompletedTask,
+    PlacedClaim,
+    SessionClaims,
+    claim_key,
+    drop_superseded,
+    extract_claims,
+    group_folders,
+    is_dropped_claim,
+    last_worked_on,
+    limit_entries,
+    limit_tasks,
+    merge_entries,
+    rank_entries,
+    session_fingerprint,
+)
+from memorist.rollouts.skill_procedures import (
+    DRAFT_KEY,
+    SKILLS_FOLDER,
+    draft_procedures,
+    kept_model_skills,
+)
+from memorist.store.rollout_rows import RolloutExtract, StoredExtract
+
+MAX_SUMMARY_TOKENS = 5_000
+"""Upper bound of the summary's tokens, whatever the number of sessions: a session is shown half of
+it at most, and a person reads it through.
+"""
+
+
+class ConsolidationReport(Struct, frozen=True, kw_only=True):
+    """What a consolidation did, in numbers."""
+
+    sessions: int = 0
+    """New or changed sessions."""
+    gone: int = 0
+    """Sessions that are no longer selected."""
+    forgotten: int = 0
+    """Claims that rested on such sessions only."""
+    superseded: int = 0
+    """Claims replaced by newer ones."""
+    left_out: int = 0
+    """Claims left out for lack of space."""
+    withheld: int = 0
+    """Claims that read like orders planted for an agent."""
+
+    def describe(self) -> str:
+        """Describe the counts that are not zero."""
+        words = {
+            "sessions": "sessions new or changed", "gone": "sessions gone",
+            "forgotten": "claims forgotten with them",
+            "superseded": "claims superseded", "left_out": "claims left out for want of room",
+            "withheld": "claims withheld as planted orders",
+        }  # fmt: skip
+        return ", ".join(
+            f"{getattr(self, name)} {text}" for name, text in words.items() if getattr(self, name)
+        )
+
+
+class NoteEntry(Struct, frozen=True):
+    """A note of the user as an entry of a place."""
+
+    place: str
+    entry: HandbookEntry
+
+
+class ConsolidationInput(Struct, frozen=True, kw_only=True):
+    """The input of a consolidation."""
+
+    session_claims: tuple[SessionClaims, ...]
+    notes: tuple[NoteEntry, ...] = ()
+    """All notes that exist; entries of other notes are removed."""
+    dropped: Collection[str] = ()
+    """Fingerprints of what the user removed (`merging.claim_fingerprint`,
+    `session_fingerprint`).
+    """
+    changed_threads: Collection[str] = ()
+    """Sessions whose extract changed although the session did not continue."""
+    today: str = ""
+    """ISO 8601 date."""
+    list_limit: int = MAX_LIST_ENTRIES
+    """Entries of one list of a group."""
+
+
+class ConsolidatedHandbook(Struct, frozen=True):
+    """The handbook, what was done, and the titles of the changed groups."""
+
+    handbook: Handbook
+    report: ConsolidationReport
+    changed_titles: frozenset[str]
+
+
+def consolidate_handbook(present: Handbook, inputs: ConsolidationInput) -> ConsolidatedHandbook:
+    """Build the handbook for these sessions. Deterministic and idempotent."""
+    alive = {each.thread: each.updated for each in inputs.session_claims}
+    uses = {each.thread: each.uses for each in inputs.session_claims}
+    titles = list(dict.fromkeys([group.title for group in present.groups] + _new_titles(inputs)))
+    groups: list[HandbookSection] = []
+    touched: set[str] = set()
+    counts = {"forgotten": 0, "superseded": 0, "left_out": 0}
+    for title in titles:
+        known = _join_groups([group for group in present.groups if group.title == title])
+        change = _GroupUpdate(known or _new_group(title), inputs, alive)
+        if known is not None and known.raw and not change.is_due:
+            groups.append(known)
+            continue
+        touched.add(title)
+        made = change.build(uses)
+        counts = {name: count + change.counts.get(name, 0) for name, count in counts.items()}
+        groups += [] if made.is_empty else [made]
+    ordered = tuple(sorted(groups, key=_group_order))
+    before = (
+        frozenset().union(*(group.threads for group in present.groups))
+        if present.groups
+        else frozenset()
+    )
+    fresh = [
+        each
+        for each in inputs.session_claims
+        if any(_is_fresh(each, present.find_group(done.place), inputs) for done in each.tasks)
+    ]
+    withheld = sum(each.withheld for each in fresh)
+    report = ConsolidationReport(
+        sessions=len(fresh), gone=len(before - alive.keys()), withheld=withheld, **counts
+    )
+    made_line = _status_line(report, inputs.today) if touched else present.made
+    return ConsolidatedHandbook(
+        replace(present, made=made_line, groups=ordered), report, frozenset(touched)
+    )
+
+
+def _new_titles(given: ConsolidationInput) -> list[str]:
+    places = [
+        done.place
+        for each in given.session_claims
+        for done in each.tasks
+        if not _is_dropped_session(each, done.place, given)
+    ]
+    return [*places, *(note.place for note in given.notes)]
+
+
+def _status_line(report: ConsolidationReport, today: str) -> str:
+    said = report.describe()
+    return (
+        f"{CONSOLIDATED_PREFIX}{today} by structure, without a model{f': {said}' if said else ''}."
+    )
+
+
+def _group_order(group: HandbookSection) -> tuple[bool, tuple[int, ...], str]:
+    """Sort key: "everywhere" first, then by the newest session."""
+    newest_first = tuple(-ord(sign) for sign in max(map(last_worked_on, group.works), default=""))
+    return group.title != EVERYWHERE, newest_first or (0,), group.title
+
+
+def _new_group(title: str) -> HandbookSection:
+    if title == EVERYWHERE:
+        return HandbookSection(
+            title=title,
+            scope="what the user wants in every project",
+            applies="cwd=any; reuse_rule=holds for every session",
+        )
+    if title == UNKNOWN_PLACE:
+        return HandbookSection(
+            title=title,
+            scope="sessions that name no folder",
+            applies="cwd=none; reuse_rule=only where the same task comes up again",
+        )
+    shown = (
+        title
+        if title.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum()
+        else f"`{title}`"
+    )
+    applies = f"cwd={shown}; reuse_rule=only for work in this folder and below it"
+    return HandbookSection(
+        title=title, scope=f"sessions in {title}", applies=applies, folders=group_folders(title)
+    )
+
+
+def _join_groups(groups: Sequence[HandbookSection]) -> HandbookSection | None:
+    """Join groups of one title, as when the user wrote a second one. A single group stays
+    as it is.
+    """
+    if len(groups) < 2:
+        return groups[0] if groups else None
+    first = groups[0]
+    for other in groups[1:]:
+        shift = max((work.number for work in first.works), default=0)
+        works = (*first.works, *(replace(work, number=work.number + shift) for work in other.works))
+        lists = {name: (*first.entries(name), *other.entries(name)) for name in ENTRY_LISTS}
+        first = replace(
+            first,
+            works=works,
+            head=(*first.head, *other.head),
+            other=(*first.other, *other.other),
+            raw="",
+            **lists,
+        )
+    return first
+
+
+def _is_dropped_session(each: SessionClaims, title: str, given: ConsolidationInput) -> bool:
+    return (
+        bool(given.dropped)
+        and session_fingerprint(title, each.thread, each.updated) in given.dropped
+    )
+
+
+def _is_fresh(
+    each: SessionClaims, group: HandbookSection | None, given: ConsolidationInput
+) -> bool:
+    """Tell whether a session, in this version, is not yet in the group."""
+    sources = (
+        (source for work in group.works for source in work.sources) if group is not None else ()
+    )
+    there = any(
+        (source.thread, source.updated) == (each.thread, each.updated) for source in sources
+    )
+    title = group.title if group is not None else next((done.place for done in each.tasks), "")
+    return (not there or each.thread in given.changed_threads) and not _is_dropped_session(
+        each, title, given
+    )
+
+
+class _GroupUpdate:
+    """The update of one group."""
+
+    def __init__(
+        self, group: HandbookSection, given: ConsolidationInput, alive: Mapping[str, str]
+    ) -> None:
+        self._group = group
+        self._given = given
+        sources = [source for work in group.works for source in work.sources]
+        self._stale = {
+            source.thread
+            for source in sources
+            if alive.get(source.thread) != source.updated or source.thread in given.changed_threads
+        }
+        self._gone = {thread for thread in self._stale if thread not in alive}
+        here = [
+            each
+            for each in given.session_claims
+            if any(done.place == group.title for done in each.tasks)
+        ]
+        self._fresh = sorted(
+            (each for each in here if _is_fresh(each, group, given)),
+            key=lambda each: (each.updated, each.thread),
+        )
+        noted = [
+            note.entry
+            for note in given.notes
+            if note.place == group.title
+            and not is_dropped_claim(given.dropped, group.title, note.entry.text)
+        ]
+        self._notes = {entry.note: entry for entry in noted}
+        held = {
+            entry.note
+            for name in ENTRY_LISTS
+            for entry in group.entries(name)
+            if entry.by == "note" and entry.note
+        }
+        self.is_due = bool(self._stale or self._fresh or held ^ self._notes.keys())
+        self.counts: dict[str, int] = {}
+
+    def build(self, uses: Mapping[str, int]) -> HandbookSection:
+        """Build the updated group."""
+        works = self._build_tasks()
+        survivors = {
+            source.thread for work in self._group.works for source in work.sources
+        } - self._stale
+        # An entry that names no session of its own stands as long as any session of its group does.
+        loose = bool(survivors) or not self._stale
+        lists: dict[str, tuple[HandbookEntry, ...]] = {}
+        numbers = {claim_key(work.title): work.number for work in works}
+        for name in ENTRY_LISTS:
+            entries = self._build_entries(name, numbers, loose=loose)
+            holding = drop_superseded(entries)
+            self._count("superseded", len(entries) - len(holding))
+            lists[name] = limit_entries(rank_entries(holding, uses), self._given.list_limit)
+            self._count("left_out", len(holding) - len(lists[name]))
+        left = self._group.left_out + self.counts.get("left_out", 0)
+        said = "\n".join(entry.text for entries in lists.values() for entry in entries).lower()
+        kept = tuple(_drop_said_keywords(work, said) for work in limit_tasks(works, uses))
+        return replace(self._group, works=kept, left_out=left, raw="", **lists)
+
+    def _count(self, name: str, number: int) -> None:
+        self.counts[name] = self.counts.get(name, 0) + number
+
+    def _build_tasks(self) -> tuple[HandbookTask, ...]:
+        works = [
+            replace(
+                work, sources=tuple(each for each in work.sources if each.thread not in self._stale)
+            )
+            for work in self._group.works
+        ]
+        by_title = {claim_key(work.title): at for at, work in enumerate(works)}
+        for each in self._fresh:
+            for done in each.tasks:
+                if done.place != self._group.title:
+                    continue
+                at = by_title.get(claim_key(done.title))
+                if at is None:
+                    by_title[claim_key(done.title)] = len(works)
+                    works.append(
+                        HandbookTask(
+                            number=max((work.number for work in works), default=0) + 1,
+                            title=done.title,
+                        )
+                    )
+                    at = len(works) - 1
+                works[at] = _add_session(works[at], done)
+        return tuple(work for work in works if work.sources or work.other)
+
+    def _build_entries(
+        self, name: EntryList, numbers: Mapping[tuple[str, ...], int], *, loose: bool
+    ) -> tuple[HandbookEntry, ...]:
+        """Build one list: without entries that lost their sessions, with the new ones."""
+        kept: dict[tuple[str, ...], HandbookEntry] = {}
+        orphans: dict[tuple[str, ...], HandbookEntry] = {}
+        for entry in self._group.entries(name):
+            support = tuple(thread for thread in entry.support if thread not in self._stale)
+            stands = entry.by == "user" or (
+                entry.by == "sessions" and (bool(support) or (loose and not entry.support))
+            )
+            stands = stands or (
+                entry.by == "note" and (not entry.note or entry.note in self._notes)
+            )
+            left = replace(entry, support=support)
+            key = claim_key(entry.text)
+            if stands:
+                kept[key] = merge_entries(kept[key], left) if key in kept else left
+            else:
+                orphans[key] = left
+        for fact in self._fresh_entries(name, numbers):
+            key = claim_key(fact.text)
+            known = kept.get(key) or orphans.get(key)
+            kept[key] = (
+                merge_entries(known, fact)
+                if known is not None and (key in kept or known.by == "sessions")
+                else fact
+            )
+        self._count("forgotten", sum(key not in kept for key in orphans))
+        return tuple(kept.values())
+
+    def _fresh_entries(
+        self, name: EntryList, numbers: Mapping[tuple[str, ...], int]
+    ) -> list[HandbookEntry]:
+        title = self._group.title
+        facts: list[PlacedClaim] = [
+            fact
+            for each in self._fresh
+            for fact in each.claims
+            if fact.place == title and fact.into == name
+        ]
+        wanted = [
+            fact
+            for fact in facts
+            if not is_dropped_claim(self._given.dropped, title, fact.entry.text)
+        ]
+        found = [replace(fact.entry, works=(numbers[claim_key(fact.title)],)) for fact in wanted]
+        noted = [entry for entry in self._notes.values() if name == "preferences"]
+        return [*found, *(entry for entry in noted if not self._holds_note(entry.note))]
+
+    def _holds_note(self, note: str) -> bool:
+        return any(
+            entry.note == note for name in ENTRY_LISTS for entry in self._group.entries(name)
+        )
+
+
+def _drop_said_keywords(work: HandbookTask, said: str) -> HandbookTask:
+    """The task without the keywords by which a search finds its title or an entry (`said`, in small
+    letters) anyway.
+    """
+    text = f"{work.title.lower()}\n{said}"
+    return replace(work, keywords=tuple(word for word in work.keywords if word.lower() not in text))
+
+
+def _add_session(work: HandbookTask, done: CompletedTask) -> HandbookTask:
+    """Return a task with one more session, or a newer version of one."""
+    sources = tuple(each for each in work.sources if each.thread != done.source.thread)
+    later = done.source.updated >= last_worked_on(work)
+    words = tuple(dict.fromkeys((*work.keywords, *done.keywords)))[:MAX_MERGED_KEYWORDS]
+    outcome = (done.outcome or work.outcome) if later else work.outcome
+    ordered = tuple(
+        sorted((*sources, done.source), key=lambda each: (each.updated, each.thread), reverse=True)
+    )
+    return replace(work, sources=ordered, outcome=outcome, keywords=words)
+
+
+# Draft the folder from the selected sessions by structure alone, keeping the user's own changes
+# (RO-5, RO-6). Pure.
+
+
+class DraftInput(Struct, frozen=True, kw_only=True):
+    """The input of a draft."""
+
+    rows: tuple[StoredExtract, ...]
+    """The selected sessions."""
+    present_files: Mapping[str, bytes]
+    """The folder as it is."""
+    accepted_files: Mapping[str, bytes]
+    """The folder as it was last accepted; empty if it never was."""
+    dropped: frozenset[str] = frozenset()
+    """Fingerprints of what the user removed earlier."""
+    today: str = ""
+    lean: bool = False
+    lean_bytes: int = 10_000
+    list_limit: int = MAX_LIST_ENTRIES
+    """Entries of one list of a group; more where a model chooses what falls."""
+
+
+class FolderDraft(Struct, frozen=True, kw_only=True):
+    """The folder as it is to be."""
+
+    files: dict[str, bytes]
+    """Every file of the folder."""
+    values: HandbookFiles
+    changed_titles: frozenset[str]
+    """Titles of the changed groups."""
+    fresh_threads: frozenset[str]
+    """New or changed sessions."""
+    report: ConsolidationReport
+    dropped: frozenset[str]
+    remarks: tuple[str, ...] = ()
+
+
+def _find_changed_threads(
+    draft_input: DraftInput, rows: Sequence[RolloutExtract], before: Mapping[str, RolloutExtract]
+) -> frozenset[str]:
+    """The sessions whose extract differs from what was consolidated before."""
+    return frozenset(
+        row.thread
+        for row in rows
+        if row.thread in before
+        and _is_different_extract(row, before[row.thread], lean=draft_input.lean)
+    )
+
+
+def _compose_draft_summary(
+    draft_input: DraftInput, found: ConsolidatedHandbook, kept: MemorySummary
+) -> MemorySummary:
+    """The summary of the new handbook, within `MAX_SUMMARY_TOKENS`; a lean one within its bytes."""
+    return fit_draft_summary(
+        draft_input, compose_summary(found.handbook, kept, found.changed_titles)
+    )
+
+
+def fit_draft_summary(draft_input: DraftInput, summary: MemorySummary) -> MemorySummary:
+    """Fit a summary into `MAX_SUMMARY_TOKENS`; a lean one into its bytes as well."""
+    if draft_input.lean:
+        summary = fit_summary(
+            summary, draft_input.lean_bytes - 1, lambda text: len(text.encode("utf-8", "replace"))
+        )
+    return fit_summary(summary, MAX_SUMMARY_TOKENS, estimate_text_tokens)
+
+
+def _compose_draft_files(
+    draft_input: DraftInput, generated: Mapping[str, bytes], notes: Sequence[UserNote]
+) -> dict[str, bytes]:
+    """All files of the folder but the handbook and its summary: generated ones, merged notes, and
+    the user's own skills, which nothing generated replaces.
+    """
+    present = draft_input.present_files
+    files = {path: data for path, data in present.items() if not _is_generated(path, data)}
+    files |= generated
+    files |= {
+        note.path: mark_note_merged(present[note.path], draft_input.today)
+        for note in notes
+        if not note.orders and not note.merged
+    }
+    files |= {
+        path: data for path, data in present.items() if _is_user_skill(path, data, draft_input)
+    }
+    return files
+
+
+def _draft_skills(
+    draft_input: DraftInput, rows: Sequence[RolloutExtract], named: Mapping[str, str]
+) -> dict[str, bytes]:
+    """The drafts of skills: those that structure finds, and those that a model wrote before."""
+    return draft_procedures(rows, named) | kept_model_skills(draft_input.present_files, rows)
+
+
+def build_draft(draft_input: DraftInput) -> FolderDraft:
+    """Build the draft. Deterministic; a result fed back changes nothing."""
+    rows = [row.extracted for row in draft_input.rows]
+    named = summary_paths(rows)
+    made = build_artifacts(rows, raw=not draft_input.lean)
+    edits = (
+        find_hand_edits(
+            _parse_handbook_files(draft_input.accepted_files),
+            _parse_handbook_files(draft_input.present_files),
+        )
+        if _is_comparable(draft_input)
+        else None
+    )
+    present = edits.files if edits else _parse_handbook_files(draft_input.present_files)
+    dropped = draft_input.dropped | (edits.dropped if edits else frozenset())
+    notes = find_notes(draft_input.present_files)
+    fit = tuple(NoteEntry(note.place, note.as_entry) for note in notes if not note.orders)
+    start = add_user_entries(
+        present.summary, Handbook() if draft_input.lean else present.handbook, dropped
+    )
+    before = {row.thread: row for row in parse_artifacts(draft_input.accepted_files)}
+    changed = _find_changed_threads(draft_input, rows, before)
+    sources = (
+        source
+        for group in start.groups
+        for work in group.works
+        for source in work.sources
+        if source.thread not in changed
+    )
+    learnt = extract_claims(
+        draft_input.rows, named, {(source.thread, source.updated) for source in sources}
+    )
+    found = consolidate_handbook(
+        start,
+        ConsolidationInput(
+            session_claims=learnt,
+            notes=fit,
+            dropped=dropped,
+            changed_threads=changed,
+            today=draft_input.today,
+            list_limit=draft_input.list_limit,
+        ),
+    )
+    own = present.summary.profile.endswith(USER_PROFILE_MARK)
+    gone = before.keys() - {row.thread for row in rows}
+    kept = present.summary if own or not gone else replace(present.summary, profile="")
+    summary = _compose_draft_summary(draft_input, found, kept)
+    fresh = frozenset(
+        row.thread for row in rows if row.thread not in before or row.thread in changed
+    )
+    report = replace(found.report, gone=len(gone), sessions=len(fresh))
+    files = made | ({} if draft_input.lean else _draft_skills(draft_input, rows, named))
+    draft = FolderDraft(
+        files=_compose_draft_files(draft_input, files, notes),
+        values=HandbookFiles(found.handbook, summary),
+        changed_titles=found.changed_titles,
+        fresh_threads=fresh,
+        report=report,
+        dropped=dropped,
+        remarks=tuple(
+            _build_remarks(
+                draft_input,
+                edits.added if edits else 0,
+                [note.path for note in notes if note.orders],
+            )
+        ),
+    )
+    return replace_handbook_files(draft, draft.values, lean=draft_input.lean)
+
+
+def _is_different_extract(row: RolloutExtract, before: RolloutExtract, *, lean: bool) -> bool:
+    """Tell whether stage one says something else about a session than what was accepted."""
+    raw = lean or row.raw_memory.strip().replace("\r\n", "\n") == before.raw_memory
+    return not raw or (row.updated, row.rollout_summary.strip().replace("\r\n", "\n")) != (
+        before.updated,
+        before.rollout_summary,
+    )
+
+
+def is_settled(draft_input: DraftInput) -> bool:
+    """Tell whether nothing needs doing: the folder is as accepted, its inputs match the sessions,
+    and the outputs are present.
+    """
+    inputs = {path: data for path, data in draft_input.present_files.items() if _is_input(path)}
+    whole = (
+        draft_input.lean or HANDBOOK_FILE in draft_input.present_files
+    ) and not find_summary_problem(_decode_text(draft_input.present_files.get(SUMMARY_FILE, b"")))
+    return (
+        whole
+        and draft_input.present_files == draft_input.accepted_files
+        and inputs
+        == build_artifacts([row.extracted for row in draft_input.rows], raw=not draft_input.lean)
+    )
+
+
+def replace_handbook_files(
+    draft: FolderDraft, values: HandbookFiles, *, lean: bool = False
+) -> FolderDraft:
+    """Return the draft with another handbook and summary."""
+    files = dict(draft.files)
+    if not lean:
+        files[HANDBOOK_FILE] = render_handbook(values.handbook).encode("utf-8", "replace")
+    files[SUMMARY_FILE] = render_summary(values.summary).encode("utf-8", "replace")
+    return replace(draft, files=files, values=values)
+
+
+def _parse_handbook_files(files: Mapping[str, bytes]) -> HandbookFiles:
+    return HandbookFiles(
+        parse_handbook(_decode_text(files.get(HANDBOOK_FILE, b""))),
+        parse_summary(_decode_text(files.get(SUMMARY_FILE, b""))),
+    )
+
+
+def _decode_text(data: bytes) -> str:
+    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def _is_comparable(given: DraftInput) -> bool:
+    """Tell whether the user's changes can be determined: the accepted files all exist.
+
+    A missing file is not a request to forget.
+    """
+    names = {path for path in (HANDBOOK_FILE, SUMMARY_FILE) if path in given.accepted_files}
+    return bool(names) and all(path in given.present_files for path in names)
+
+
+def _is_generated(path: str, data: bytes) -> bool:
+    """Tell whether a file is regenerated at each consolidation."""
+    return (
+        _is_input(path)
+        or path in (HANDBOOK_FILE, SUMMARY_FILE)
+        or (path.startswith(SKILLS_FOLDER) and _is_draft(data))
+    )
+
+
+def _is_input(path: str) -> bool:
+    return path == RAW_MEMORIES_FILE or (path.startswith(SUMMARIES_FOLDER) and path.endswith(".md"))
+
+
+def _is_draft(data: bytes) -> bool:
+    front = split_front_matter(_decode_text(data)).front
+    return front is not None and front.text_value(DRAFT_KEY).lower() == "true"
+
+
+def _is_user_skill(path: str, data: bytes, given: DraftInput) -> bool:
+    """Tell whether a skill is the user's: written by them, or a draft that they changed."""
+    return path.startswith(SKILLS_FOLDER) and (
+        not _is_draft(data)
+        or (bool(given.accepted_files) and given.accepted_files.get(path) != data)
+    )
+
+
+def _build_remarks(given: DraftInput, added: int, withheld: list[str]) -> list[str]:
+    found = (
+        [f"{added} entries that you wrote or changed by hand are kept as yours"] if added else []
+    )
+    found += [
+        f"{path} reads like an order planted for an agent; it was neither shown nor merged"
+        for path in withheld
+    ]
+    inputs = [
+        path
+        for path in given.accepted_files
+        if path.startswith((SUMMARIES_FOLDER, RAW_MEMORIES_FILE))
+        and given.present_files.get(path, given.accepted_files[path]) != given.accepted_files[path]
+    ]
+    found += [
+        f"{path} was changed by hand; it is made from the database and was made anew"
+        for path in sorted(inputs)
+    ]
+    return found

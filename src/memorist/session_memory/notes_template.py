@@ -1,0 +1,198 @@
+"""The structure of the notes: the template's headers and italic lines, and how they survive any
+edit by a model (SM-4, SM-5). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.core.markdown import MarkdownOutline, MarkdownSection, parse_outline
+from memorist.core.token_count import estimate_text_tokens
+
+STRUCTURAL_MARK = "<!-- structural -->"
+"""Precedes structurally derived text, to distinguish it from what a model wrote."""
+
+
+class TemplateSection(Struct, frozen=True):
+    """One section of the template: its header line and its italic line (empty when the template has
+    none there).
+    """
+
+    header: str
+    hint: str
+
+    @property
+    def title(self) -> str:
+        """The header's words."""
+        return self.header.lstrip("#").strip()
+
+
+class RepairedNotes(Struct, frozen=True):
+    """The result of checking a model's edit: the text to keep and what was repaired (empty when the
+    edit was clean).
+    """
+
+    text: str
+    repairs: tuple[str, ...]
+    rolled_back: bool = False
+
+
+@lru_cache(maxsize=16)
+def template_sections(template: str) -> tuple[TemplateSection, ...]:
+    """The sections of a template."""
+    return tuple(
+        TemplateSection(section.header, _find_hint(section.body))
+        for section in parse_outline(template).sections
+    )
+
+
+def _find_hint(body: str) -> str:
+    first = body.split("\n", 1)[0].strip()
+    return first if len(first) > 2 and first[0] == first[-1] and first[0] in "_*" else ""
+
+
+@lru_cache(maxsize=16)
+def _template_outline(template: str) -> MarkdownOutline:
+    return parse_outline(template)
+
+
+def section_bodies(text: str, template: str) -> dict[str, str]:
+    """The text below each section's italic line, by title; sections absent from the text are
+    missing.
+    """
+    shape = template_sections(template)
+    parsed = parse_outline(text, [frame.title for frame in shape])
+    found: dict[str, str] = {}
+    for section in parsed.sections:
+        frame = _matching_section(section, shape)
+        if frame is None:
+            continue
+        body = _strip_hint(section.body, frame)
+        found[frame.title] = (
+            f"{found[frame.title]}\n\n{body}".strip("\n") if frame.title in found else body
+        )
+    return found
+
+
+def _matching_section(
+    section: MarkdownSection, shape: tuple[TemplateSection, ...]
+) -> TemplateSection | None:
+    wanted = " ".join(section.title.lower().split())
+    return next((frame for frame in shape if " ".join(frame.title.lower().split()) == wanted), None)
+
+
+def _strip_hint(body: str, frame: TemplateSection) -> str:
+    first, _, rest = body.partition("\n")
+    if frame.hint and first.strip() == frame.hint:
+        return rest.strip("\n")
+    # A hint edited by a model is still a hint: one line in italics at the top.
+    return rest.strip("\n") if _find_hint(body) else body.strip("\n")
+
+
+def compose_notes(template: str, texts: Mapping[str, str]) -> str:
+    """The notes file with these section texts, in the template's order; sections without a text are
+    empty.
+    """
+    parsed = _template_outline(template)
+    parts = [parsed.preamble] if parsed.preamble else []
+    for frame in template_sections(template):
+        body = texts.get(frame.title, "").strip("\n")
+        parts.append("\n".join(line for line in (frame.header, frame.hint, body) if line))
+    return "\n\n".join(parts) + "\n"
+
+
+def is_empty_notes(text: str, template: str) -> bool:
+    """Whether notes say nothing beyond the template; such notes count as none (SM-12)."""
+    return text.strip() == template.strip() or not any(
+        body.strip() for body in section_bodies(text, template).values()
+    )
+
+
+def repair_notes(before: str, after: str, template: str) -> RepairedNotes:
+    """Check a model's edit of the notes, and repair the structure without losing its words.
+
+    Headers and italic lines are rewritten from the template. A missing section gets its former text
+    back; an added section becomes a second-level heading inside the one before it. If fewer than
+    half of the sections can be found, the whole edit is rolled back.
+    """
+    shape = template_sections(template)
+    if _is_intact(after, shape):
+        return RepairedNotes(after if after.endswith("\n") else after + "\n", ())
+    new, old = section_bodies(after, template), section_bodies(before, template)
+    if len(new) * 2 < len(shape):
+        return RepairedNotes(before, ("most section headers were gone",), rolled_back=True)
+    repairs = [
+        f"section {frame.title!r} was missing and has its former text"
+        for frame in shape
+        if frame.title not in new
+    ]
+    texts = {
+        frame.title: _demote_headings(new.get(frame.title, old.get(frame.title, "")))
+        for frame in shape
+    }
+    repairs.append("header or italic lines were changed and are the template's again")
+    return RepairedNotes(compose_notes(template, texts), tuple(repairs))
+
+
+def _is_intact(text: str, shape: tuple[TemplateSection, ...]) -> bool:
+    parsed: MarkdownOutline = parse_outline(text)
+    if [section.header for section in parsed.sections] != [frame.header for frame in shape]:
+        return False
+    return all(
+        not frame.hint or section.body.split("\n", 1)[0] == frame.hint
+        for section, frame in zip(parsed.sections, shape, strict=True)
+    )
+
+
+def _demote_headings(body: str) -> str:
+    lines, fenced = [], False
+    for line in body.split("\n"):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        lines.append(f"#{line}" if line.startswith("# ") and not fenced else line)
+    return "\n".join(lines)
+
+
+def merge_structural_notes(text: str, template: str, derived: Mapping[str, str]) -> str:
+    """Merge newly derived section texts into the notes: what a model wrote stays, what was derived
+    before is replaced (SM-13).
+    """
+    return compose_with_structural(template, written_bodies(text, template), derived)
+
+
+def written_bodies(text: str, template: str) -> dict[str, str]:
+    """What a model or the user wrote in each section, by title; structurally derived text is left
+    out.
+    """
+    return {
+        title: body.partition(STRUCTURAL_MARK)[0].strip("\n")
+        for title, body in section_bodies(text, template).items()
+    }
+
+
+def compose_with_structural(
+    template: str, parts: Mapping[str, str], derived: Mapping[str, str]
+) -> str:
+    """Compose the notes from what was written and what is derived now."""
+    merged = {}
+    for frame in template_sections(template):
+        written = parts.get(frame.title, "")
+        fresh = _demote_headings(derived.get(frame.title, "").strip("\n"))
+        if fresh and frame.title == TITLE_SECTION and written:
+            fresh = ""  # one title is enough, and the model's is the better one
+        block = f"{STRUCTURAL_MARK}\n{fresh}" if fresh else ""
+        merged[frame.title] = "\n\n".join(part for part in (written, block) if part)
+    return compose_notes(template, merged)
+
+
+TITLE_SECTION = "Session Title"
+
+
+def count_section_tokens(text: str, template: str) -> dict[str, int]:
+    """Estimated tokens of each section's text, by title."""
+    return {
+        title: estimate_text_tokens(body) for title, body in section_bodies(text, template).items()
+    }

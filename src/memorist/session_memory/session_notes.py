@@ -1,0 +1,564 @@
+"""Session memory at run time: the files, the fork, and the structural update when there is no model
+or it fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.markdown import find_placeholders, load_prompt, render_template
+from memorist.core.messages import Message, TextBlock
+from memorist.core.text_analysis import encode_text, replace_surrogates
+from memorist.core.token_count import (
+    BYTES_PER_TOKEN,
+    estimate_text_tokens,
+    truncate_end,
+    truncate_middle,
+)
+from memorist.errors import SettingsError, StoreError, WriteConflict
+from memorist.events import NotesFailed, NotesUpdated, UpdateMethod
+from memorist.extensions import SessionExtension, SessionReply
+from memorist.forks.background_queue import BackgroundQueue
+from memorist.forks.fork import run_with_budget
+from memorist.forks.fork_request import shares_prefix
+from memorist.forks.fork_spec import (
+    ForkOutcome,
+    ForkSpec,
+    ParentCall,
+    Receipt,
+    SingleFileEdit,
+    discarded_receipt,
+)
+from memorist.ports import FileSystem, Model
+from memorist.runtime import SessionContext
+from memorist.safety.secrets import redact
+from memorist.session_memory.notes_review import review_notes
+from memorist.session_memory.notes_template import (
+    compose_with_structural,
+    count_section_tokens,
+    is_empty_notes,
+    repair_notes,
+    template_sections,
+    written_bodies,
+)
+from memorist.session_memory.notes_trigger import ConversationTracker, NotesDue, are_notes_allowed
+from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
+from memorist.settings import SessionMemorySettings
+from memorist.store.disk_files import read_if_exists
+from memorist.store.home_layout import Layout
+from memorist.transcript.answer_lines import LineCheck, join_texts
+
+# The update prompt and its reminders (SM-6, SM-7). Pure.
+
+
+PRIORITY_SECTIONS = ("Current State", "Errors & Corrections")
+"""Sections that are to be shortened last (SM-7)."""
+
+
+class NotesPrompts(Struct, frozen=True, kw_only=True):
+    """The prompt texts of an update: ours, or the user's own in place of `prompt` and `template`
+    (SM-6).
+    """
+
+    template: str
+    prompt: str
+    section_reminder: str
+    total_reminder: str
+    is_user_prompt: bool = False
+
+
+def render_reminders(notes: str, texts: NotesPrompts, settings: SessionMemorySettings) -> str:
+    """Render what must be shortened: the whole file first, then each section over its limit,
+    largest first; empty when nothing must.
+    """
+    parts = []
+    total = estimate_text_tokens(notes)
+    if total > settings.total_tokens:
+        values = {"tokens": f"{total:,}", "limit": f"{settings.total_tokens:,}"}
+        parts.append(render_template(texts.total_reminder, values, strict=True).strip())
+    sizes = count_section_tokens(notes, texts.template)
+    over = [(title, size) for title, size in sizes.items() if size > settings.section_tokens]
+    for title, size in sorted(over, key=lambda pair: (pair[0] in PRIORITY_SECTIONS, -pair[1])):
+        values = {"title": title, "tokens": f"{size:,}", "limit": f"{settings.section_tokens:,}"}
+        parts.append(render_template(texts.section_reminder, values, strict=True).strip())
+    return "\n".join(parts)
+
+
+def render_update_prompt(
+    notes: str, path: str, texts: NotesPrompts, settings: SessionMemorySettings
+) -> str:
+    """Render the fork's instruction. In a user's own prompt unknown names stay as they are, and the
+    reminders are appended where it does not place them.
+    """
+    values = {
+        "currentNotes": notes.strip("\n"),
+        "notesPath": path,
+        "sectionTokens": f"{settings.section_tokens:,}",
+        "reminders": render_reminders(notes, texts, settings),
+    }
+    text = render_template(texts.prompt, values, strict=not texts.is_user_prompt).strip()
+    if values["reminders"] and "reminders" not in find_placeholders(texts.prompt):
+        text += "\n\n" + values["reminders"]
+    return text + "\n"
+
+
+# The brief that replaces the full history for a model other than the parent's (FK-7). Pure.
+
+
+BRIEF_TOKENS = 6_000
+"""Budget for the newest messages, in full; the structural notes cover what came before."""
+
+BRIEF_MESSAGE_TOKENS = 1_500
+"""Most tokens of one message in the brief."""
+
+
+def render_conversation_brief(
+    derived: Mapping[str, str], newest: list[tuple[str, str]], tokens: int = BRIEF_TOKENS
+) -> str:
+    """Render a brief of the conversation: what is derived from its structure, then its newest
+    messages as (speaker, text), oldest first.
+    """
+    parts = ["What is known of the conversation so far, taken from its transcript by a program:"]
+    parts += [f"## {title}\n{body}" for title, body in derived.items() if body.strip()]
+    parts.append("The newest messages:")
+    room = tokens * BYTES_PER_TOKEN
+    chosen: list[str] = []
+    for speaker, text in reversed(newest):
+        piece = f"[{speaker}]\n{truncate_middle(text, BRIEF_MESSAGE_TOKENS)}"
+        room -= len(piece)
+        if room < 0 and chosen:
+            break
+        chosen.append(piece)
+    parts += reversed(chosen)
+    return truncate_end("\n\n".join(parts), tokens * 3)
+
+
+NOTES_LABEL = "session_memory"
+
+CLOSE_SECONDS = 60.0
+"""Longest wait for updates when a session is closed, in seconds (AM-9's bound for every drain)."""
+
+MAX_CONFLICTS = 3
+"""Attempts to merge notes that are being edited concurrently."""
+
+
+class NotesCursor(Struct, frozen=True, kw_only=True):
+    """How far the notes reach; stored beside them."""
+
+    message: str
+    """Id of the newest message after which no tool call was open (SM-10)."""
+    tokens: int
+    updates: int
+    at: float
+    way: UpdateMethod
+
+
+def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
+    """Our prompt and template, or the user's own from the home folder (SM-6). Raises SettingsError
+    for a user template without a header.
+    """
+    template, own_template = _read_user_text(files, layout.user_template), True
+    if template is None:
+        template, own_template = load_prompt("session_memory/template"), False
+    if own_template and not template_sections(template):
+        raise SettingsError(
+            f"your template {layout.user_template} has no section: a section begins with a "
+            f"line such as '# Current State'"
+        )
+    prompt = _read_user_text(files, layout.user_prompt)
+    return NotesPrompts(
+        template=template,
+        prompt=prompt or load_prompt("session_memory/update"),
+        section_reminder=load_prompt("session_memory/reminder_section"),
+        total_reminder=load_prompt("session_memory/reminder_total"),
+        is_user_prompt=prompt is not None,
+    )
+
+
+def _read_user_text(files: FileSystem, path: Path) -> str | None:
+    try:
+        return files.read(path).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"your own text {path} is not UTF-8; save it as UTF-8") from error
+
+
+class _ReviewedEdit(Struct, frozen=True):
+    """An edit of the notes after its review: the notes before it, as it left them, and to keep."""
+
+    before: str
+    after: str
+    text: str
+    receipt: Receipt
+    """With what was kept, repaired and dropped."""
+    stands: bool
+    repairs: tuple[str, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the model wrote anything at all."""
+        return self.before != self.after and bool(self.repairs)
+
+
+class SessionMemory(SessionExtension):
+    """The notes of one session."""
+
+    def __init__(
+        self,
+        context: SessionContext,
+        tracker: ConversationTracker,
+        prompts: NotesPrompts,
+    ) -> None:
+        self._runtime = runtime = context.runtime
+        self._host = context.host
+        self._layout = context.layout
+        self._tracker = tracker
+        self._prompts = prompts
+        self._updates = 0
+        self._last_structural = ""
+        """The notes as the last structural update wrote them; while the file is unchanged, its
+        written parts need not be parsed again.
+        """
+        self._written_bodies: dict[str, str] = {}
+        self.way: UpdateMethod | None = None
+        """How the notes were last updated; None when there are none yet."""
+        self._queue = BackgroundQueue(runtime.clock, on_error=self._on_failed)
+
+    @property
+    def template(self) -> str:
+        """The template in use."""
+        return self._prompts.template
+
+    def read_notes(self) -> str | None:
+        """The notes on disk; None when there are none, or they say nothing beyond the template
+        (SM-12).
+        """
+        text = self._read_file()
+        return (
+            None
+            if text is None or is_empty_notes(text, self._prompts.template)
+            else replace_surrogates(text)
+        )
+
+    def _read_file(self) -> str | None:
+        found = read_if_exists(self._runtime.files, self._layout.notes)
+        return None if found is None else found.decode("utf-8", "surrogateescape")
+
+    @property
+    def are_written(self) -> bool:
+        """Whether a model (or the user) wrote what the notes say: by the last update, or, where
+        the cursor is gone, by what stands in the file.
+        """
+        if self.way is not None:
+            return self.way == "model"
+        return any(written_bodies(self._read_file() or "", self._prompts.template).values())
+
+    def read_cursor(self) -> NotesCursor | None:
+        """How far the notes reach; None when nothing usable is on disk."""
+        try:
+            found = msgspec.json.decode(
+                self._runtime.files.read(self._layout.cursor), type=NotesCursor
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+        self._updates = found.updates
+        self.way = found.way
+        return found
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether notes are kept now; a flag may change it while the session runs (SM-1)."""
+        return are_notes_allowed(self._host, self._settings())
+
+    def on_reply(self, reply: SessionReply) -> None:
+        """Update the notes in the background, if the reply made that due."""
+        self.schedule_if_due(reply.parent)
+
+    def on_turn_end(self, parent: ParentCall | None = None) -> None:
+        """Update the notes in the background at this natural break, if that is due."""
+        self.schedule_if_due(lambda: parent)
+
+    def schedule_if_due(self, parent: Callable[[], ParentCall | None] = lambda: None) -> None:
+        """Update the notes in the background, if that became due and notes are kept."""
+        due = self._tracker.take_due()
+        if due is not None and self.is_kept:
+            self.schedule_update(due, parent())
+
+    async def update_if_due(self, due: NotesDue | None = None) -> None:
+        """Update the notes and wait for it, if that is due and notes are kept."""
+        due = due or self._tracker.take_due()
+        if due is not None and self.is_kept:
+            await self.update(due, None)
+
+    def schedule_update(self, due: NotesDue, parent: ParentCall | None) -> None:
+        """Update in the background: one run at a time, and of the waiting ones only the newest
+        (SM-8).
+        """
+        # Growth counts from the request for the update, not from its end: otherwise a slow model
+        # would be asked again at once.
+        self._tracker.on_notes_updated(due.tokens)
+        self._queue.submit(
+            lambda: self._update(due, parent, asked=False),
+            on_dropped=lambda outcome: self._runtime.record_skipped_fork(
+                NOTES_LABEL, due.why, outcome
+            ),
+        )
+
+    def _on_failed(self, error: BaseException) -> None:
+        """A background update raised an error, for example because the disk refused. The host goes
+        on; the event says why there are no notes.
+        """
+        with contextlib.suppress(StoreError):  # the same disk may refuse the event
+            self._runtime.emit(NotesFailed(str(error), ForkOutcome.FAILED.value))
+
+    def _settings(self) -> SessionMemorySettings:
+        return self._runtime.flags.apply_to(self._runtime.settings.session_memory)
+
+    async def wait_until_current(self) -> None:
+        """Wait for a running update, as a compaction does: at most 15 s, and not at all for one
+        that began over a minute ago (SM-9).
+        """
+        settings = self._settings()
+        since = self._queue.running_since
+        if since is None or self._runtime.clock.monotonic() - since > settings.stale_seconds:
+            return
+        await self._queue.wait(settings.wait_seconds)
+
+    async def wait_for_background(self) -> None:
+        """Wait for all updates, at most `CLOSE_SECONDS`."""
+        await self.drain(CLOSE_SECONDS)
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for all background updates, at most this long; those still running then are
+        cancelled.
+        """
+        await self._queue.drain(seconds)
+
+    async def update(self, due: NotesDue, parent: ParentCall | None) -> None:
+        """Update the notes now: by the model, or structurally where there is none or it failed."""
+        self._tracker.on_notes_updated(due.tokens)
+        await self._update(due, parent, asked=True)
+
+    async def _update(self, due: NotesDue, parent: ParentCall | None, *, asked: bool) -> None:
+        upto = self._tracker.last_complete_message
+        before = self._ensure_notes()
+        if self._runtime.model is not None:
+            spec = self._fork_spec(self._runtime.model, before, due, parent, asked=asked)
+            receipt = await self._run_fork(self._runtime.model, spec)
+            if receipt.outcome is not ForkOutcome.BLOCKED:
+                reviewed = await self._review_edit(before, receipt, spec)
+                stands = self._accept_edit(reviewed, due, upto)
+                self._runtime.record_receipt(reviewed.receipt)
+                if stands:
+                    return
+            before = self._read_file() or before
+        self._update_structurally(before, due, upto)
+
+    def _ensure_notes(self) -> str:
+        """The notes, created from the template if missing: exclusively, 0600 in a folder of
+        0700.
+        """
+        self._runtime.files.create(self._layout.notes, self._prompts.template.encode())
+        return self._read_file() or self._prompts.template
+
+    def _update_structurally(self, before: str, due: NotesDue, upto: str) -> None:
+        derived = self._structural_sections()
+        for _ in range(MAX_CONFLICTS):
+            if before != self._last_structural:
+                self._written_bodies = written_bodies(before, self._prompts.template)
+            text = _redact_notes(
+                compose_with_structural(self._prompts.template, self._written_bodies, derived)
+            )
+            try:
+                self._write(text, before)
+                break
+            except WriteConflict:
+                # The notes were edited concurrently, perhaps by the user; that edit is kept.
+                before = self._ensure_notes()
+        else:
+            raise WriteConflict(
+                f"{self._layout.notes} keeps changing; the notes are updated the next time"
+            )
+        self._last_structural = text
+        self._advance_cursor(due, upto, "structural", text)
+
+    def _structural_sections(self) -> dict[str, str]:
+        settings = self._settings()
+        return render_structural_notes(
+            self._tracker.ledger,
+            NotesBudget(
+                total_tokens=settings.structural_tokens, section_tokens=settings.section_tokens
+            ),
+        )
+
+    def _write(self, text: str, before: str) -> None:
+        # Not in a thread: one left behind by a close would keep writing for a released session.
+        if text != before:
+            self._runtime.files.write(
+                self._layout.notes, encode_text(text), expect=encode_text(before)
+            )
+
+    def _fork_spec(
+        self, model: Model, before: str, due: NotesDue, parent: ParentCall | None, *, asked: bool
+    ) -> ForkSpec:
+        path = self._layout.notes
+        settings = self._settings()
+        shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        return ForkSpec(
+            label=NOTES_LABEL,
+            why=due.why,
+            requested_by_user=asked,
+            parent=parent if shares else None,
+            history_summary=None if shares else self._conversation_brief(),
+            instruction=render_update_prompt(
+                replace_surrogates(before), str(path), self._prompts, settings
+            ),
+            permission=SingleFileEdit(path),
+            limits=self._runtime.settings.forks,
+            known_files=(path,),
+            one_round=True,
+        )
+
+    async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
+        """Run the fork. Its receipt is recorded after the review, that of a cancelled or refused
+        run at once.
+        """
+        means = self._runtime
+        ran: list[Receipt] = []
+        receipt: Receipt | None = None
+        try:
+            receipt = await run_with_budget(
+                spec,
+                model=model,
+                files=means.files,
+                clock=means.clock,
+                governor=means.governor,
+                record=ran.append,
+            )
+        finally:
+            if receipt is None or receipt.outcome is ForkOutcome.BLOCKED:
+                for each in ran:
+                    means.record_receipt(each)
+        return receipt
+
+    def _conversation_brief(self) -> str:
+        newest = [
+            (message.role, _spoken_text(message)) for message in self._tracker.newest_messages
+        ]
+        return redact(
+            render_conversation_brief(
+                self._structural_sections(), [pair for pair in newest if pair[1]]
+            )
+        ).text
+
+    async def _review_edit(self, before: str, receipt: Receipt, spec: ForkSpec) -> _ReviewedEdit:
+        """Hold the model's edit against what it was shown and what structure proves. A model that
+        read its own notes and saw nothing to add, without trying an edit, brought them up to date
+        too.
+        """
+        after = self._read_file() or ""
+        if after == before:
+            settled = (
+                receipt.outcome is ForkOutcome.UNCHANGED
+                and self.way == "model"
+                and _saw_nothing_to_add(receipt)
+            )
+            return _ReviewedEdit(before, after, after, receipt, stands=settled)
+        checked = repair_notes(before, after, self._prompts.template)
+        parent = spec.parent
+        shown = (parent.request.body, parent.reply) if parent else spec.history_summary
+        reviewed = await asyncio.to_thread(
+            lambda: review_notes(
+                before,
+                checked.text,
+                self._prompts.template,
+                self._structural_sections(),
+                LineCheck(join_texts([shown, before]), self._prompts.prompt),
+            )
+        )
+        remarks = (*checked.repairs, *reviewed.remarks)
+        # Also of a run that was stopped: each line that stands was judged by itself.
+        stands = not checked.rolled_back and reviewed.stands
+        if stands:
+            verdict = "; ".join((f"{reviewed.added} lines of the model stand", *remarks))
+            receipt = replace(receipt, outcome=ForkOutcome.CHANGED, said=verdict)
+        elif receipt.outcome is ForkOutcome.CHANGED:
+            receipt = discarded_receipt(receipt, "; ".join(remarks) or "nothing new was written")
+        return _ReviewedEdit(
+            before, after, _redact_notes(reviewed.text), receipt, stands=stands, repairs=remarks
+        )
+
+    def _accept_edit(self, edit: _ReviewedEdit, due: NotesDue, upto: str) -> bool:
+        """Write what stands of a reviewed edit; the former notes where nothing does."""
+        self._write(edit.text if edit.stands else edit.before, edit.after)
+        if not edit.stands:
+            why = "; ".join(edit.repairs) if edit.is_changed else edit.receipt.said
+            self._runtime.emit(
+                NotesFailed(why or "the model changed nothing", edit.receipt.outcome.value)
+            )
+            return False
+        self._advance_cursor(due, upto, "model", edit.text, edit.repairs)
+        return True
+
+    def _advance_cursor(
+        self, due: NotesDue, upto: str, way: UpdateMethod, text: str, repairs: tuple[str, ...] = ()
+    ) -> None:
+        self._updates += 1
+        self.way = way
+        cursor = NotesCursor(
+            message=upto,
+            tokens=due.tokens,
+            updates=self._updates,
+            at=self._runtime.clock.now(),
+            way=way,
+        )
+        self._runtime.files.write(self._layout.cursor, msgspec.json.encode(cursor))
+        newest = self._tracker.newest_messages
+        line = newest[-1].line if newest else 0
+        self._runtime.emit(
+            NotesUpdated(upto, line, due.tokens, due.why, way, estimate_text_tokens(text), repairs)
+        )
+
+
+def _saw_nothing_to_add(receipt: Receipt) -> bool:
+    """Whether the model answered at once that there is nothing to do: words, no tool call, no
+    refusal and no end in mid-sentence.
+    """
+    return (
+        receipt.turns == 1
+        and bool(receipt.said.strip())
+        and not any(each.stop_reason in _CUT_SHORT for each in receipt.sent)
+    )
+
+
+_CUT_SHORT = frozenset(
+    {"refusal", "max_tokens", "length", "content_filter", "incomplete", "failed"}
+)
+"""Stop reasons of replies that are no answer, as the three wire formats name them."""
+
+
+def _redact_notes(text: str) -> str:
+    """The notes with a mark in place of each secret (SF-1). Unchanged sections are cached and not
+    scanned again.
+    """
+    return "\n# ".join(_redact_section(section) for section in text.split("\n# "))
+
+
+@lru_cache(maxsize=64)
+def _redact_section(section: str) -> str:
+    return redact(section).text
+
+
+def _spoken_text(message: Message) -> str:
+    parts = [block.text for block in message.blocks if isinstance(block, TextBlock)]
+    parts += [f"(calls {use.name})" for use in message.tool_uses]
+    return "\n".join(parts)

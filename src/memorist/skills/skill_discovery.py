@@ -1,0 +1,322 @@
+"""Discover skills on disk, and save drafts (SK-1, SK-3).
+
+All limits apply per root, so that a link into a whole disk costs no more than the limits. Links to
+folders are followed, except in the system's roots; each real folder is entered once, so that cycles
+end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.errors import InputError, StoreError
+from memorist.ports import FileSystem
+from memorist.settings import SkillsSettings
+from memorist.skills.plugin_files import MANIFEST_PATHS
+from memorist.skills.skill import INTERFACE_FILE as BESIDE_NAME
+from memorist.skills.skill import MAX_INTERFACE_BYTES as BESIDE_BYTES
+from memorist.skills.skill import (
+    SKILL_FILE,
+    SKILL_SCOPES,
+    Skill,
+    SkillInterface,
+    SkillProblem,
+    SkillScope,
+    parse_skill,
+    parse_skill_interface,
+)
+from memorist.skills.skill_roots import (
+    FolderListings,
+    PluginManifests,
+    SkillFileFacts,
+    SkillLocations,
+    SkillRoot,
+    describe_error,
+    list_plugin_roots,
+    list_skill_roots,
+    list_subfolders,
+    path_exists,
+    printable_path,
+    read_file_facts,
+    read_limited_text,
+)
+from memorist.skills.skillify import SkillDraft, is_skill_name
+
+_CacheKey = tuple[str, SkillFileFacts, SkillRoot, SkillFileFacts | str | None]
+"""All that a parsed SKILL.md depends on: shown path, file facts, root and plugin, and the interface
+file's facts.
+"""
+
+_PLUGIN_FOLDERS = frozenset(name.partition("/")[0] for name in MANIFEST_PATHS)
+
+
+class DiscoveredSkills(Struct, frozen=True):
+    """The usable skills (project, user, system; then name and path), and what could not be used."""
+
+    skills: tuple[Skill, ...] = ()
+    problems: tuple[SkillProblem, ...] = ()
+
+
+def find_skill_locations(
+    cwd: Path, environment: Mapping[str, str], memorist_home: str
+) -> SkillLocations:
+    """Return the folders in which skills of this working folder are searched.
+
+    `environment` may define CODEX_HOME and CLAUDE_CONFIG_DIR.
+    """
+    here = Path(os.path.realpath(cwd))
+    home = Path(environment.get("HOME") or "~").expanduser()
+    return SkillLocations(
+        project=str(_find_checkout_root(here)),
+        cwd=str(here),
+        home=str(home),
+        codex_home=environment.get("CODEX_HOME") or str(home / ".codex"),
+        claude_home=environment.get("CLAUDE_CONFIG_DIR") or str(home / ".claude"),
+        memorist_home=str(Path(memorist_home).expanduser()),
+    )
+
+
+def _find_checkout_root(here: Path) -> Path:
+    """Return the root of this checkout.
+
+    For a worktree that is its own root, not the main repository's, since its files are being worked
+    on.
+    """
+    return next(
+        (folder for folder in (here, *here.parents) if (folder / ".git").exists()),
+        locate_project_root(here),
+    )
+
+
+def discover_skills(locations: SkillLocations, settings: SkillsSettings) -> DiscoveredSkills:
+    """Search all roots once."""
+    return SkillDiscovery(locations, settings).find_skills()
+
+
+class SkillDiscovery:
+    """Searches repeatedly: unchanged files are not read again, unchanged folders not listed
+    again.
+    """
+
+    def __init__(self, locations: SkillLocations, settings: SkillsSettings) -> None:
+        self._locations = locations
+        self._settings = settings
+        self._listings = FolderListings()
+        self._cache: dict[_CacheKey, tuple[Skill | SkillProblem, ...]] = {}
+        self._previous_cache: dict[_CacheKey, tuple[Skill | SkillProblem, ...]] = {}
+        self._manifests = PluginManifests()
+
+    def find_skills(self) -> DiscoveredSkills:
+        """Return the current skills.
+
+        Never raises for a root's content: whatever is unreadable is a problem.
+        """
+        if not self._settings.enabled:
+            return DiscoveredSkills()
+        extra = [str(Path(folder).expanduser().absolute()) for folder in self._settings.roots]
+        project = os.path.realpath(self._locations.project or "/")
+        skills: dict[str, Skill] = {}
+        self._previous_cache, self._cache = self._cache, {}
+        self._manifests = PluginManifests()
+        plugins, wrong = list_plugin_roots(self._locations, self._manifests)
+        problems = {each.path: each for each in wrong}
+        for root in list_skill_roots(self._locations, extra, plugins):
+            for found in self._search_root(root):
+                if isinstance(found, SkillProblem):
+                    problems.setdefault(found.path, found)
+                else:
+                    skills.setdefault(found.path, _remark_outside_link(found, project))
+        self._previous_cache = {}
+        off = set(self._settings.off)
+        kept = [
+            skill
+            for skill in skills.values()
+            if not (off and {skill.name, skill.path, skill.folder} & off)
+        ]
+        kept.sort(key=lambda skill: (SKILL_SCOPES.index(skill.scope), skill.name, skill.path))
+        told = [
+            each for each in problems.values() if each.scope != "system" and each.path not in skills
+        ]
+        return DiscoveredSkills(
+            tuple(kept),
+            tuple(sorted(told, key=lambda each: (SKILL_SCOPES.index(each.scope), each.path))),
+        )
+
+    def _search_root(self, root: SkillRoot) -> Iterator[Skill | SkillProblem]:
+        """Search one root breadth first; the queue holds real paths, so that each folder is entered
+        once.
+        """
+        limits = self._settings
+        if not path_exists(root.path):
+            return
+        top = os.path.realpath(root.path)
+        shown = printable_path(top)
+        waiting, seen = deque([(top, 0, root.plugin)]), {top}
+        folders = entries = 0
+        while waiting:
+            folder, depth, plugin = waiting.popleft()
+            try:
+                names = self._listings.list_names(folder, limits.entries - entries)
+            except (OSError, ValueError) as error:
+                if depth or not isinstance(error, FileNotFoundError | NotADirectoryError):
+                    yield SkillProblem(
+                        printable_path(folder),
+                        root.scope,
+                        f"the folder cannot be read: {describe_error(error)}",
+                    )
+                continue
+            folders, entries = folders + 1, entries + len(names)
+            if not _PLUGIN_FOLDERS.isdisjoint(names):
+                plugin, wrong = self._find_plugin_name(folder, plugin, root.scope)
+                yield from wrong
+            if SKILL_FILE in names:
+                yield from self._read_skill(
+                    folder, SkillRoot(shown, root.scope, plugin), agents="agents" in names
+                )
+            if folders >= limits.folders or entries >= limits.entries:
+                yield SkillProblem(
+                    shown,
+                    root.scope,
+                    f"the search stopped after {folders} folders and {entries} names; move "
+                    f"other files out",
+                )
+                return
+            for path, linked in (
+                list_subfolders(folder, names, follow=root.scope != "system")
+                if depth < limits.depth
+                else ()
+            ):
+                if path not in seen:
+                    seen.add(path)
+                    waiting.append(
+                        (
+                            path,
+                            depth + 1,
+                            (self._manifests.find_plugin_name(path) or plugin)
+                            if linked
+                            else plugin,
+                        )
+                    )
+
+    def _find_plugin_name(
+        self, folder: str, outer: str, scope: SkillScope
+    ) -> tuple[str, tuple[SkillProblem, ...]]:
+        """Return the name of the folder's plugin, else of the enclosing one, and its manifest's
+        problems.
+        """
+        found = self._manifests.find_manifest(folder)
+        if found is None or found[1].name:
+            return (found[1].name if found else outer), ()
+        return outer, (SkillProblem(printable_path(found[0]), scope, found[1].problem),)
+
+    def _read_skill(
+        self, folder: str, root: SkillRoot, *, agents: bool
+    ) -> tuple[Skill | SkillProblem, ...]:
+        """Read a folder's SKILL.md and interface file, or return the cached result."""
+        path, limit = f"{folder}/{SKILL_FILE}", self._settings.file_bytes
+        shown = printable_path(path)
+        try:
+            facts = read_file_facts(path)
+            if isinstance(facts, str):
+                return (SkillProblem(shown, root.scope, facts),)
+            shown = printable_path(facts.path) if facts.path.endswith(f"/{SKILL_FILE}") else shown
+            if facts.size > limit:
+                return (
+                    SkillProblem(
+                        shown, root.scope, f"it has {facts.size} bytes, {limit} are the most"
+                    ),
+                )
+            near = _read_interface_facts(f"{folder}/{BESIDE_NAME}") if agents else None
+            key = (shown, facts, root, near)
+            found = self._previous_cache.get(key) or self._cache.get(key)
+            if found is None:
+                beside = _read_interface(near)
+                text = read_limited_text(facts.path, limit)
+                skill = parse_skill(
+                    text.replace("\r\n", "\n") if "\r" in text else text,
+                    shown,
+                    root.scope,
+                    root.path,
+                    root.plugin,
+                    beside,
+                )
+                wrong = (
+                    (
+                        SkillProblem(
+                            printable_path(f"{folder}/{BESIDE_NAME}"), root.scope, beside.problem
+                        ),
+                    )
+                    if beside.problem
+                    else ()
+                )
+                found = (skill, *wrong)
+            self._cache[key] = found
+        except (OSError, ValueError) as error:
+            return (SkillProblem(shown, root.scope, f"it cannot be read: {describe_error(error)}"),)
+        return found
+
+
+def _read_interface_facts(path: str) -> SkillFileFacts | str | None:
+    """Return the facts of a skill's `agents/openai.yaml`, or why it is unusable; None where there
+    is none.
+    """
+    try:
+        found = read_file_facts(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        return f"it cannot be read: {describe_error(error)}"
+    if isinstance(found, SkillFileFacts) and found.size > BESIDE_BYTES:
+        return f"it has {found.size} bytes, {BESIDE_BYTES} are the most"
+    return found
+
+
+def _read_interface(facts: SkillFileFacts | str | None) -> SkillInterface:
+    """Parse the interface file; an unusable one hides no skill."""
+    if not isinstance(facts, SkillFileFacts):
+        return SkillInterface(problem=facts or "")
+    try:
+        return parse_skill_interface(read_limited_text(facts.path, BESIDE_BYTES))
+    except OSError as error:
+        return SkillInterface(problem=f"it cannot be read: {describe_error(error)}")
+
+
+def _remark_outside_link(skill: Skill, project: str) -> Skill:
+    """Add a remark where a link of the project leads out of it."""
+    if skill.scope != "project" or skill.path.startswith(project.rstrip("/") + "/"):
+        return skill
+    return replace(skill, remarks=(*skill.remarks, "a link leads out of the project to it"))
+
+
+def save_draft(draft: SkillDraft, folder: Path, files: FileSystem) -> Path:
+    """Write a draft to `FOLDER/NAME/SKILL.md`, which must not exist; returns the path.
+
+    Raises InputError when the file exists or the name is not a plain one, and StoreError.
+    """
+    if not is_skill_name(draft.name):
+        raise InputError(
+            f"{draft.name!r} cannot be a skill's name: lowercase letters, digits and hyphens "
+            f"make one, at most 64"
+        )
+    path = folder / draft.name / SKILL_FILE
+    try:
+        made = files.create(path, draft.text.encode("utf-8", "replace"))
+    except StoreError as error:
+        raise StoreError(f"{error} The draft was not saved.") from error
+    if not made:
+        raise InputError(f"{path} exists and stays as it is; give the skill another --name")
+    return path
+
+
+def find_drafts_folder(locations: SkillLocations, scope: str) -> Path:
+    """Return the folder for drafts: the project's or user's `.agents/skills`, which both families
+    can read.
+    """
+    return Path(locations.project if scope == "project" else locations.home) / ".agents" / "skills"

@@ -1,0 +1,461 @@
+"""Files on disk: atomic writes behind the Files port."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from memorist.errors import StoreError, WriteConflict
+from memorist.platforms import file_locks
+from memorist.platforms.file_descriptors import NO_LINKS, PRIVATE
+from memorist.platforms.regular_files import open_regular
+from memorist.ports import FileInfo, FileSystem
+
+_TEMPORARY_PREFIX = ".memorist-"
+_TEMPORARY_SUFFIX = ".tmp"
+_CAUSES = {
+    errno.ENOSPC: "the disk is full; free space and try again",
+    errno.EDQUOT: "the disk quota is used up; free space and try again",
+    errno.EROFS: "the file system is read-only; choose another place (MEMORIST_HOME) or mount it "
+    "for writing",
+    errno.EACCES: "permission is denied; give yourself access to it",
+    errno.EPERM: "the system does not permit it; check the owner and attributes of the path",
+    errno.ELOOP: "its links lead in a loop; remove one of them",
+    errno.EISDIR: "it is a folder, not a file; move it away",
+    errno.ENOTDIR: "a part of the path is a file, not a folder; move it away",
+    errno.ENAMETOOLONG: "the name is too long for the file system; choose a shorter one",
+    errno.EMFILE: "too many files are open; close some or raise the limit",
+    errno.EIO: "the disk reports an error; check it",
+}
+
+
+def store_error(verb: str, path: Path, error: OSError) -> StoreError:
+    """The StoreError for an OSError; `verb` is the failed operation, such as "write"."""
+    cause = _CAUSES.get(error.errno or 0) or f"the system says: {error.strerror or error}"
+    return StoreError(f"Cannot {verb} {path}: {cause}.")
+
+
+def is_write_forbidden(error: StoreError) -> bool:
+    """Whether the path may not be written at all, now or later; a full disk does not count."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+@contextmanager
+def _translate_os_errors(verb: str, path: Path) -> Iterator[None]:
+    """Translate OSError into StoreError; FileNotFoundError passes through, as the port
+    specifies.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise store_error(verb, path, error) from error
+
+
+def make_folders(folder: Path) -> None:
+    """Create the folder and its missing parents, private to the user (0700). Raises StoreError."""
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        if folder.parent == folder:
+            break
+        folder = folder.parent
+    for path in reversed(missing):
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            if not path.is_dir():
+                cause = NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+                raise store_error("make", path, cause) from cause
+        except OSError as error:
+            raise store_error("make", path, error) from error
+
+
+class DiskFiles:
+    """The Files port over the real file system.
+
+    A write goes to a new temporary file in the same folder (created exclusively, 0600), is flushed
+    to disk and replaces the name atomically: a reader sees the old bytes or the new ones. Writers
+    of one folder are serialized by an advisory lock on the folder itself, so of two processes that
+    expect the same bytes only one wins. A link at the path is replaced, not followed: to write
+    through it, resolve the path first.
+
+    Args:
+        durable: wait until the disk has the bytes. False is for files that are built aside and can
+            be made again, such as those of a replay.
+    """
+
+    def __init__(self, *, durable: bool = True) -> None:
+        self._durable = durable
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
+        with _translate_os_errors("read", path), _open_if_reachable(path) as file:
+            if limit is None:
+                return file.read()
+            size = os.fstat(file.fileno()).st_size
+            return file.read(
+                min(size or limit, limit)
+            )  # room for all of a wide limit would be made, file by file
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        """Replace the file in one step; with `expect`, only while it holds exactly these bytes.
+
+        Raises WriteConflict when the file changed or vanished since, and StoreError when the system
+        refuses; the old file then stays.
+        """
+        make_folders(path.parent)
+        with _translate_os_errors("write", path), _lock_folder(path.parent):
+            if expect is not None:
+                _check_expected(path, expect)
+            temporary = _write_temporary(
+                path.parent, data, durable=self._durable, mode=_file_mode(path)
+            )
+            try:
+                temporary.replace(path)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Create the file if nothing exists at the path; False when something does. Raises
+        StoreError.
+        """
+        make_folders(path.parent)
+        if os.path.lexists(path):
+            return False
+        with _translate_os_errors("write", path):
+            temporary = _write_temporary(path.parent, data, durable=self._durable)
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                return False
+            finally:
+                temporary.unlink(missing_ok=True)
+        return True
+
+    def facts(self, path: Path) -> FileInfo | None:
+        """Facts of whatever is at the path, without following links; None when there is nothing.
+        Raises StoreError.
+        """
+        try:
+            # A third faster than Path.lstat, and called for every watched path.
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise store_error("look at", path, error) from error
+        return _facts_of_stat(found)
+
+    def resolve(self, path: Path) -> Path:
+        """The real path: links followed as far as the path exists, `..` removed. Raises StoreError
+        for a loop of links.
+        """
+        try:
+            return Path(os.path.realpath(path, strict=True))
+        except (FileNotFoundError, NotADirectoryError):
+            real = Path(os.path.realpath(path))
+        except OSError as error:
+            raise store_error("follow", path, error) from error
+        if any(part.is_symlink() for part in (real, *real.parents)) and not real.exists():
+            raise store_error("follow", path, OSError(errno.ELOOP, ""))
+        return real
+
+    def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
+        """Every file below the folder, sorted, links not followed; temporary files of running
+        writes are skipped. Raises StoreError.
+
+        With `limit`, the walk stops at the folder in which that many files are reached.
+        """
+        found: list[Path] = []
+        waiting = [folder]
+        while waiting and (limit is None or len(found) < limit):
+            below = waiting.pop()
+            with _translate_os_errors("list", below), os.scandir(below) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(Path(entry.path))
+                    elif not (
+                        entry.name.startswith(_TEMPORARY_PREFIX)
+                        and entry.name.endswith(_TEMPORARY_SUFFIX)
+                    ):
+                        found.append(Path(entry.path))
+        return sorted(found)[:limit]
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Append to a file in one write; it is created if missing (0600). Raises StoreError."""
+        make_folders(path.parent)
+        with _translate_os_errors("write", path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | PRIVATE, 0o600)
+            try:
+                os.write(descriptor, data)
+            finally:
+                os.close(descriptor)
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
+        """Path relative to the folder (with slashes) and facts of every file and link below it,
+        sorted; hidden folders and files are left out.
+
+        One look at each folder and each file, links not followed. With `limit`, looking stops at
+        the folder in which that many are reached. Raises FileNotFoundError and StoreError.
+        """
+        found: list[tuple[str, FileInfo]] = []
+        waiting = [("", str(folder))]
+        while waiting and (limit is None or len(found) < limit):
+            prefix, below = waiting.pop()
+            # Only the folder itself may be missing: what vanishes below it while we look is not
+            # there, and the rest is.
+            gone = contextlib.suppress(FileNotFoundError) if prefix else contextlib.nullcontext()
+            with gone, _translate_os_errors("list", Path(below)), os.scandir(below) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((f"{prefix}{entry.name}/", entry.path))
+                    else:
+                        with contextlib.suppress(FileNotFoundError):
+                            found.append(
+                                (
+                                    prefix + entry.name,
+                                    _facts_of_stat(entry.stat(follow_symlinks=False)),
+                                )
+                            )
+        return sorted(found, key=lambda pair: pair[0])[:limit]
+
+    def remove(self, path: Path) -> None:
+        """Delete a file. Raises FileNotFoundError and StoreError."""
+        with _translate_os_errors("delete", path):
+            path.unlink()
+
+
+def _open_if_reachable(path: Path) -> BinaryIO:
+    """Open a file for reading. Below something that is no folder there is none, as `facts` says."""
+    try:
+        return open_regular(path)
+    except NotADirectoryError as error:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
+
+
+def read_if_exists(files: FileSystem, path: Path, *, limit: int | None = None) -> bytes | None:
+    """The bytes of a file, at most `limit` of them; None where it does not exist. Raises
+    StoreError.
+    """
+    try:
+        return files.read(path, limit=limit)
+    except FileNotFoundError:
+        return None
+
+
+def replace_content(
+    files: FileSystem, path: Path, before: bytes | None, after: bytes | None
+) -> None:
+    """Replace one content of a file by another; None means no file. Raises WriteConflict when it is
+    not as `before`, and StoreError.
+    """
+    if after is None:
+        files.remove(path)
+    elif before is not None:
+        files.write(path, after, expect=before)
+    elif not files.create(path, after):
+        raise WriteConflict(f"{path} was created by another process meanwhile; read it.")
+
+
+def remove_if_exists(files: FileSystem, path: Path) -> None:
+    """Delete a file if it exists. Raises StoreError."""
+    with contextlib.suppress(FileNotFoundError):
+        files.remove(path)
+
+
+def find_leftovers(folder: Path, *, before: float | None = None) -> list[Path]:
+    """Temporary files that killed writers left in a folder; with `before` (seconds since the epoch)
+    only older ones.
+    """
+    found = []
+    with contextlib.suppress(OSError):
+        for path in folder.glob(f"{_TEMPORARY_PREFIX}*{_TEMPORARY_SUFFIX}"):
+            facts = path.lstat()
+            if stat.S_ISREG(facts.st_mode) and (before is None or facts.st_mtime < before):
+                found.append(path)
+    return found
+
+
+def remove_leftovers(folder: Path, *, before: float | None = None) -> None:
+    """Delete what killed writers left in a folder. Without `before`, the caller must hold the lock
+    under which it is written. Raises StoreError.
+    """
+    with contextlib.suppress(FileNotFoundError), _translate_os_errors("delete in", folder):
+        for path in find_leftovers(folder, before=before):
+            path.unlink(missing_ok=True)
+
+
+def _facts_of_stat(found: os.stat_result) -> FileInfo:
+    mode = found.st_mode
+    return FileInfo(
+        found.st_size,
+        found.st_mtime_ns,
+        stat.S_ISREG(mode),
+        stat.S_ISDIR(mode),
+        stat.S_ISLNK(mode),
+        found.st_nlink,
+    )
+
+
+def _open_for_lock(folder: Path) -> int:
+    """A descriptor of the folder or, where folders cannot be opened, of a file that stands for
+    it.
+    """
+    if hasattr(os, "O_DIRECTORY"):
+        return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | PRIVATE)
+    name = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()
+    path = Path(tempfile.gettempdir()) / f"memorist-{name}.lock"
+    return os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE, 0o600)
+
+
+@contextmanager
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock; other writers of the folder wait until it is released."""
+    descriptor = _open_for_lock(folder)
+    try:
+        file_locks.wait_for_lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _check_expected(path: Path, expect: bytes) -> None:
+    try:
+        with open_regular(path) as file:
+            found: bytes | None = file.read()
+    except FileNotFoundError:
+        found = None
+    if found != expect:
+        what = "is gone" if found is None else "changed"
+        raise WriteConflict(
+            f"{path} {what} since it was read; read it again and repeat the change."
+        )
+
+
+def _file_mode(path: Path) -> int:
+    """The permissions of the file being replaced, which are its owner's choice; 0600 for a new
+    one.
+    """
+    try:
+        found = path.lstat().st_mode
+    except FileNotFoundError:
+        return 0o600
+    return stat.S_IMODE(found) & 0o777 if stat.S_ISREG(found) else 0o600
+
+
+def _write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int = 0o600) -> Path:
+    """Write a new temporary file in the folder, flushed to disk if `durable`; nothing is left of it
+    on failure.
+    """
+    path = folder / f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINKS | PRIVATE, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode != 0o600:
+                path.chmod(mode)
+            if durable:
+                os.fsync(file.fileno())
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+# Replace one folder by another such that a kill between any two steps loses neither. Callers
+# hold a lock.
+
+
+def staging_folder(folder: Path) -> Path:
+    """Where the replacement for a folder is built."""
+    return folder.with_name(f".{folder.name}-new")
+
+
+def _backup_folder(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}-old")
+
+
+def replace_folder(folder: Path) -> None:
+    """Move the folder built in `staging_folder` into place (or none where none was built), and
+    delete the old one. Raises StoreError.
+    """
+    try:
+        shutil.rmtree(_backup_folder(folder), ignore_errors=True)
+        if folder.exists():
+            folder.rename(_backup_folder(folder))
+        elif staging_folder(folder).exists():
+            staging_folder(folder).rename(folder)
+    except OSError as error:
+        raise store_error("replace", folder, error) from error
+    finish_replacement(folder)
+
+
+def finish_replacement(folder: Path) -> None:
+    """Finish a replacement that was killed half-way, or undo one that had not begun; no copy
+    remains. Raises StoreError.
+    """
+    old, new = _backup_folder(folder), staging_folder(folder)
+    try:
+        if old.exists():
+            if new.exists() and not folder.exists():
+                new.rename(folder)
+            shutil.rmtree(old)
+        if new.exists():
+            shutil.rmtree(new)
+    except OSError as error:
+        raise store_error("replace", folder, error) from error
+
+
+# Inter-process mutual exclusion: an advisory lock that the system releases when its holder dies.
+
+
+WAIT_SECONDS = 10.0
+"""Longest wait for another process; work under the lock takes milliseconds."""
+_STEP_SECONDS = 0.005
+
+
+@contextmanager
+def hold_lock(path: Path, *, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock at `path`, a file created if missing. A killed holder holds nothing. Raises
+    StoreError when another keeps it too long.
+    """
+    make_folders(path.parent)
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | PRIVATE | NO_LINKS, 0o600)
+    except OSError as error:
+        raise store_error("lock", path, error) from error
+    try:
+        _acquire_lock_within(descriptor, path, wait_seconds)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire_lock_within(descriptor: int, path: Path, wait_seconds: float) -> None:
+    until = time.monotonic() + wait_seconds
+    while True:
+        if file_locks.try_lock(descriptor):
+            return
+        if time.monotonic() >= until:
+            raise StoreError(
+                f"another process has held {path} for {wait_seconds:g} seconds; end it, or "
+                f"try again later"
+            )
+        time.sleep(_STEP_SECONDS)

@@ -1,0 +1,660 @@
+"""The jobs of both stages: claimed by one worker at a time, and finished only by it. Runs on either
+database (`State`).
+
+Every function is one transaction, so that a process killed anywhere leaves either what was before
+or what came after.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.store.rollout_rows import MemoryMode, RolloutExtract, remove_extract, save_extract
+from memorist.store.state_database import StateDatabase
+
+# Rules for claiming jobs, as values. Pure.
+
+
+JobKind = Literal["extract", "consolidate"]
+JobStatus = Literal["pending", "running", "done", "error"]
+ClaimRefusalReason = Literal["up to date", "running", "full", "backoff", "exhausted", "cooldown"]
+"""`full`: as many jobs as allowed are running. `cooldown`: the last consolidation succeeded a short
+while ago.
+"""
+
+GLOBAL_KEY = "global"
+"""Key of the one consolidation job."""
+
+CLOCK_SKEW_SECONDS = 300
+"""Seconds by which the clocks of two machines may differ before a time in the future counts as
+wrong. Ours: synchronized clocks differ by less than a second, and five minutes are what Kerberos
+allows for the others.
+"""
+
+
+class LeasePolicy(Struct, frozen=True, kw_only=True):
+    """Policy for granting claims. Source of each default: codex.md sections 1.3, 1.6 and 1.8."""
+
+    lease_seconds: int = 3_600
+    retries: int = 3
+    retry_seconds: int = 3_600
+    max_running: int = 2
+    cooldown_seconds: int = 6 * 3_600
+    exclude_polluted: bool = False
+    """True: a session that took in external content does not become memory (RO-9)."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One job as stored."""
+
+    kind: JobKind
+    key: str
+    """Id of the rollout, or `global`."""
+    status: JobStatus
+    watermark: int
+    """Newest content that was claimed or requested last."""
+    retries_left: int
+    attempts: int = 0
+    """Claims since the job was created."""
+    worker: str | None = None
+    token: str | None = None
+    started: int | None = None
+    lease_until: int | None = None
+    finished: int | None = None
+    succeeded: int | None = None
+    last_success: int | None = None
+    """Watermark of the last success."""
+    retry_at: int | None = None
+    last_error: str | None = None
+
+
+class JobFailure(Struct, frozen=True, kw_only=True):
+    """One failed attempt."""
+
+    key: str
+    at: int
+    attempt: int
+    watermark: int
+    worker: str
+    reason: str
+
+
+class JobClaim(Struct, frozen=True, kw_only=True):
+    """The right to do a job until the lease ends."""
+
+    kind: JobKind
+    key: str
+    token: str
+    worker: str
+    watermark: int
+    lease_until: int
+    attempt: int
+    last_attempt: bool = False
+    """No attempt follows if this one fails."""
+
+
+class ClaimRefused(Struct, frozen=True, kw_only=True):
+    """Why a job cannot be claimed now, and from when it can; `until` None means not by waiting
+    alone.
+    """
+
+    key: str
+    why: ClaimRefusalReason
+    until: int | None = None
+    reason: str = ""
+    """For the user: the previous error, or who is running the job."""
+
+
+def is_ahead(moment: int | None, now: int, span: int) -> bool:
+    """Whether `moment` lies in the future, but no further than `span` seconds (plus clock skew)
+    allow.
+    """
+    return moment is not None and now < moment <= now + span + CLOCK_SKEW_SECONDS
+
+
+def is_leased(job: Job, terms: LeasePolicy, now: int) -> bool:
+    """Whether a worker holds a valid lease on the job."""
+    return job.status == "running" and is_ahead(job.lease_until, now, terms.lease_seconds)
+
+
+def expire_dead_job(job: Job) -> Job:
+    """The job after its worker's lease expired. This counts as a failed attempt: work that kills
+    its worker must not run forever.
+    """
+    return msgspec.structs.replace(
+        job,
+        status="error",
+        retries_left=max(0, job.retries_left - 1),
+        last_error=f"the worker {job.worker or 'unknown'} gave no sign of life and counts as dead",
+        token=None,
+        lease_until=None,
+        retry_at=None,
+    )
+
+
+def find_extraction_refusal(
+    job: Job, watermark: int, *, running: int, terms: LeasePolicy, now: int
+) -> ClaimRefused | None:
+    """Why a thread's job, its dead worker buried, cannot be claimed for work as new as `watermark`;
+    None when it can.
+
+    `running` counts the other jobs of the kind that are held by the living. Work that is newer than
+    what failed starts with new retries.
+    """
+    newer = watermark > job.watermark
+    if job.last_success is not None and job.last_success >= watermark:
+        return ClaimRefused(key=job.key, why="up to date")
+    if is_leased(job, terms, now):
+        return ClaimRefused(
+            key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is at it"
+        )
+    if not newer and job.retries_left <= 0:
+        return ClaimRefused(key=job.key, why="exhausted", reason=job.last_error or "")
+    if not newer and is_ahead(job.retry_at, now, terms.retry_seconds):
+        return ClaimRefused(
+            key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
+        )
+    if running >= terms.max_running:
+        return ClaimRefused(
+            key=job.key, why="full", reason=f"{running} of {terms.max_running} are running"
+        )
+    return None
+
+
+def find_consolidation_refusal(job: Job, terms: LeasePolicy, now: int) -> ClaimRefused | None:
+    """Why the consolidation cannot be claimed; None when it can. Exhausted retries never block it;
+    it waits after a failure and after a success.
+    """
+    if is_ahead(job.retry_at, now, terms.retry_seconds):
+        return ClaimRefused(
+            key=job.key, why="backoff", until=job.retry_at, reason=job.last_error or ""
+        )
+    if is_leased(job, terms, now):
+        return ClaimRefused(
+            key=job.key, why="running", until=job.lease_until, reason=f"{job.worker} is running it"
+        )
+    ready = (
+        job.succeeded + terms.cooldown_seconds
+        if job.succeeded is not None and job.last_error is None
+        else None
+    )
+    if is_ahead(ready, now, terms.cooldown_seconds):
+        return ClaimRefused(key=job.key, why="cooldown", until=ready)
+    return None
+
+
+FinishOutcome = Literal["kept", "nothing", "older", "unwanted", "lost"]
+"""What became of a result: kept; empty (nothing worth keeping); outdated by a newer one; unwanted,
+since the session may no longer become memory; lost, since the claim was lost and nothing was
+written.
+"""
+
+_SAVE_JOB = (
+    "insert into jobs (kind, key, status, watermark, retries_left, attempts, worker, token, "
+    "started, lease_until, finished, succeeded,"
+    " last_success, retry_at, last_error) values (:kind, :key, :status, :watermark, "
+    ":retries_left, :attempts, :worker, :token, :started,"
+    " :lease_until, :finished, :succeeded, :last_success, :retry_at, :last_error) on conflict "
+    "(kind, key) do update set"
+    " status = excluded.status, watermark = excluded.watermark, retries_left = "
+    "excluded.retries_left, attempts = excluded.attempts,"
+    " worker = excluded.worker, token = excluded.token, started = excluded.started, "
+    "lease_until = excluded.lease_until,"
+    " finished = excluded.finished, succeeded = excluded.succeeded, last_success = "
+    "excluded.last_success, retry_at = excluded.retry_at,"
+    " last_error = excluded.last_error"
+)
+_SELECT_REACHED = (
+    "select coalesce((select updated from extracts where thread = :thread), -1) as extracted,"
+    " coalesce((select last_success from jobs where kind = 'extract' and key = :thread), -1) "
+    "as reached"
+)
+_FINISH_JOB = (
+    "update jobs set status = 'done', token = null, lease_until = null, finished = :now, "
+    "succeeded = :now,"
+    " last_success = coalesce(:reached, last_success), last_error = null, retry_at = null"
+    " where kind = :kind and key = :key and status = 'running' and token = :token"
+)
+_REQUEST_CONSOLIDATION = (
+    "insert into jobs (kind, key, status, watermark, retries_left) values ('consolidate', "
+    ":key, 'pending', :watermark, :retries)"
+    " on conflict (kind, key) do update set status = case when jobs.status = 'running' then "
+    "jobs.status else 'pending' end,"
+    " watermark = case when excluded.watermark > jobs.watermark then excluded.watermark else "
+    "jobs.watermark + 1 end,"
+    " retries_left = excluded.retries_left"
+)
+_SELECT_CLAIMED = (
+    "select * from jobs where kind = :kind and key = :key and status = 'running' and token = :token"
+)
+_SELECT_RUNNING = (
+    "select lease_until from jobs where kind = 'extract' and status = 'running' and key <> :thread"
+)
+
+
+def claim_extraction(
+    state: StateDatabase, thread: str, watermark: int, *, worker: str, terms: LeasePolicy
+) -> JobClaim | ClaimRefused:
+    """Claim stage one of a rollout, whose newest content is `watermark`. A worker that already
+    holds the claim takes over from its dead predecessor.
+
+    Raises StoreError.
+    """
+    seen = state.query(_SELECT_REACHED, {"thread": thread})[0]
+    if max(seen["extracted"], seen["reached"]) >= watermark:
+        # Checked without the writer's lock: most of what a scan tries is done already.
+        return ClaimRefused(key=thread, why="up to date")
+    with state.transaction():
+        now = state.now()
+        job = _expire_dead_worker(
+            state, _find_job(state, "extract", thread), worker, terms, now
+        ) or _new_job("extract", thread, watermark, terms)
+        others = _count_other_running(state, thread, terms, now)
+        return find_extraction_refusal(
+            job, watermark, running=others, terms=terms, now=now
+        ) or _write_claim(state, job, watermark, worker, terms)
+
+
+def claim_consolidation(
+    state: StateDatabase, *, worker: str, terms: LeasePolicy
+) -> JobClaim | ClaimRefused:
+    """Claim stage two, of which there is one. Raises StoreError."""
+    with state.transaction():
+        now = state.now()
+        job = _expire_dead_worker(
+            state, _find_job(state, "consolidate", GLOBAL_KEY), worker, terms, now
+        ) or _new_job("consolidate", GLOBAL_KEY, 0, terms)
+        return find_consolidation_refusal(job, terms, now) or _write_claim(
+            state, job, job.watermark, worker, terms
+        )
+
+
+def renew_lease(state: StateDatabase, claim: JobClaim, terms: LeasePolicy) -> bool:
+    """Heartbeat: restart the lease. False when the claim was lost; its holder must then stop.
+    Raises StoreError.
+    """
+    with state.transaction():
+        job = _find_claimed_job(state, claim)
+        if job is not None:
+            _save_job(
+                state, msgspec.structs.replace(job, lease_until=state.now() + terms.lease_seconds)
+            )
+        return job is not None
+
+
+def finish_extraction(
+    state: StateDatabase, claim: JobClaim, extracted: RolloutExtract, terms: LeasePolicy
+) -> FinishOutcome:
+    """Store the result of stage one, and request a consolidation when that changes anything. Raises
+    StoreError.
+    """
+    with state.transaction():
+        mode = state.query("select mode from threads where id = :id", {"id": claim.key})
+        wanted = not mode or mode[0]["mode"] == "enabled"
+        done = max(claim.watermark, extracted.updated)
+        # For an unwanted session no watermark is recorded: if it is allowed again, it is due again.
+        if not _mark_finished(state, claim, done if wanted else None):
+            return "lost"
+        if wanted and terms.exclude_polluted and extracted.outside:
+            wanted = False
+            state.execute("update threads set mode = 'polluted' where id = :id", {"id": claim.key})
+            state.execute(
+                "update jobs set last_success = null where kind = 'extract' and key = :id",
+                {"id": claim.key},
+            )
+            if remove_extract(state, claim.key):
+                request_consolidation(state, done, terms)
+        if not wanted:
+            return "unwanted"
+        if extracted.is_empty:
+            if remove_extract(state, claim.key):
+                request_consolidation(state, done, terms)
+            return "nothing"
+        if not save_extract(state, extracted):
+            return "older"
+        request_consolidation(state, done, terms)
+        return "kept"
+
+
+def finish_consolidation(
+    state: StateDatabase, claim: JobClaim, used: Sequence[RolloutExtract]
+) -> bool:
+    """Record a consolidation of these extracts; only those still unchanged count as consolidated.
+    False: the claim was lost, nothing was written.
+
+    Raises StoreError.
+    """
+    with state.transaction():
+        if not _mark_finished(
+            state, claim, max([claim.watermark, *(each.updated for each in used)])
+        ):
+            return False
+        state.execute(
+            "update extracts set selected = 0, selected_updated = null where selected = 1"
+        )
+        state.execute_many(
+            "update extracts set selected = 1, selected_updated = updated where thread = "
+            ":thread and updated = :updated",
+            [{"thread": each.thread, "updated": each.updated} for each in used],
+        )
+        return True
+
+
+def fail_job(state: StateDatabase, claim: JobClaim, reason: str, terms: LeasePolicy) -> bool:
+    """Record that an attempt failed, and why; the next comes after the retry delay. False when the
+    claim was lost. Raises StoreError.
+    """
+    with state.transaction():
+        job = _find_claimed_job(state, claim)
+        if job is None:
+            return False
+        now = state.now()
+        _record_failure(state, job, now, reason)
+        left = max(0, job.retries_left - 1)
+        ended = msgspec.structs.replace(
+            job,
+            status="error",
+            retries_left=left,
+            last_error=reason,
+            finished=now,
+            token=None,
+            lease_until=None,
+        )
+        _save_job(state, msgspec.structs.replace(ended, retry_at=now + terms.retry_seconds))
+        return True
+
+
+def release_job(state: StateDatabase, claim: JobClaim) -> bool:
+    """Give a claim back without a result because the worker is stopped. It does not count as an
+    attempt. Raises StoreError.
+    """
+    with state.transaction():
+        job = _find_claimed_job(state, claim)
+        if job is not None:
+            back = msgspec.structs.replace(
+                job, status="pending", attempts=job.attempts - 1, token=None, lease_until=None
+            )
+            _save_job(state, back)
+        return job is not None
+
+
+def postpone_job(state: StateDatabase, claim: JobClaim, reason: str, terms: LeasePolicy) -> bool:
+    """Give a claim back until the retry delay has passed because the job may not run now. It does
+    not count as an attempt. Raises StoreError.
+    """
+    with state.transaction():
+        job = _find_claimed_job(state, claim)
+        if job is not None:
+            back = msgspec.structs.replace(
+                job, status="pending", attempts=job.attempts - 1, token=None, lease_until=None
+            )
+            _save_job(
+                state,
+                msgspec.structs.replace(
+                    back, retry_at=state.now() + terms.retry_seconds, last_error=reason
+                ),
+            )
+        return job is not None
+
+
+def retry_jobs(state: StateDatabase, terms: LeasePolicy, keys: Sequence[str] | None = None) -> int:
+    """Reset the retries of failed or postponed jobs (all, or those of these rollouts), effective at
+    once; returns how many. Raises StoreError.
+    """
+    with state.transaction():
+        failed = [
+            job
+            for job in list_jobs(state)
+            if (job.status == "error" or (job.status == "pending" and job.retry_at))
+            and (keys is None or job.key in keys)
+        ]
+        for job in failed:
+            _save_job(
+                state,
+                msgspec.structs.replace(
+                    job, status="pending", retries_left=terms.retries, retry_at=None
+                ),
+            )
+        return len(failed)
+
+
+def list_jobs(state: StateDatabase) -> list[Job]:
+    """Every job, by kind and key. Raises StoreError."""
+    return [_job_from_row(row) for row in state.query("select * from jobs order by kind, key")]
+
+
+def list_exhausted_jobs(state: StateDatabase) -> list[Job]:
+    """The jobs that are not tried again until their session grows or `retry_jobs` is called, each
+    with its last error. Raises StoreError.
+    """
+    rows = state.query(
+        "select * from jobs where kind = 'extract' and status = 'error' and retries_left <= 0 "
+        "order by finished, key"
+    )
+    return [_job_from_row(row) for row in rows]
+
+
+def list_failures(state: StateDatabase, key: str | None = None) -> list[JobFailure]:
+    """Failed attempts, for one key or for all, oldest first. Raises StoreError."""
+    rows = state.query(
+        "select key, at, attempt, watermark, worker, reason from failures where key = "
+        "coalesce(:key, key) order by at, attempt",
+        {"key": key},
+    )
+    return [JobFailure(**row) for row in rows]
+
+
+def _find_job(state: StateDatabase, kind: JobKind, key: str) -> Job | None:
+    rows = state.query(
+        "select * from jobs where kind = :kind and key = :key", {"kind": kind, "key": key}
+    )
+    return _job_from_row(rows[0]) if rows else None
+
+
+def _find_claimed_job(state: StateDatabase, claim: JobClaim) -> Job | None:
+    rows = state.query(
+        _SELECT_CLAIMED, {"kind": claim.kind, "key": claim.key, "token": claim.token}
+    )
+    return _job_from_row(rows[0]) if rows else None
+
+
+def _count_other_running(state: StateDatabase, thread: str, terms: LeasePolicy, now: int) -> int:
+    """Number of other extractions with a valid lease."""
+    return sum(
+        is_ahead(row["lease_until"], now, terms.lease_seconds)
+        for row in state.query(_SELECT_RUNNING, {"thread": thread})
+    )
+
+
+def _job_from_row(row: Mapping[str, Any]) -> Job:
+    return Job(**row)
+
+
+def _new_job(kind: JobKind, key: str, watermark: int, terms: LeasePolicy) -> Job:
+    return Job(
+        kind=kind, key=key, status="pending", watermark=watermark, retries_left=terms.retries
+    )
+
+
+def _expire_dead_worker(
+    state: StateDatabase, job: Job | None, worker: str, terms: LeasePolicy, now: int
+) -> Job | None:
+    """The job after expiry of its worker's lease, if that worker is dead."""
+    if (
+        job is None
+        or job.status != "running"
+        or (is_leased(job, terms, now) and not _is_same_task(job.worker or "", worker))
+    ):
+        return job
+    left = expire_dead_job(job)
+    _record_failure(state, left, now, left.last_error or "")
+    _save_job(state, left)
+    return left
+
+
+def _is_same_task(held: str, worker: str) -> bool:
+    """Whether a claim is of the same worker, or of the same task of the queue."""
+    return held.partition("@")[0] == worker.partition("@")[0]
+
+
+def _write_claim(
+    state: StateDatabase, job: Job, watermark: int, worker: str, terms: LeasePolicy
+) -> JobClaim:
+    """Store the claim. Work newer than the last gets fresh retries."""
+    now = state.now()
+    left = terms.retries if watermark > job.watermark else job.retries_left
+    claim = JobClaim(
+        kind=job.kind,
+        key=job.key,
+        token=str(uuid.uuid4()),
+        worker=worker,
+        watermark=watermark,
+        lease_until=now + terms.lease_seconds,
+        attempt=job.attempts + 1,
+        last_attempt=left <= 1,
+    )
+    taken = msgspec.structs.replace(
+        job,
+        status="running",
+        watermark=watermark,
+        retries_left=left,
+        attempts=claim.attempt,
+        worker=worker,
+        token=claim.token,
+        started=now,
+    )
+    _save_job(
+        state,
+        msgspec.structs.replace(
+            taken, lease_until=claim.lease_until, finished=None, retry_at=None, last_error=None
+        ),
+    )
+    return claim
+
+
+def _mark_finished(state: StateDatabase, claim: JobClaim, reached: int | None) -> bool:
+    """False when the claim is no longer held."""
+    values = {
+        "now": state.now(),
+        "reached": reached,
+        "kind": claim.kind,
+        "key": claim.key,
+        "token": claim.token,
+    }
+    return bool(state.execute(_FINISH_JOB, values))
+
+
+def request_consolidation(state: StateDatabase, watermark: int, terms: LeasePolicy) -> None:
+    """Ask for a consolidation, within a transaction: something is to be taken in, or forgotten. The
+    watermark always grows.
+
+    A delay after a failure stands: new extracts must not make a failing consolidation run without
+    pause.
+    """
+    state.execute(
+        _REQUEST_CONSOLIDATION,
+        {"key": GLOBAL_KEY, "watermark": watermark, "retries": terms.retries},
+    )
+
+
+def _record_failure(state: StateDatabase, job: Job, now: int, reason: str) -> None:
+    state.execute(
+        "insert into failures (kind, key, at, attempt, watermark, worker, reason) values "
+        "(:kind, :key, :at, :attempt, :watermark, :worker, :reason)",
+        {
+            "kind": job.kind,
+            "key": job.key,
+            "at": now,
+            "attempt": job.attempts,
+            "watermark": job.watermark,
+            "worker": job.worker or "",
+            "reason": reason,
+        },
+    )
+
+
+def _save_job(state: StateDatabase, job: Job) -> None:
+    state.execute(_SAVE_JOB, msgspec.structs.asdict(job))
+
+
+# Claims of workers that are known to be dead. Runs on either database (`State`).
+
+
+def release_dead_leases(state: StateDatabase) -> list[tuple[JobKind, str]]:
+    """End the leases of the workers that are surely dead, and name the jobs they held: whoever
+    claims one next buries its worker without waiting for the lease to end.
+
+    A worker that was taken for dead wrongly loses its claim, and its result with it; nothing is
+    done twice. Raises StoreError.
+    """
+    rows = state.query(
+        "select kind, key, worker, token from jobs where status = 'running' order by kind, key"
+    )
+    dead = {
+        name: state.is_worker_dead(name)
+        for name in {process_of_worker(row["worker"] or "") for row in rows}
+    }
+    held = [row for row in rows if dead[process_of_worker(row["worker"] or "")]]
+    if held:
+        with state.transaction():
+            ended = [{"token": row["token"], "now": state.now()} for row in held]
+            state.execute_many(
+                "update jobs set lease_until = :now where status = 'running' and token = :token"
+                " and lease_until > :now",
+                ended,
+            )
+    return [(row["kind"], row["key"]) for row in held]
+
+
+def process_of_worker(worker: str) -> str:
+    """The name of the process in a worker's name, which is `TASK@PROCESS` or `PROCESS`, each with
+    the number of a runner behind it or without.
+    """
+    return worker.rpartition("@")[2].partition("#")[0]
+
+
+# Exclude sessions from memory: what was extracted from them is deleted, and stage two is asked
+# to forget it.
+
+
+def set_memory_mode(
+    state: StateDatabase, thread: str, mode: MemoryMode, terms: LeasePolicy
+) -> bool:
+    """Set whether a session may become memory; one that is allowed again is extracted again. True
+    when the consolidated memory includes it: stage two is then requested.
+
+    An unknown session is ignored. Raises StoreError.
+    """
+    with state.transaction():
+        state.execute(
+            "update threads set mode = :mode where id = :id", {"id": thread, "mode": mode}
+        )
+        if mode == "enabled":
+            return False
+        state.execute(
+            "update jobs set last_success = null where kind = 'extract' and key = :id",
+            {"id": thread},
+        )
+        return _forget_extracts(state, [thread], terms)
+
+
+def _forget_extracts(state: StateDatabase, ids: Sequence[str], terms: LeasePolicy) -> bool:
+    held = False
+    for id in ids:
+        held = (
+            bool(
+                state.query(
+                    "select thread from extracts where thread = :id and selected = 1", {"id": id}
+                )
+            )
+            or held
+        )
+        remove_extract(state, id)
+    if held:
+        request_consolidation(state, state.now(), terms)
+    return held

@@ -1,0 +1,216 @@
+"""Files with changes kept in memory over the real ones; nothing reaches the disk."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+
+from memorist.errors import WriteConflict
+from memorist.ports import FileInfo, FileSystem
+from memorist.store.disk_files import DiskFiles, read_if_exists
+
+
+class OverlayFiles:
+    """The Files port over another one. Reads see the changes; `changed` gives them, to be judged
+    and applied by whoever owns the real files.
+
+    A fork that works on an overlay can neither leave a half-done change behind nor write past the
+    checks.
+    """
+
+    def __init__(self, below: FileSystem) -> None:
+        self._below = below
+        self._present: dict[Path, bytes | None] = {}
+        self._before: dict[Path, bytes | None] = {}
+        """What each file was when it was first seen from here."""
+
+    def changes(self) -> dict[Path, tuple[bytes | None, bytes | None]]:
+        """What differs from what was seen below, by path: the bytes that the change was made from,
+        and the new ones; None where there is no file.
+
+        Whoever writes them compares the first with the disk: what somebody else wrote meanwhile is
+        not overwritten.
+        """
+        found = {path: (self._before[path], data) for path, data in self._present.items()}
+        return {path: (before, after) for path, (before, after) in found.items() if before != after}
+
+    def _change(self, path: Path, data: bytes | None) -> None:
+        if path not in self._present and path not in self._before:
+            self._before[path] = read_if_exists(self._below, path)
+        self._present[path] = data
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """The bytes of a file including changes. Raises as the port specifies."""
+        if path not in self._present:
+            found = self._below.read(path, limit=limit)
+            if limit is None or len(found) < limit:
+                self._before.setdefault(path, found)
+            return found
+        data = self._present[path]
+        if data is None:
+            raise FileNotFoundError(f"There is no file {path}.")
+        return data if limit is None else data[:limit]
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        """Record the change. Raises WriteConflict when the file is not as expected."""
+        if expect is not None and read_if_exists(self, path) != expect:
+            raise WriteConflict(
+                f"{path} changed since it was read; read it again and repeat the change."
+            )
+        self._change(path, data)
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Record the new file; False when there is one already."""
+        if self.facts(path) is not None:
+            return False
+        self._change(path, data)
+        return True
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Record the addition."""
+        self._change(path, (read_if_exists(self, path) or b"") + data)
+
+    def facts(self, path: Path) -> FileInfo | None:
+        """The facts of the path including changes."""
+        if path in self._present:
+            data = self._present[path]
+            return (
+                None
+                if data is None
+                else FileInfo(len(data), 0, is_file=True, is_folder=False, is_link=False)
+            )
+        found = self._below.facts(path)
+        inside = any(
+            data is not None and other.is_relative_to(path) for other, data in self._present.items()
+        )
+        return (
+            FileInfo(0, 0, is_file=False, is_folder=True, is_link=False)
+            if found is None and inside
+            else found
+        )
+
+    def resolve(self, path: Path) -> Path:
+        """The real path in the underlying files."""
+        return self._below.resolve(path)
+
+    def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
+        """Every file below the folder including changes, sorted."""
+        found = {
+            path for path in self._walk_below(folder) if self._present.get(path, b"") is not None
+        }
+        found |= {
+            path
+            for path, data in self._present.items()
+            if data is not None and path.is_relative_to(folder)
+        }
+        return sorted(found)[:limit]
+
+    def _walk_below(self, folder: Path) -> list[Path]:
+        try:
+            return self._below.walk(folder)
+        except FileNotFoundError:
+            return []
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
+        """Relative path and facts of every file including changes, sorted; hidden ones are
+        skipped.
+        """
+        pairs = [
+            (posixpath.join(*path.relative_to(folder).parts), self.facts(path))
+            for path in self.walk(folder)
+        ]
+        shown = [
+            (name, facts)
+            for name, facts in pairs
+            if facts is not None and not any(part.startswith(".") for part in name.split("/"))
+        ]
+        return shown[:limit]
+
+    def remove(self, path: Path) -> None:
+        """Take the removal. Raises FileNotFoundError."""
+        self.read(path, limit=0)
+        self._change(path, None)
+
+
+# Files that are held back in memory, for folders that nobody looks into yet.
+
+
+MAX_HELD_BYTES = 4_000_000
+"""Bytes held at most; what goes beyond is written."""
+
+
+class WriteBackFiles:
+    """The Files port where the disk sees the last state of a file only: a replay changes its notes
+    hundreds of times before anyone reads them.
+
+    What is written reaches the disk with `settle`, and before anything is asked that only the disk
+    can tell. One writer: others are not seen.
+    """
+
+    def __init__(self, disk: DiskFiles) -> None:
+        self._disk = disk
+        self._held: dict[Path, bytes] = {}
+        self._bytes = 0
+
+    def flush(self) -> None:
+        """Write everything held back. Raises StoreError."""
+        while self._held:
+            path, data = self._held.popitem()
+            self._disk.write(path, data)
+        self._bytes = 0
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """As `DiskFiles.read`."""
+        held = self._held.get(path)
+        return self._disk.read(path, limit=limit) if held is None else held[:limit]
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        """As `DiskFiles.write`, but held back."""
+        if expect is not None and self._held.get(path) != expect:
+            self.flush()
+            self._disk.write(path, data, expect=expect)
+        else:
+            self._hold_back(path, data)
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """As `DiskFiles.create`, but held back."""
+        if path in self._held or self._disk.facts(path) is not None:
+            return False
+        self._hold_back(path, data)
+        return True
+
+    def _hold_back(self, path: Path, data: bytes) -> None:
+        self._bytes += len(data) - len(self._held.get(path, b""))
+        self._held[path] = data
+        if self._bytes > MAX_HELD_BYTES:
+            self.flush()
+
+    def facts(self, path: Path) -> FileInfo | None:
+        """As `DiskFiles.facts`."""
+        self.flush()
+        return self._disk.facts(path)
+
+    def resolve(self, path: Path) -> Path:
+        """As `DiskFiles.resolve`."""
+        self.flush()
+        return self._disk.resolve(path)
+
+    def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
+        """As `DiskFiles.walk`."""
+        self.flush()
+        return self._disk.walk(folder, limit=limit)
+
+    def append(self, path: Path, data: bytes) -> None:
+        """As `DiskFiles.append`."""
+        self.flush()
+        self._disk.append(path, data)
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
+        """As `DiskFiles.scan`."""
+        self.flush()
+        return self._disk.scan(folder, limit=limit)
+
+    def remove(self, path: Path) -> None:
+        """As `DiskFiles.remove`."""
+        self.flush()
+        self._disk.remove(path)

@@ -1,0 +1,373 @@
+"""Rollouts (recorded sessions) and their stage-one extracts. Works on either database
+(`StateDatabase`); every writing function is one transaction, and raises StoreError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from memorist.store.state_database import StateDatabase
+
+# Values exchanged by the two stages of rollout memory: a recorded session as found, and what
+# stage one extracted from it.
+
+
+MemoryMode = Literal["enabled", "disabled", "polluted"]
+"""Whether a session may become memory: `disabled` by the user, `polluted` by external content
+(RO-9); neither is lifted automatically.
+"""
+
+
+SessionFormat = Literal[
+    "claude_code", "codex", "copilot_cli", "cursor", "gemini_cli", "memorist", "opencode", "pi"
+]
+"""Which program recorded a session: the keys of `FORMAT_TITLES` in `formats.transcript_format`."""
+
+
+class Rollout(Struct, frozen=True, kw_only=True):
+    """One recorded session (rollout), read in place."""
+
+    id: str
+    """The session's own id; where the file contains none, one derived from its path."""
+    path: str
+    format: SessionFormat
+    size: int
+    """Bytes of the file when last read."""
+    modified_ns: int
+    """Modification time of the file at that time: an unchanged file is not reopened."""
+    updated: int
+    """Time of its newest content, in seconds since the epoch: the watermark by which stage one is
+    claimed (codex.md section 1.6).
+    """
+    cwd: str = ""
+    repository: str = ""
+    """Root of the canonical repository of `cwd`, or `cwd` itself: the project the session belongs
+    to.
+    """
+    branch: str = ""
+    source: str = ""
+    """How it was run, according to the file: `cli`, `vscode`, `exec`, `subagent` …; empty where
+    unknown.
+    """
+    first_words: str = ""
+    """Beginning of the user's first message; empty where there is none."""
+    mode: MemoryMode = "enabled"
+
+
+class RolloutExtract(Struct, frozen=True, kw_only=True):
+    """What stage one extracted from a rollout. Raw memory and summary both empty: nothing worth
+    keeping, which is recorded too (RO-4).
+    """
+
+    thread: str
+    updated: int
+    """The rollout's watermark when it was read: a later one makes this extract outdated."""
+    raw_memory: str = ""
+    rollout_summary: str = ""
+    slug: str = ""
+    way: Literal["model", "structural"] = "structural"
+    generated: int
+    """Seconds since the epoch."""
+    problem: str = ""
+    """Why a model that should have been asked did not make it; empty where it did, or none should
+    have been.
+    """
+    outside: bool = False
+    """The session took in content from the web or from an MCP server (RO-9)."""
+    forked_from: str = ""
+    """Id of the session whose messages this one begins with, and which were left to that; empty for
+    none. Once chosen it stays, so that of two copies exactly one counts.
+    """
+    path: str = ""
+    cwd: str = ""
+    repository: str = ""
+    branch: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing worth keeping."""
+        return not (self.raw_memory.strip() or self.rollout_summary.strip())
+
+
+class StoredExtract(Struct, frozen=True, kw_only=True):
+    """An extract as stored, with its use."""
+
+    extracted: RolloutExtract
+    uses: int = 0
+    """How often it was cited."""
+    last_use: int | None = None
+    selected: bool = False
+    """It is part of the last consolidation."""
+
+
+class ExtractionProgress(Struct, frozen=True, kw_only=True):
+    """A rollout and how far stage one has got with it."""
+
+    rollout: Rollout
+    done_watermark: int | None = None
+    """The newest watermark that stage one has finished; None when it never did."""
+    is_begun: bool = False
+    """Whether it was worked on and put off, or failed and is to be tried again."""
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether stage one has seen everything in the rollout."""
+        return self.done_watermark is not None and self.done_watermark >= self.rollout.updated
+
+
+PRUNE_LIMIT = 200
+"""Most extracts removed in one run (codex.md section 1.8)."""
+
+_DAY = 86_400
+_SAVE_ROLLOUT = (
+    "insert into threads (id, path, format, size, modified_ns, updated, cwd, repository, "
+    "branch, source, first_words, mode) values"
+    " (:id, :path, :format, :size, :modified_ns, :updated, :cwd, :repository, :branch, "
+    ":source, :first_words, :mode)"
+    " on conflict (id) do update set path = excluded.path, format = excluded.format, size = "
+    "excluded.size,"
+    " modified_ns = excluded.modified_ns, updated = excluded.updated, cwd = excluded.cwd, "
+    "repository = excluded.repository,"
+    " branch = excluded.branch, source = excluded.source, first_words = excluded.first_words,"
+    " mode = case when threads.mode = 'enabled' then excluded.mode else threads.mode end"
+)
+_SAVE_EXTRACT = (
+    "insert into extracts (thread, updated, raw_memory, rollout_summary, slug, way, generated, "
+    "path, cwd, repository, branch, problem, outside, forked_from)"
+    " values (:thread, :updated, :raw_memory, :rollout_summary, :slug, :way, :generated, "
+    ":path, :cwd, :repository, :branch, :problem, :outside, :forked_from)"
+    " on conflict (thread) do update set updated = excluded.updated, raw_memory = "
+    "excluded.raw_memory,"
+    " rollout_summary = excluded.rollout_summary, slug = excluded.slug, way = excluded.way, "
+    "generated = excluded.generated,"
+    " path = excluded.path, cwd = excluded.cwd, repository = excluded.repository, branch = "
+    "excluded.branch,"
+    " problem = excluded.problem, outside = excluded.outside, forked_from = excluded.forked_from"
+    " where extracts.updated <= excluded.updated"
+)
+_SELECT_PROGRESS = (
+    "select threads.*, extracts.updated as extracted, jobs.last_success as reached,"
+    " (jobs.status in ('pending', 'error') and jobs.retries_left > 0) as begun from threads"
+    " left join extracts on extracts.thread = threads.id left join jobs on jobs.kind = "
+    "'extract' and jobs.key = threads.id"
+)
+_NEWEST_FIRST = " order by threads.updated desc, threads.id limit :limit"
+_SELECT_BEHIND = (
+    _SELECT_PROGRESS
+    + " where coalesce(extracts.updated, -1) < threads.updated and coalesce(jobs.last_success, "
+    "-1) < threads.updated" + _NEWEST_FIRST
+)
+_SELECT_ALL_PROGRESS = _SELECT_PROGRESS + _NEWEST_FIRST
+_SELECT_ONE_PROGRESS = _SELECT_PROGRESS + " where threads.id = :id"
+_NO_LIMIT = 2**62
+"""More rows than can exist: SQLite's notation for no limit (-1) is not PostgreSQL's."""
+
+
+class RolloutChanges(Struct, frozen=True):
+    """The result of scanning the sessions: new ids, changed ids, and the number of unchanged
+    ones.
+    """
+
+    new: tuple[str, ...]
+    changed: tuple[str, ...]
+    unchanged: int
+
+
+def save_rollouts(state: StateDatabase, found: Sequence[Rollout]) -> RolloutChanges:
+    """Record the rollouts found. A stored mode other than `enabled` is kept; nothing is written for
+    unchanged ones.
+    """
+    with state.transaction():
+        known = {
+            row["id"]: (row["path"], row["size"], row["modified_ns"], row["updated"])
+            for row in state.query("select id, path, size, modified_ns, updated from threads")
+        }
+        new = [each for each in found if each.id not in known]
+        changed = [
+            each
+            for each in found
+            if each.id in known
+            and known[each.id] != (each.path, each.size, each.modified_ns, each.updated)
+        ]
+        state.execute_many(
+            _SAVE_ROLLOUT, [msgspec.structs.asdict(each) for each in (*new, *changed)]
+        )
+    return RolloutChanges(
+        tuple(each.id for each in new),
+        tuple(each.id for each in changed),
+        len(found) - len(new) - len(changed),
+    )
+
+
+def list_rollouts(state: StateDatabase) -> list[Rollout]:
+    """Every rollout, newest first."""
+    return [
+        _rollout_from_row(row)
+        for row in state.query("select * from threads order by updated desc, id")
+    ]
+
+
+def list_same_beginning(state: StateDatabase, session: Rollout) -> list[Rollout]:
+    """The other rollouts of its format and project that begin with the same words of the user."""
+    rows = state.query(
+        "select * from threads where format = :format and repository = :repository"
+        " and first_words = :first_words and id <> :id order by id",
+        {name: getattr(session, name) for name in ("format", "repository", "first_words", "id")},
+    )
+    return [_rollout_from_row(row) for row in rows]
+
+
+def list_extraction_progress(
+    state: StateDatabase, *, limit: int | None = None, only_behind: bool = False
+) -> list[ExtractionProgress]:
+    """Rollouts with their stage-one progress, newest first; `only_behind` selects those not up to
+    date, so that these fill the limit.
+    """
+    rows = state.query(
+        _SELECT_BEHIND if only_behind else _SELECT_ALL_PROGRESS,
+        {"limit": limit if limit is not None else _NO_LIMIT},
+    )
+    return [_progress_from_row(row) for row in rows]
+
+
+def find_extraction_progress(state: StateDatabase, thread: str) -> ExtractionProgress | None:
+    """One rollout with its stage-one progress; None when there is no such rollout."""
+    rows = state.query(_SELECT_ONE_PROGRESS, {"id": thread})
+    return _progress_from_row(rows[0]) if rows else None
+
+
+def save_extract(state: StateDatabase, extracted: RolloutExtract) -> bool:
+    """Store an extract, preserving its use counts and selection. False when a newer one exists,
+    which is kept. To be called within a transaction.
+    """
+    return bool(
+        state.execute(
+            _SAVE_EXTRACT, msgspec.structs.asdict(extracted) | {"outside": int(extracted.outside)}
+        )
+    )
+
+
+def remove_extract(state: StateDatabase, thread: str) -> bool:
+    """Remove the extract of a rollout; False when there was none. To be called within a
+    transaction.
+    """
+    return bool(state.execute("delete from extracts where thread = :thread", {"thread": thread}))
+
+
+def list_extracts(state: StateDatabase) -> list[StoredExtract]:
+    """The extracts of all sessions that may become memory, ordered by rollout id."""
+    rows = state.query(
+        "select extracts.* from extracts left join threads on threads.id = extracts.thread"
+        " where coalesce(threads.mode, 'enabled') = 'enabled' order by extracts.thread"
+    )
+    return [_extract_from_row(row) for row in rows]
+
+
+def find_extract(state: StateDatabase, thread: str) -> StoredExtract | None:
+    """The extract of one session, whether or not it may become memory; None where it has none."""
+    rows = state.query("select * from extracts where thread = :thread", {"thread": thread})
+    return _extract_from_row(rows[0]) if rows else None
+
+
+def count_uses(state: StateDatabase, cited: Sequence[str]) -> list[str]:
+    """Count one answer that cites these rollouts, each once; returns the ids that have no
+    extract.
+    """
+    now = state.now()
+    with state.transaction():
+        return [
+            thread
+            for thread in dict.fromkeys(cited)
+            if not state.execute(
+                "update extracts set uses = uses + 1, last_use = :now where thread = :thread",
+                {"thread": thread, "now": now},
+            )
+        ]
+
+
+def prune_extracts(
+    state: StateDatabase, unused_days: int, *, limit: int = PRUNE_LIMIT
+) -> list[str]:
+    """Remove the stalest extracts that are neither consolidated nor were used, changed or made for
+    that long; gives their threads.
+
+    Their jobs stay, so that they are not extracted again until they grow. Failures of that age go
+    too.
+    """
+    before = state.now() - unused_days * _DAY
+    with state.transaction():
+        rows = state.query(
+            "select thread from extracts where selected = 0 and updated < :before and "
+            "coalesce(last_use, generated) < :before"
+            " order by coalesce(last_use, updated), thread limit :limit",
+            {"before": before, "limit": limit},
+        )
+        for row in rows:
+            remove_extract(state, row["thread"])
+        state.execute("delete from failures where at < :before", {"before": before})
+    return [row["thread"] for row in rows]
+
+
+def reset_rollouts(state: StateDatabase) -> int:
+    """Remove every extract, job and failure; rollouts and their modes stay. Returns the number of
+    extracts.
+    """
+    with state.transaction():
+        count = state.execute("delete from extracts")
+        state.execute("delete from jobs")
+        state.execute("delete from failures")
+    return count
+
+
+def reinsert_extracts(state: StateDatabase, found: Sequence[StoredExtract]) -> int:
+    """Insert extracts read from files where the database has none for their rollout; returns how
+    many.
+    """
+    with state.transaction():
+        have = {row["thread"] for row in state.query("select thread from extracts")}
+        missing = [each for each in found if each.extracted.thread not in have]
+        for each in missing:
+            save_extract(state, each.extracted)
+            state.execute(
+                "update extracts set uses = :uses, last_use = :last_use, selected = :selected, "
+                "selected_updated = updated where thread = :thread",
+                {
+                    "thread": each.extracted.thread,
+                    "uses": each.uses,
+                    "last_use": each.last_use,
+                    "selected": int(each.selected),
+                },
+            )
+    return len(missing)
+
+
+def _extract_from_row(row: Mapping[str, Any]) -> StoredExtract:
+    return StoredExtract(
+        extracted=RolloutExtract(
+            **{name: row[name] for name in RolloutExtract.__struct_fields__}
+            | {"outside": bool(row["outside"])}
+        ),
+        uses=row["uses"],
+        last_use=row["last_use"],
+        selected=bool(row["selected"]),
+    )
+
+
+def _rollout_from_row(row: Mapping[str, Any]) -> Rollout:
+    return Rollout(**{name: row[name] for name in Rollout.__struct_fields__})
+
+
+def _progress_from_row(row: Mapping[str, Any]) -> ExtractionProgress:
+    return ExtractionProgress(
+        rollout=_rollout_from_row(row),
+        done_watermark=_latest(row["extracted"], row["reached"]),
+        is_begun=bool(row["begun"]),
+    )
+
+
+def _latest(first: int | None, second: int | None) -> int | None:
+    return max((each for each in (first, second) if each is not None), default=None)

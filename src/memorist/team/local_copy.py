@@ -1,0 +1,405 @@
+"""The shared memories of this machine: their texts as sent, what stays here, and whether a name can
+be a file here (TM-3, TM-4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import MemoryChange
+from memorist.auto_memory.memory_index import MAX_FILE_BYTES, TEAM_PREFIX, is_shared
+from memorist.errors import StoreError
+from memorist.ports import FileSystem
+from memorist.store.disk_files import read_if_exists, remove_if_exists
+from memorist.store.home_layout import TeamLayout
+from memorist.team.shared_file import (
+    UnshareableMemory,
+    find_key_problem,
+    find_sharing_problem,
+    text_checksum,
+    to_local_file,
+    to_shared_text,
+)
+from memorist.team.team_remote import ChangeAuthor, RemoteListing, TeamRevision
+
+# Merge two changes of one memory if they touch different sections (TM-2). Pure.
+
+
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_SECTION_START = re.compile(r"#{1,6}\s|\*{0,2}(?:Why|How to apply):")
+_HEADER_FENCE = "---"
+_FIRST_SECTIONS = {"header": 0, "body": 1}
+
+NamedSections = dict[tuple[str, int], str]
+
+
+def split_sections(text: str) -> NamedSections:
+    """Split into sections in order: (first line, how many of that name came before) to all lines.
+
+    Joined they give the text again.
+    """
+    found: list[list[str]] = [[]]
+    fenced, header = False, text.startswith(f"{_HEADER_FENCE}\n")
+    for number, line in enumerate(text.splitlines(keepends=True)):
+        if header:
+            found[-1].append(line)
+            if number and line.rstrip() == _HEADER_FENCE:
+                header = False
+                found.append([])
+            continue
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and _SECTION_START.match(line):
+            found.append([])
+        found[-1].append(line)
+    return _name_sections([lines for lines in found if lines])
+
+
+def _name_sections(parts: Sequence[list[str]]) -> NamedSections:
+    named: NamedSections = {}
+    for at, lines in enumerate(parts):
+        first = lines[0].strip()
+        name = (
+            first.partition(":")[0]
+            if _SECTION_START.match(first) and not first.startswith("#")
+            else first
+        )
+        if at < 2 and not _SECTION_START.match(lines[0]):
+            name = "header" if lines[0].strip() == _HEADER_FENCE else "body"
+        number = 0
+        while (name, number) in named:
+            number += 1
+        named[name, number] = "".join(lines)
+    return named
+
+
+def merge_texts(base: str | None, mine: str, theirs: str) -> str | None:
+    """Merge both changes of `base`; None if they change one section in two ways, or there is no
+    common text.
+    """
+    if mine == theirs or base is None:
+        return mine if mine == theirs else None
+    if base in (mine, theirs):
+        return theirs if base == mine else mine
+    one, two, start = split_sections(mine), split_sections(theirs), split_sections(base)
+    chosen: NamedSections = {}
+    for name in _merge_order(two, one):
+        parts = {_strip_section(each.get(name)) for each in (one, two)}
+        before = _strip_section(start.get(name))
+        if len(parts - {before}) > 1:
+            return None
+        part = one.get(name) if _strip_section(one.get(name)) != before else two.get(name)
+        if part is not None:
+            chosen[name] = part
+    text = _join_sections(chosen)
+    # A fence that one of them leaves open would swallow what follows, and a name that is there
+    # twice may change places: then it is not the two.
+    whole = _drop_empty_sections(split_sections(text)) == _drop_empty_sections(chosen)
+    return text if whole and text.strip() else None
+
+
+def _drop_empty_sections(parts: NamedSections) -> NamedSections:
+    return {name: plain for name, part in parts.items() if (plain := part.strip("\n"))}
+
+
+def _strip_section(part: str | None) -> str | None:
+    return (part or "").strip("\n") or None
+
+
+def _merge_order(first: NamedSections, second: NamedSections) -> list[tuple[str, int]]:
+    """Return one text's sections with each further one of the other inserted after the section it
+    follows there; a header first, then text without heading.
+    """
+    order = list(first)
+    before: tuple[str, int] | None = None
+    for name in second:
+        if name not in first:
+            order.insert(order.index(before) + 1 if before is not None else 0, name)
+        before = name
+    return sorted(order, key=lambda name: _FIRST_SECTIONS.get(name[0], len(_FIRST_SECTIONS)))
+
+
+def _join_sections(parts: NamedSections) -> str:
+    """Join the sections; one that was last in its text and no longer is gets a blank line behind
+    it.
+    """
+    texts = list(parts.values())
+    apart = [
+        text
+        if text.endswith("\n\n") or at == len(texts) - 1 or name[0] == "header"
+        else f"{text.rstrip(chr(10))}\n\n"
+        for at, (name, text) in enumerate(parts.items())
+    ]
+    return "".join(apart).strip("\n") + "\n"
+
+
+def conflict_copy_name(key: str, text: str) -> str:
+    """Return the name of the conflict copy of a text that cannot be merged: the same everywhere for
+    the same text.
+    """
+    stem = key.removesuffix(".md")
+    mark = text_checksum(text).removeprefix("sha256:")[:8]
+    return f"{stem}-{mark}.md"
+
+
+# Collect what a pull is about to write, name by name. Pure.
+
+
+class IncomingChanges(Struct, frozen=True, kw_only=True):
+    """File changes in order, and what will be known of each name once they are written."""
+
+    changes: tuple[MemoryChange, ...] = ()
+    merged: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
+    texts: dict[str, str] = {}
+    """Name to the remote text."""
+    bad: tuple[tuple[str, str], ...] = ()
+
+
+class LocalMemory(Struct, frozen=True):
+    """One memory of this machine: the file and its shared text."""
+
+    data: bytes
+    text: str
+
+
+def add_local_copy(
+    incoming: IncomingChanges, key: str, local: LocalMemory, copy: LocalMemory | None
+) -> IncomingChanges:
+    """Add a copy of the local memory under another name, ahead of everything else.
+
+    `copy` is what already has that name, as after a killed run.
+    """
+    other = conflict_copy_name(key, local.text)
+    change = MemoryChange(
+        path=TEAM_PREFIX + other, before=copy.data if copy else None, after=local.data
+    )
+    changes = (
+        incoming.changes
+        if copy is not None and copy.text == local.text
+        else (change, *incoming.changes)
+    )
+    return replace(incoming, changes=changes, beside=(*incoming.beside, (key, other)))
+
+
+def add_incoming_text(
+    incoming: IncomingChanges, key: str, text: str, both: str | None, before: bytes | None
+) -> IncomingChanges:
+    """Add one incoming text: in place of the local one (also if `both` is None: they could not be
+    merged), or both merged.
+    """
+    change = MemoryChange(
+        path=TEAM_PREFIX + key,
+        before=before,
+        after=to_local_file(text if both is None else both, before),
+    )
+    incoming = replace(incoming, changes=(*incoming.changes, change))
+    if both is None:
+        return incoming
+    return (
+        replace(incoming, taken=(*incoming.taken, key))
+        if both == text
+        else replace(incoming, merged=(*incoming.merged, key))
+    )
+
+
+class LocalTexts(Struct, frozen=True, kw_only=True):
+    """The folder `team/` at one time, by name."""
+
+    data: dict[str, bytes] = {}
+    """The files as they are."""
+    texts: dict[str, str] = {}
+    """Their shared texts."""
+    hashes: dict[str, str] = {}
+    unshareable: tuple[UnshareableMemory, ...] = ()
+
+    def find_memory(self, key: str) -> LocalMemory | None:
+        """Return one memory; None if there is none of that name."""
+        return LocalMemory(self.data[key], self.texts[key]) if key in self.data else None
+
+
+class LocalTeamFolder:
+    """One project's team folder. Unchanged files are not read again."""
+
+    def __init__(self, memory: AutoMemory, files: FileSystem, limit: int) -> None:
+        self._memory = memory
+        self._files = files
+        self._limit = limit
+        self._read: dict[bytes, tuple[str, str, str]] = {}
+
+    def read_texts(self) -> LocalTexts:
+        """Read the current memories. Raises StoreError."""
+        found = LocalTexts()
+        reviewed = self._memory.reviewed_seals()
+        staying = []
+        before, self._read = self._read, {}
+        for head in self._memory.headers():
+            if not is_shared(head.path):
+                continue
+            key = head.path.removeprefix(TEAM_PREFIX)
+            data = read_if_exists(
+                self._files, self._memory.layout.folder / head.path, limit=MAX_FILE_BYTES + 1
+            )
+            if data is None:
+                continue
+            self._read[data] = text, checksum, why = before.get(data) or self._judge_file(data)
+            if head.doubts and head.seal not in reviewed:
+                why = why or f"it is withheld: {'; '.join(head.doubts)}"
+            why = why or find_key_problem(key, found.hashes)
+            found.data[key], found.texts[key], found.hashes[key] = data, text, checksum
+            if why:
+                staying.append(UnshareableMemory(key, why))
+        return LocalTexts(
+            data=found.data, texts=found.texts, hashes=found.hashes, unshareable=tuple(staying)
+        )
+
+    def _judge_file(self, data: bytes) -> tuple[str, str, str]:
+        why = find_sharing_problem(data, limit=self._limit)
+        try:
+            text = to_shared_text(data)
+        except UnicodeDecodeError:
+            text = data.decode("utf-8", "surrogateescape")
+        return text, text_checksum(text), why
+
+    def find_key_problem(self, key: str, present: Collection[str]) -> str:
+        """Return why a remote name cannot be a file here; empty if it can.
+
+        It is checked again when the file is written.
+        """
+        return find_key_problem(key, present) or self._location_problem(key)
+
+    def _location_problem(self, key: str) -> str:
+        folder = self._memory.layout.folder
+        try:
+            root = self._files.resolve(folder) / TEAM_PREFIX.rstrip("/")
+            if self._files.resolve(folder / TEAM_PREFIX / key) != root / key:
+                return "A link leads out of the folder."
+            return self._name_collision(folder / TEAM_PREFIX, key)
+        except StoreError as error:
+            return f"The place cannot be looked at. {error}"
+
+    def _name_collision(self, folder: Path, key: str) -> str:
+        *above, name = key.split("/")
+        facts = self._files.facts(folder.joinpath(*above, name))
+        if facts is not None and not facts.is_file:
+            return "Something that is no file has that name here."
+        for depth in range(len(above)):
+            facts = self._files.facts(folder.joinpath(*above[: depth + 1]))
+            if facts is not None and not facts.is_folder:
+                return "A file has the name of one of its folders here."
+        return ""
+
+
+# Stores the texts that both sides had in common, by checksum: the bases for merging two changes
+# of one memory.
+
+
+class BaseTextStore:
+    """The base texts of one project.
+
+    A lost or damaged text counts as missing: two changes then end in a conflict copy.
+    """
+
+    def __init__(self, where: TeamLayout, files: FileSystem) -> None:
+        self._folder = where.base_texts
+        self._files = files
+
+    def save(self, texts: Iterable[str]) -> None:
+        """Save texts. Raises StoreError."""
+        for text in texts:
+            self._files.create(
+                self._folder / _file_name(text_checksum(text)),
+                text.encode("utf-8", "surrogatepass"),
+            )
+
+    def load(self, checksum: str) -> str | None:
+        """Return the text with this checksum; None if there is none."""
+        if not checksum:
+            return None
+        try:
+            found = read_if_exists(self._files, self._folder / _file_name(checksum))
+        except StoreError:
+            return None
+        text = None if found is None else found.decode("utf-8", "surrogatepass")
+        return text if text is not None and text_checksum(text) == checksum else None
+
+    def prune(self, wanted: Iterable[str]) -> None:
+        """Delete all but these."""
+        names = {_file_name(checksum) for checksum in wanted if checksum}
+        try:
+            paths = self._files.walk(self._folder)
+        except FileNotFoundError:
+            return
+        for path in paths:
+            if path.name not in names:
+                remove_if_exists(self._files, path)
+
+
+def _file_name(checksum: str) -> str:
+    return checksum.removeprefix("sha256:")
+
+
+# Who changed which memory, as the remote last reported; stored next to the state, and only for
+# display.
+
+
+MAX_CHANGES_PER_MEMORY = 20
+"""Newest changes of one memory that are stored.
+
+Our choice: no user reads more, and the remote has them.
+"""
+
+
+class AuthorLog:
+    """The authors of one project. An unreadable file counts as empty."""
+
+    def __init__(self, where: TeamLayout, files: FileSystem) -> None:
+        self._where = where
+        self._files = files
+
+    def load(self) -> dict[str, list[ChangeAuthor]]:
+        """Return the changes by memory name, newest first."""
+        try:
+            return msgspec.json.decode(
+                self._files.read(self._where.authors), type=dict[str, list[ChangeAuthor]]
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            return {}
+
+    def record_listing(self, listing: RemoteListing, log: Sequence[TeamRevision]) -> None:
+        """Record a listing and its changes, newest first. Raises StoreError."""
+        known = self.load()
+        found: dict[str, list[ChangeAuthor]] = {key: [] for key in listing.checksums}
+        for each in log:
+            if each.key in found and len(found[each.key]) < MAX_CHANGES_PER_MEMORY:
+                found[each.key].append(each.by)
+        for key, by in listing.by.items():
+            if key in found and not found[key] and known.get(key, [])[:1] != [by]:
+                found[key] = [by]
+        # Of one that was not changed for so long that the log does not reach back to it, what was
+        # known stays true.
+        self._save(
+            {key: each or known.get(key, []) for key, each in found.items() if each or key in known}
+        )
+
+    def record_sent(self, sent: Collection[str]) -> None:
+        """Record that these were sent from here, which outdates what the remote reported of them.
+
+        Raises StoreError.
+        """
+        known = self.load()
+        if known.keys() & set(sent):
+            self._save({key: each for key, each in known.items() if key not in sent})
+
+    def _save(self, known: dict[str, list[ChangeAuthor]]) -> None:
+        data = msgspec.json.encode(known, order="sorted")
+        if read_if_exists(self._files, self._where.authors) != data:
+            self._files.write(self._where.authors, data)

@@ -1,0 +1,119 @@
+"""Which remote a project's team uses: the one chosen for the project (`memorist team init`),
+otherwise that of the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from memorist.auto_memory.memory_location import locate_project_root
+from memorist.errors import SettingsError
+from memorist.platforms.regular_files import read_regular_text
+from memorist.ports import FileSystem
+from memorist.settings import TeamSettings
+from memorist.store.home_layout import TeamLayout
+from memorist.team.git_remote import GitRemote, TeamBranch, find_project_remote
+from memorist.team.team_client import ServerAccess, ServerRemote
+from memorist.team.team_protocol import space_name
+from memorist.team.team_remote import TeamRemote
+
+AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
+_GIT_PREFIX = "git:"
+_MAX_LOCATION_BYTES = 4_096
+
+
+class RemoteLocation(Struct, frozen=True, kw_only=True):
+    """Where a project's team stores its memories."""
+
+    remote: str
+    branch: str = ""
+    folder: str | None = None
+    space: str = ""
+
+
+def read_remote_location(
+    files: FileSystem, where: TeamLayout, settings: TeamSettings
+) -> RemoteLocation | None:
+    """Read the project's own location, otherwise that of the settings; None if neither
+    names one.
+    """
+    try:
+        return msgspec.json.decode(
+            files.read(where.location, limit=_MAX_LOCATION_BYTES), type=RemoteLocation
+        )
+    except (FileNotFoundError, msgspec.DecodeError):
+        return RemoteLocation(remote=settings.remote) if settings.remote else None
+
+
+def save_remote_location(files: FileSystem, where: TeamLayout, location: RemoteLocation) -> None:
+    """Choose a location for a project. Raises StoreError."""
+    files.write(where.location, msgspec.json.encode(location))
+
+
+def open_remote(
+    where: TeamLayout,
+    location: RemoteLocation,
+    project: Path,
+    settings: TeamSettings,
+    environment: Mapping[str, str],
+) -> TeamRemote:
+    """Open the remote at a location. Raises SettingsError for one that cannot be used."""
+    root = locate_project_root(project)
+    if location.remote.startswith(_GIT_PREFIX):
+        address = location.remote.removeprefix(_GIT_PREFIX)
+        plain = address.replace("-", "").replace("_", "").isalnum()
+        branch = TeamBranch(
+            url=find_project_remote(root, address) if plain else address,
+            branch=location.branch or settings.branch,
+            folder=settings.folder if location.folder is None else location.folder,
+            timeout_seconds=settings.timeout_seconds,
+            entry_bytes=settings.entry_bytes,
+        )
+        return GitRemote(where.mirror, branch, environment)
+    if not location.remote.startswith(("https://", "http://")):
+        raise SettingsError(
+            f"{location.remote!r} is no place for a team: write https://HOST for a team "
+            f"server, or git:URL"
+        )
+    access = ServerAccess(
+        url=location.remote,
+        space=location.space or _project_space(root),
+        token=_read_token(settings, environment),
+        ca_file=settings.ca_file and str(Path(settings.ca_file).expanduser()),
+        timeout_seconds=settings.timeout_seconds,
+        retries=settings.retries,
+    )
+    return ServerRemote(access)
+
+
+def _project_space(root: Path) -> str:
+    try:
+        return space_name(find_project_remote(root, "origin"))
+    except SettingsError as error:
+        raise SettingsError(
+            f"{error} to name its team by; name it: memorist team init --space NAME"
+        ) from error
+
+
+def _read_token(settings: TeamSettings, environment: Mapping[str, str]) -> str:
+    if given := environment.get(AUTH_VARIABLE, "").strip():
+        return _clean_token(given)
+    if not settings.token_file:
+        return ""
+    path = Path(settings.token_file).expanduser()
+    try:
+        if path.stat().st_mode & 0o077:
+            raise SettingsError(f"others can read the token in {path}; forbid it: chmod 600 {path}")
+        return _clean_token(read_regular_text(path).strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"the token file {path} cannot be read ({error})") from error
+
+
+def _clean_token(token: str) -> str:
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise SettingsError("the token of the team server holds signs that no token has")
+    return token

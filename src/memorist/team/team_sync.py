@@ -1,0 +1,637 @@
+"""Synchronise a folder `team/` with its remote: pull, then push (TM-2).
+
+Incoming changes pass auto memory's gate like any write.
+
+The steps are ordered so that the next run repairs a kill between any two of them: common texts are
+saved before files are written, files before the sync state. Nothing is lost: what would be
+overwritten is in the folder's history, in a conflict copy, or on the remote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_index import TEAM_PREFIX
+from memorist.auto_memory.write_gate import RefusedChange
+from memorist.auto_memory.write_result import WriteResult
+from memorist.errors import (
+    InputError,
+    RemoteChanged,
+    RemoteError,
+    RemoteRolledBack,
+    RemoteUnavailable,
+)
+from memorist.ports import FileSystem
+from memorist.settings import TeamSettings
+from memorist.store.disk_files import hold_lock, read_if_exists
+from memorist.team.local_copy import (
+    AuthorLog,
+    BaseTextStore,
+    IncomingChanges,
+    LocalMemory,
+    LocalTeamFolder,
+    LocalTexts,
+    add_incoming_text,
+    add_local_copy,
+    conflict_copy_name,
+    merge_texts,
+)
+from memorist.team.shared_file import UnshareableMemory, text_checksum
+from memorist.team.team_remote import (
+    MAX_KEYS,
+    RemoteChange,
+    RemoteListing,
+    RemoteState,
+    TeamRemote,
+    TeamRevision,
+)
+
+# The difference between a folder and its remote, relative to their last common state (TM-2).
+
+
+MASS_DELETION_COUNT = 10
+"""So many deletions at once, of at least half of what is shared, wait for the user: a vanished
+folder is rarely intended. Our choice.
+"""
+
+
+class SyncedMemory(Struct, frozen=True):
+    """The last common state of one memory: its checksum on the remote and here, empty if absent."""
+
+    there: str
+    here: str
+    held: bool = False
+    """The remote text was not accepted here: it waits in the inbox, or was refused."""
+
+
+class TeamSyncState(Struct, frozen=True, kw_only=True):
+    """The state saved between two runs."""
+
+    remote: str = ""
+    seen: RemoteState = RemoteState()
+    keys: dict[str, SyncedMemory] = {}
+    beside: dict[str, str] = {}
+    """Names of conflict copies, and of the memory each belongs to."""
+
+
+class SyncSteps(Struct, frozen=True, kw_only=True):
+    """The steps to take, by name."""
+
+    take: tuple[str, ...] = ()
+    """Changed only on the remote: its text comes here."""
+    drop: tuple[str, ...] = ()
+    """Deleted on the remote, unchanged here."""
+    meet: tuple[str, ...] = ()
+    """Changed on both sides."""
+    send: tuple[str, ...] = ()
+    """Changed only here."""
+    remove: tuple[str, ...] = ()
+    """Deleted here, unchanged on the remote."""
+    aside: tuple[str, ...] = ()
+    """Changed here, while the remote text was not accepted: the local text goes to the remote under
+    another name.
+    """
+    alike: tuple[str, ...] = ()
+    """The same on both sides, though different from before: only to be recorded."""
+
+
+class SyncSides(Struct, frozen=True, kw_only=True):
+    """The input of a plan: checksums by name on both sides, and their last common state."""
+
+    here: Mapping[str, str]
+    there: Mapping[str, str]
+    known: Mapping[str, SyncedMemory] = {}
+    staying: Collection[str] = ()
+    """Names whose local text stays here: a secret, too large.
+
+    The remote text is not removed either.
+    """
+
+
+def plan_sync(sides: SyncSides) -> SyncSteps:
+    """Plan the steps that make both sides equal, each name in at most one of them, sorted."""
+    found: dict[str, list[str]] = {}
+    for key in sorted({*sides.here, *sides.there, *sides.known}):
+        step = _choose_step(key, sides)
+        if step:
+            found.setdefault(step, []).append(key)
+    return SyncSteps(**{step: tuple(keys) for step, keys in found.items()})
+
+
+def _choose_step(key: str, sides: SyncSides) -> str:
+    known = sides.known.get(key, SyncedMemory("", ""))
+    here, there = sides.here.get(key, ""), sides.there.get(key, "")
+    here_moved, there_moved = here != known.here, there != known.there
+    if here == there:
+        return (
+            "alike"
+            if here_moved or there_moved or known.held or (key in sides.known and not here)
+            else ""
+        )
+    if not here_moved:
+        return ("take" if there else "drop") if there_moved else ""
+    if key in sides.staying:
+        return ""
+    if there_moved:
+        return "meet" if here and there else "send" if here else "take"
+    return ("aside" if here else "") if known.held else ("send" if here else "remove")
+
+
+def drop_lost_names(
+    known: Mapping[str, SyncedMemory], there: Collection[str]
+) -> dict[str, SyncedMemory]:
+    """Drop names that the remote neither has nor reports as deleted (`there` holds both): it lost
+    them, so they are new to it again.
+    """
+    return {key: each for key, each in known.items() if not each.there or key in there}
+
+
+def reset_deleted_names(
+    known: Mapping[str, SyncedMemory], send: Collection[str], there: Collection[str]
+) -> dict[str, SyncedMemory]:
+    """Reset names that were deleted on the remote and changed here (among `send`, and not `there`):
+    they are sent as new.
+    """
+    return {
+        key: SyncedMemory("", each.here) if key in send and key not in there else each
+        for key, each in known.items()
+    }
+
+
+def is_mass_deletion(going: Sequence[str], known: Mapping[str, SyncedMemory]) -> bool:
+    """Tell whether so many deletions at once wait for the user."""
+    return len(going) >= MASS_DELETION_COUNT and 2 * len(going) >= len(known)
+
+
+def split_batches(
+    changes: Mapping[str, RemoteChange], limit: int
+) -> Iterator[dict[str, RemoteChange]]:
+    """Split the changes into parts of at most `limit` bytes of text, sorted; a larger one goes
+    alone.
+
+    Deletions and changes of existing memories go first, so that a full store still accepts them.
+    """
+    batch: dict[str, RemoteChange] = {}
+    size = 0
+    for key in sorted(changes, key=lambda key: (changes[key].was == "", key)):
+        more = len((changes[key].text or "").encode("utf-8", "surrogatepass")) + len(
+            key.encode("utf-8", "surrogatepass")
+        )
+        if batch and (size + more > limit or len(batch) >= MAX_CHANGES_PER_REQUEST):
+            yield batch
+            batch, size = {}, 0
+        batch[key] = changes[key]
+        size += more
+    if batch:
+        yield batch
+
+
+MAX_CHANGES_PER_REQUEST = 500
+"""Upper bound of changes in one request."""
+
+
+# The report of synchronising a folder with its remote. Pure.
+
+
+class TeamSyncReport(Struct, frozen=True, kw_only=True):
+    """Names of shared memories, by what became of them."""
+
+    taken: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
+    """Unmergeable texts: the name, and the name under which the local text is kept."""
+    dropped: tuple[str, ...] = ()
+    """Deleted here because they were deleted on the remote; the history still has them."""
+    sent: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    """Deleted on the remote because they were deleted here."""
+    waiting: tuple[tuple[str, str], ...] = ()
+    """Remote changes that wait in the inbox, and why."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Remote changes that were rejected, and why."""
+    staying: tuple[UnshareableMemory, ...] = ()
+    """What is not sent."""
+    deletions: tuple[str, ...] = ()
+    """Deletions that wait for the user: too many at once."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written, here or on the remote."""
+        return any((self.taken, self.merged, self.beside, self.dropped, self.sent, self.removed))
+
+    def __add__(self, other: TeamSyncReport) -> TeamSyncReport:
+        """Combine two consecutive reports; unshareable memories are those of the later one."""
+        later = ("staying",)
+        return TeamSyncReport(
+            **{
+                name: getattr(other, name)
+                if name in later
+                else tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
+                for name in self.__struct_fields__
+            }
+        )
+
+
+MAX_PUSH_ATTEMPTS = 3
+"""One push and at most two retries if others were faster (claude-code.md section 10.4)."""
+
+
+class TeamSync:
+    """One project's `team/` and its remote. Used from one thread."""
+
+    def __init__(
+        self, memory: AutoMemory, remote: TeamRemote, *, files: FileSystem, settings: TeamSettings
+    ) -> None:
+        self.remote = remote
+        self._memory = memory
+        self._files = files
+        self._settings = settings
+        self._layout = memory.layout.team
+        self._local = LocalTeamFolder(memory, files, settings.entry_bytes)
+        self._base_texts = BaseTextStore(self._layout, files)
+        self._authors = AuthorLog(self._layout, files)
+
+    @property
+    def folder(self) -> Path:
+        """The folder `team/`."""
+        return self._memory.layout.folder / TEAM_PREFIX
+
+    def load_state(self) -> TeamSyncState:
+        """Load the last state of both sides; empty if it is damaged, or of another remote.
+
+        Both sides are then compared as if for the first time.
+        """
+        try:
+            found = msgspec.json.decode(
+                self._files.read(self._layout.sync_state), type=TeamSyncState
+            )
+        except (FileNotFoundError, msgspec.DecodeError):
+            found = TeamSyncState()
+        return found if found.remote == self.remote.name else TeamSyncState(remote=self.remote.name)
+
+    def plan_pending(self) -> SyncSteps:
+        """Plan what would be sent now, by what the last run knew of the remote."""
+        state, local = self.load_state(), self._local.read_texts()
+        return plan_sync(self._build_sides(local, _remote_checksums(state), state))
+
+    def find_unshareable(self) -> tuple[UnshareableMemory, ...]:
+        """Return what is not sent, and why."""
+        return self._local.read_texts().unshareable
+
+    def pull(
+        self, *, deletions: bool = False, from_scratch: bool = False, wait_seconds: float = 10.0
+    ) -> TeamSyncReport:
+        """Take what others changed. Raises RemoteError, StoreError.
+
+        Args:
+            deletions: delete even if it is many at once.
+            from_scratch: trust the remote though it is older than before: both sides are compared
+                as if for the first time, and nothing is deleted.
+            wait_seconds: longest wait for another process that does the same.
+        """
+        with hold_lock(self._layout.lock, wait_seconds=wait_seconds):
+            return self._pull(deletions=deletions, anew=from_scratch)
+
+    def push(self, *, deletions: bool = False, wait_seconds: float = 10.0) -> TeamSyncReport:
+        """Take what others changed, then send what was changed here.
+
+        Raises RemoteError (also if others kept being faster), StoreError.
+        """
+        report = TeamSyncReport()
+        with hold_lock(self._layout.lock, wait_seconds=wait_seconds):
+            for _ in range(MAX_PUSH_ATTEMPTS):
+                report += self._pull(deletions=deletions)
+                try:
+                    return report + self._send(deletions=deletions)
+                except RemoteChanged:
+                    continue
+        raise RemoteUnavailable(
+            f"others kept changing the same memories at {self.remote.name}; push again"
+        )
+
+    def _pull(self, *, deletions: bool = False, anew: bool = False) -> TeamSyncReport:
+        local = self._local.read_texts()
+        report = TeamSyncReport(staying=local.unshareable)
+        if self._memory.settings.policy == "off":
+            return replace(report, remarks=("auto_memory.policy is off: nothing is taken",))
+        state = self.load_state()
+        found = self._fetch_listing(RemoteState() if anew else state.seen)
+        look = found or RemoteListing(state=state.seen, checksums=_remote_checksums(state))
+        if found is not None:
+            self._authors.record_listing(found, self._list_revisions())
+        if anew or (state.seen.id and look.state.id != state.seen.id):
+            state = TeamSyncState(remote=state.remote, beside=state.beside)
+        usable, refused = self._usable_texts(look, local)
+        state = replace(
+            state,
+            keys=drop_lost_names(state.keys, {*look.checksums, *look.deleted, *look.problems}),
+        )
+        steps = plan_sync(
+            self._build_sides(local, usable | self._unusable_checksums(state, look, usable), state)
+        )
+        state = replace(
+            state,
+            keys=reset_deleted_names(state.keys, steps.send, {*look.checksums, *look.problems}),
+        )
+        drop = steps.drop if deletions or not is_mass_deletion(steps.drop, state.keys) else ()
+        arriving = self._collect_incoming(steps, local, state, replace(look, checksums=usable))
+        drops = [
+            MemoryChange(path=TEAM_PREFIX + key, before=local.data[key], after=None) for key in drop
+        ]
+        written = self._write([*arriving.changes, *drops])
+        state = self._update_state(state, arriving, replace(steps, drop=drop), usable, written)
+        # What waits for a user, and what could not be read, is still to come: the next look must
+        # not be answered by "nothing changed".
+        whole = drop == steps.drop and not arriving.bad
+        # It goes on from the same version, so that a remote which tells deletions by comparing two
+        # of them tells them again.
+        state = replace(
+            state,
+            seen=look.state if whole else replace(look.state, tag="", version=state.seen.version),
+        )
+        self._base_texts.prune(known.here for known in state.keys.values())
+        self._save(state)
+        return self._extend_report(
+            report,
+            arriving,
+            written,
+            drop,
+            (*refused, *look.problems.items(), *arriving.bad),
+            steps,
+        )
+
+    def _fetch_listing(self, seen: RemoteState) -> RemoteListing | None:
+        look = self.remote.fetch_listing(seen)
+        if look is not None and len(look.checksums) > MAX_KEYS:
+            raise RemoteRolledBack(
+                f"{self.remote.name} tells of more than {MAX_KEYS:,} memories; look into it"
+            )
+        return look
+
+    def _list_revisions(self) -> tuple[TeamRevision, ...]:
+        """Return who changed what; a remote that does not tell is no reason to take nothing."""
+        try:
+            return self.remote.list_revisions()
+        except RemoteError:
+            return ()
+
+    def _usable_texts(
+        self, look: RemoteListing, local: LocalTexts
+    ) -> tuple[dict[str, str], list[tuple[str, str]]]:
+        """Return what the remote holds under names that can be files here; the others with the
+        reason.
+        """
+        fit: dict[str, str] = {}
+        refused = []
+        for key in sorted(look.checksums):
+            problem = self._local.find_key_problem(key, (*fit, *local.hashes))
+            if not problem and look.sizes.get(key, 0) > self._settings.entry_bytes:
+                problem = f"It has more than {self._settings.entry_bytes:,} bytes."
+            if problem:
+                refused.append((key, problem))
+            else:
+                fit[key] = look.checksums[key]
+        return fit, refused
+
+    @staticmethod
+    def _unusable_checksums(
+        state: TeamSyncState, look: RemoteListing, usable: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Unusable remote texts count as unchanged: they are neither taken nor deleted here."""
+        names = (key for key in (*look.checksums, *look.problems) if key not in usable)
+        return {key: state.keys[key].there for key in names if key in state.keys}
+
+    @staticmethod
+    def _build_sides(
+        local: LocalTexts, there: Mapping[str, str], state: TeamSyncState
+    ) -> SyncSides:
+        return SyncSides(
+            here=local.hashes,
+            there=there,
+            known=state.keys,
+            staying={each.key for each in local.unshareable},
+        )
+
+    def _collect_incoming(
+        self, steps: SyncSteps, local: LocalTexts, state: TeamSyncState, look: RemoteListing
+    ) -> IncomingChanges:
+        wanted = (*steps.take, *steps.meet)
+        texts, bad = self._check_texts(
+            self.remote.read_texts(wanted, look.sizes) if wanted else {}, wanted, look.checksums
+        )
+        found = IncomingChanges(texts=texts, bad=bad)
+        for key in steps.aside:
+            found = self._add_local_copy(found, key, local)
+        for key, text in texts.items():
+            known, mine = state.keys.get(key), local.texts.get(key)
+            both = (
+                merge_texts(self._base_texts.load(known.here) if known else None, mine, text)
+                if key in steps.meet and mine is not None
+                else text
+            )
+            found = add_incoming_text(
+                found if both is not None else self._add_local_copy(found, key, local),
+                key,
+                text,
+                both,
+                local.data.get(key),
+            )
+        self._base_texts.save(
+            text
+            for each in (texts, local.texts)
+            for key, text in each.items()
+            if key in (*wanted, *steps.alike)
+        )
+        return found
+
+    @staticmethod
+    def _add_local_copy(found: IncomingChanges, key: str, local: LocalTexts) -> IncomingChanges:
+        return add_local_copy(
+            found,
+            key,
+            LocalMemory(local.data[key], local.texts[key]),
+            local.find_memory(conflict_copy_name(key, local.texts[key])),
+        )
+
+    def _check_texts(
+        self, texts: Mapping[str, str], wanted: tuple[str, ...], there: Mapping[str, str]
+    ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+        fit, bad = {}, []
+        for key in wanted:
+            text = texts.get(key)
+            if text is None:
+                bad.append((key, "The remote did not give it."))
+            elif text_checksum(text) != there[key]:
+                bad.append((key, "Its text does not have the checksum that was told."))
+            elif len(text.encode("utf-8", "surrogatepass")) > self._settings.entry_bytes:
+                bad.append((key, f"It has more than {self._settings.entry_bytes:,} bytes."))
+            else:
+                fit[key] = text
+        return fit, tuple(bad)
+
+    def _write(self, changes: list[MemoryChange]) -> WriteResult:
+        """Write all in one change of the history; one by one if one of them cannot be a
+        file here.
+        """
+        real = [
+            change
+            for change in changes
+            if read_if_exists(self._files, self._memory.layout.folder / change.path) != change.after
+        ]
+        if not real:
+            return WriteResult()
+        what = ", ".join(change.path.removeprefix(TEAM_PREFIX) for change in real[:3]) + (
+            f" and {len(real) - 3} more" if len(real) > 3 else ""
+        )
+        why = ChangeReason(actor="team", what=render_headline("team", what))
+        try:
+            return self._memory.write(real, why)
+        except InputError:
+            parts = [self._write_one(change, why) for change in real]
+            return WriteResult(
+                paths=tuple(path for part in parts for path in part.paths),
+                proposals=tuple(each for part in parts for each in part.proposals),
+                refused=tuple(each for part in parts for each in part.refused),
+            )
+
+    def _write_one(self, change: MemoryChange, why: ChangeReason) -> WriteResult:
+        try:
+            return self._memory.write([change], why)
+        except InputError as error:
+            return WriteResult(refused=(RefusedChange(change.path, (str(error),)),))
+
+    def _update_state(
+        self,
+        state: TeamSyncState,
+        arriving: IncomingChanges,
+        steps: SyncSteps,
+        there: Mapping[str, str],
+        written: WriteResult,
+    ) -> TeamSyncState:
+        keys, local = dict(state.keys), self._local.read_texts()
+        away = {each.path for each in written.proposals} | {each.path for each in written.refused}
+        for key in (*steps.alike, *steps.drop):
+            if there.get(key) or TEAM_PREFIX + key in away:
+                keys[key] = SyncedMemory(
+                    there.get(key, ""), local.hashes.get(key, ""), held=TEAM_PREFIX + key in away
+                )
+            else:
+                keys.pop(key, None)
+        for key in steps.aside:
+            keys[key] = replace(keys[key], here=local.hashes.get(key, ""))
+        for key, text in arriving.texts.items():
+            if TEAM_PREFIX + key in away:
+                keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""), held=True)
+            elif key in arriving.merged:
+                keys[key] = SyncedMemory(there[key], text_checksum(text))
+            else:
+                keys[key] = SyncedMemory(there[key], local.hashes.get(key, ""))
+        self._base_texts.save(
+            text
+            for key, text in local.texts.items()
+            if key in arriving.texts and key not in arriving.merged
+        )
+        there_still = {
+            other: key
+            for other, key in state.beside.items()
+            if other in local.hashes and key in local.hashes
+        }
+        return replace(
+            state, keys=keys, beside=there_still | {other: key for key, other in arriving.beside}
+        )
+
+    @staticmethod
+    def _extend_report(
+        report: TeamSyncReport,
+        arriving: IncomingChanges,
+        written: WriteResult,
+        drop: tuple[str, ...],
+        refused: tuple[tuple[str, str], ...],
+        steps: SyncSteps,
+    ) -> TeamSyncReport:
+        gate = {
+            each.path.removeprefix(TEAM_PREFIX): "; ".join(each.reasons) for each in written.refused
+        }
+        waits = {
+            each.path.removeprefix(TEAM_PREFIX): "; ".join(each.reasons)
+            for each in written.proposals
+        }
+        away = {*gate, *waits}
+        return replace(
+            report,
+            taken=tuple(key for key in arriving.taken if key not in away),
+            merged=tuple(key for key in arriving.merged if key not in away),
+            beside=arriving.beside,
+            dropped=drop,
+            waiting=tuple(waits.items()),
+            refused=(*refused, *gate.items()),
+            deletions=() if drop == steps.drop else steps.drop,
+            remarks=written.remarks,
+        )
+
+    def _send(self, *, deletions: bool) -> TeamSyncReport:
+        state, local = self.load_state(), self._local.read_texts()
+        steps = plan_sync(self._build_sides(local, _remote_checksums(state), state))
+        waits = not deletions and is_mass_deletion(steps.remove, state.keys)
+        puts = {
+            key: RemoteChange(local.texts[key], self._known_checksum(state, key))
+            for key in steps.send
+        }
+        puts |= (
+            {}
+            if waits
+            else {key: RemoteChange(None, state.keys[key].there) for key in steps.remove}
+        )
+        self._base_texts.save(put.text for put in puts.values() if put.text is not None)
+        for batch in split_batches(puts, self._settings.body_bytes):
+            state = replace(
+                self._state_after_push(state, batch),
+                seen=self.remote.push_changes(batch, state.seen),
+            )
+            self._save(state)
+            self._authors.record_sent(batch)
+        if puts and (log := self._list_revisions()):
+            self._authors.record_listing(
+                RemoteListing(state=state.seen, checksums=_remote_checksums(state)), log
+            )
+        return TeamSyncReport(
+            sent=tuple(key for key, put in puts.items() if put.text is not None),
+            removed=tuple(key for key, put in puts.items() if put.text is None),
+            staying=local.unshareable,
+            deletions=steps.remove if waits else (),
+        )
+
+    @staticmethod
+    def _known_checksum(state: TeamSyncState, key: str) -> str:
+        return state.keys[key].there if key in state.keys else ""
+
+    @staticmethod
+    def _state_after_push(state: TeamSyncState, batch: Mapping[str, RemoteChange]) -> TeamSyncState:
+        keys = {
+            key: known
+            for key, known in state.keys.items()
+            if key not in batch or batch[key].text is not None
+        }
+        sent = {
+            key: SyncedMemory(text_checksum(put.text), text_checksum(put.text))
+            for key, put in batch.items()
+            if put.text is not None
+        }
+        return replace(state, keys=keys | sent)
+
+    def _save(self, state: TeamSyncState) -> None:
+        if state != self.load_state():
+            self._files.write(self._layout.sync_state, msgspec.json.encode(state))
+
+
+def _remote_checksums(state: TeamSyncState) -> dict[str, str]:
+    """Return what the remote holds, as far as is known."""
+    return {key: known.there for key, known in state.keys.items() if known.there}

@@ -1,0 +1,288 @@
+"""Files in memory, with links and the faults of a real disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from memorist.errors import StoreError, WriteConflict
+from memorist.ports import FileInfo
+from memorist.store.disk_files import read_if_exists
+
+MAX_LINKS = 40
+"""Links followed in one path before it counts as a loop (Linux)."""
+
+
+class _File(Struct, frozen=True):
+    data: bytes
+    modified_ns: int
+
+
+class _Link(Struct, frozen=True):
+    target: Path
+    modified_ns: int
+
+
+class InMemoryFiles:
+    """`Files` in memory. Folders exist when something is in them, and when they were made with
+    `folder`.
+
+    Faults: paths in `read_only` and below cannot be changed, paths in `unreadable` and below cannot
+    be read, and `capacity` (bytes of all files together; None: no limit) makes the disk full. A
+    refused write changes nothing. Every write moves the modification time forward by one second.
+    """
+
+    def __init__(
+        self, content: dict[str, bytes] | None = None, *, capacity: int | None = None
+    ) -> None:
+        self._entries: dict[Path, _File | _Link] = {}
+        self._folders: set[Path] = {Path("/")}
+        self._time = 1_700_000_000_000_000_000
+        self.capacity = capacity
+        self.read_only: set[Path] = set()
+        self.unreadable: set[Path] = set()
+        for name, data in (content or {}).items():
+            self.write(Path(name), data)
+
+    def link(self, path: Path, target: Path) -> None:
+        """Create a symbolic link. The target may be relative, and need not exist."""
+        self._make_parents(path)
+        self._entries[path] = _Link(target, self._tick())
+
+    def folder(self, path: Path) -> None:
+        """Create a folder."""
+        self._make_parents(path / "x")
+
+    def touch(self, path: Path, modified_ns: int) -> None:
+        """Set the modification time of a file, in nanoseconds. Raises FileNotFoundError."""
+        place, found = self._find_file(path)
+        self._entries[place] = _File(found.data, modified_ns)
+
+    def read(self, path: Path, *, limit: int | None = None) -> bytes:
+        """The bytes of a file, at most `limit` of them. Raises FileNotFoundError and StoreError."""
+        place, found = self._find_file(path)
+        self._check_allowed(
+            self.unreadable,
+            place,
+            f"Cannot read {path}: permission is denied; give yourself access to it.",
+        )
+        return found.data if limit is None else found.data[:limit]
+
+    def write(self, path: Path, data: bytes, *, expect: bytes | None = None) -> None:
+        """Replace the file; a link at the path is replaced, not followed. Raises StoreError and
+        WriteConflict.
+        """
+        place = self._resolve_parent(path)
+        self._check_capacity(place, path, data)
+        if expect is not None:
+            try:
+                there: bytes | None = self._find_file(path)[1].data
+            except FileNotFoundError:
+                there = None
+            if there != expect:
+                what = "is gone" if there is None else "changed"
+                raise WriteConflict(
+                    f"{path} {what} since it was read; read it again and repeat the change."
+                )
+        self._make_parents(place)
+        self._entries[place] = _File(data, self._tick())
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Create the file; False when something exists at the path. Raises StoreError."""
+        place = self._resolve_parent(path)
+        self._check_allowed(
+            self.read_only,
+            place,
+            f"Cannot write {path}: the file system is read-only; choose another place.",
+        )
+        if place in self._entries or place in self._folders:
+            return False
+        self.write(path, data)
+        return True
+
+    def facts(self, path: Path) -> FileInfo | None:
+        """Facts of what is at the path, links not followed; None when nothing is there."""
+        place = self._resolve_parent(path)
+        found = self._entries.get(place)
+        match found:
+            case _File():
+                return FileInfo(
+                    len(found.data), found.modified_ns, is_file=True, is_folder=False, is_link=False
+                )
+            case _Link():
+                return FileInfo(
+                    len(str(found.target)),
+                    found.modified_ns,
+                    is_file=False,
+                    is_folder=False,
+                    is_link=True,
+                )
+            case None:
+                if place in self._folders:
+                    return FileInfo(0, self._time, is_file=False, is_folder=True, is_link=False)
+                return None
+
+    def resolve(self, path: Path) -> Path:
+        """Return the real path: links followed as far as the path exists, `..` removed.
+
+        Raises StoreError for a loop of links.
+        """
+        return self._follow(path, [MAX_LINKS])
+
+    def walk(self, folder: Path, *, limit: int | None = None) -> list[Path]:
+        """Every file and link below the folder, sorted, links not followed; at most `limit`.
+
+        Raises FileNotFoundError.
+        """
+        place = self.resolve(folder)
+        if place not in self._folders:
+            raise FileNotFoundError(f"There is no folder {folder}.")
+        return sorted(
+            folder / entry.relative_to(place)
+            for entry in self._entries
+            if entry.is_relative_to(place)
+        )[:limit]
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Append to a file, which is created if it is missing."""
+        self.write(path, (read_if_exists(self, path) or b"") + data)
+
+    def scan(self, folder: Path, *, limit: int | None = None) -> list[tuple[str, FileInfo]]:
+        """Path relative to the folder and facts of every file and link below it, sorted; hidden
+        ones are skipped; at most `limit`.
+
+        Raises FileNotFoundError.
+        """
+        found = []
+        for path in self.walk(folder):
+            name = path.relative_to(folder).as_posix()
+            facts = self.facts(path)
+            if facts is not None and not any(part.startswith(".") for part in name.split("/")):
+                found.append((name, facts))
+        return found[:limit]
+
+    def remove(self, path: Path) -> None:
+        """Delete a file or a link. Raises FileNotFoundError and StoreError."""
+        place = self._resolve_parent(path)
+        if place in self._folders:
+            raise StoreError(f"Cannot delete {path}: it is a folder, not a file; move it away.")
+        if place not in self._entries:
+            raise FileNotFoundError(f"There is no file {path}.")
+        self._check_allowed(
+            self.read_only,
+            place,
+            f"Cannot delete {path}: the file system is read-only; choose another place.",
+        )
+        del self._entries[place]
+
+    def _tick(self) -> int:
+        self._time += 1_000_000_000
+        return self._time
+
+    def _resolve_parent(self, path: Path) -> Path:
+        """The path with its folders resolved, its last part left as it is."""
+        return self.resolve(path.parent) / path.name
+
+    def _find_file(self, path: Path) -> tuple[Path, _File]:
+        place = self.resolve(path)
+        if place in self._folders:
+            raise StoreError(f"Cannot read {path}: it is a folder, not a file; move it away.")
+        found = self._entries.get(place)
+        if not isinstance(found, _File):
+            raise FileNotFoundError(f"There is no file {path}.")
+        return place, found
+
+    def _follow(self, path: Path, left: list[int]) -> Path:
+        """Follow links. `left` holds the number of links that may still be followed."""
+        real = Path("/")
+        for part in path.parts[1:]:
+            if part == "..":
+                real = real.parent
+                continue
+            real = real / part
+            found = self._entries.get(real)
+            if isinstance(found, _Link):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise StoreError(
+                        f"Cannot follow {path}: its links lead in a loop; remove one of them."
+                    )
+                real = self._follow(real.parent / found.target, left)
+        return real
+
+    def _check_capacity(self, place: Path, path: Path, data: bytes) -> None:
+        self._check_allowed(
+            self.read_only,
+            place,
+            f"Cannot write {path}: the file system is read-only; choose another place.",
+        )
+        if place in self._folders:
+            raise StoreError(f"Cannot write {path}: it is a folder, not a file; move it away.")
+        used = sum(
+            len(entry.data)
+            for at, entry in self._entries.items()
+            if isinstance(entry, _File) and at != place
+        )
+        if self.capacity is not None and used + len(data) > self.capacity:
+            raise StoreError(f"Cannot write {path}: the disk is full; free space and try again.")
+
+    def _check_allowed(self, places: set[Path], place: Path, why: str) -> None:
+        if any(place.is_relative_to(refused) for refused in places):
+            raise StoreError(why)
+
+    def _make_parents(self, path: Path) -> None:
+        for folder in path.parents:
+            if isinstance(self._entries.get(folder), _File):
+                raise StoreError(
+                    f"Cannot make {folder}: a part of the path is a file, not a folder; move "
+                    f"it away."
+                )
+            self._folders.add(Path(os.path.normpath(folder)))
+
+
+# A clock that moves only when told to.
+
+
+class FrozenClock:
+    """`ports.Clock` for tests.
+
+    `sleep` advances the clock at once and records the wait in `slept`; nothing really waits.
+    """
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self._now = now
+        self._monotonic = 0.0
+        self.slept: list[float] = []
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Seconds since the clock was created."""
+        return self._monotonic
+
+    def advance(self, seconds: float) -> None:
+        """Move both times forward.
+
+        Raises ValueError for a negative step: use `set_wall` for a clock that was set back.
+        """
+        if seconds < 0:
+            raise ValueError(
+                "A monotonic clock does not go back; give a positive number of seconds."
+            )
+        self._now += seconds
+        self._monotonic += seconds
+
+    def set_wall(self, now: float) -> None:
+        """Set the wall clock, as a user or a time server does; the monotonic time stays."""
+        self._now = now
+
+    async def sleep(self, seconds: float) -> None:
+        """Advance at once, and let other tasks run."""
+        self.slept.append(seconds)
+        self.advance(max(0.0, seconds))
+        await asyncio.sleep(0)

@@ -1,0 +1,138 @@
+"""The commands of a session: runs with their outcome, failures, and what resolved them. Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from memorist.core.lazy import lazy_pattern
+from memorist.transcript.call_outcome import CallOutcome
+from memorist.transcript.command_lines import build_command_key
+
+COMMAND_LIMIT = 300
+"""Distinct commands kept; at twice the number the oldest are dropped."""
+
+_PROVES_NOTHING = lazy_pattern(r"\s(?:--help|-h|--version|--dry-run|-n)(?=\s|$)|\bhelp\b")
+"""A run that only tells about itself: it succeeds whatever was broken."""
+
+FAILURE_LIMIT = 40
+"""Failures kept; at twice the number resolved and older ones are dropped."""
+
+
+class CommandRecord(Struct):
+    """One command as typed: how often it ran and failed, and its last outcome."""
+
+    text: str
+    kind: str
+    order: int
+    runs: int = 0
+    failures: int = 0
+    last: CallOutcome | None = None
+
+
+class WorkFailure(Struct):
+    """A failure: what failed, the relevant output line, the assistant's next statement, files
+    changed since, and what resolved it.
+    """
+
+    what: str
+    line: str
+    key: str
+    kind: str
+    turn: int
+    exit: int | None = None
+    diagnosis: str = ""
+    edits: dict[str, None] = field(default_factory=dict)
+    resolved_by: str = ""
+    resolved_line: str = ""
+    resolved_escalated: bool = False
+    """What resolved it ran outside the client's sandbox."""
+    times: int = 1
+    answered: bool = False
+    """The assistant has commented since."""
+
+
+class CommandLog:
+    """The commands and failures of a session, bounded."""
+
+    __slots__ = ("_order", "commands", "failures")
+
+    def __init__(self) -> None:
+        self.commands: dict[str, CommandRecord] = {}
+        self.failures: list[WorkFailure] = []
+        self._order = 0
+
+    def record_run(
+        self, text: str, kind: str, outcome: CallOutcome, turn: int, *, escalated: bool = False
+    ) -> CommandRecord:
+        """Record the outcome of a command, given in its short form; `escalated` if it ran outside
+        the client's sandbox.
+        """
+        self._order += 1
+        note = self.commands.get(text)
+        if note is None:
+            if len(self.commands) >= 2 * COMMAND_LIMIT:
+                kept = sorted(self.commands.values(), key=lambda each: each.order)[-COMMAND_LIMIT:]
+                self.commands = {each.text: each for each in kept}
+            note = self.commands[text] = CommandRecord(text, kind, self._order)
+        note.order, note.last = self._order, outcome
+        note.runs += 1
+        if outcome.ok is False:
+            note.failures += 1
+            if not (note.kind == "look" and outcome.exit == 1 and not outcome.line):
+                self.record_failure(
+                    WorkFailure(
+                        text, outcome.line, build_command_key(text), note.kind, turn, outcome.exit
+                    )
+                )
+        elif outcome.ok and not _PROVES_NOTHING.search(text):
+            self._resolve_failures(build_command_key(text), note, outcome, escalated=escalated)
+        return note
+
+    def record_failure(self, failure: WorkFailure) -> None:
+        """Record a failure; an immediate repetition only increases its count."""
+        last = self.failures[-1] if self.failures else None
+        if (
+            last is not None
+            and not last.resolved_by
+            and last.key == failure.key
+            and last.line == failure.line
+        ):
+            last.times += 1
+            return
+        self.failures.append(failure)
+        if len(self.failures) > 2 * FAILURE_LIMIT:
+            older, newer = (
+                self.failures[: -FAILURE_LIMIT // 2],
+                self.failures[-FAILURE_LIMIT // 2 :],
+            )
+            older.sort(key=lambda each: (each.kind == "look", bool(each.resolved_by), -each.turn))
+            self.failures = sorted(older[: FAILURE_LIMIT // 2], key=lambda each: each.turn) + newer
+
+    def _resolve_failures(
+        self, key: str, note: CommandRecord, outcome: CallOutcome, *, escalated: bool
+    ) -> None:
+        """A success resolves the open failures of the same command, or of the same purpose where
+        that is a check.
+        """
+        for failure in self.failures[-FAILURE_LIMIT:]:
+            same = failure.key == key or (
+                failure.kind == note.kind
+                and note.kind not in ("look", "run", "merge", "branch", "install")
+            )
+            if same and not failure.resolved_by:
+                failure.resolved_by, failure.resolved_line = note.text, outcome.line
+                failure.resolved_escalated = escalated
+
+    def record_explanation(self, text: str) -> None:
+        """Record the assistant's first statement after a failure; empty where it only announces the
+        next step, which explains nothing.
+        """
+        last = self.failures[-1] if self.failures else None
+        if last is not None and not last.answered and not last.resolved_by:
+            last.diagnosis, last.answered = text, True
+
+    def record_edit(self, path: str) -> None:
+        """Record a changed file with every failure that is still open."""
+        for failure in self.failures[-8:]:
+            if not failure.resolved_by and len(failure.edits) < 4:
+                failure.edits[path] = None

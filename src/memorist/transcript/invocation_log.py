@@ -1,0 +1,250 @@
+"""How programs were called in a session: calls that could not work as they were typed, and what
+worked instead. Pure.
+
+Only what structure proves: the call failed, its error names a word of the call itself (a command
+that is not found, an option that is unknown), and a like call without it succeeded soon after.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.messages import Message
+from memorist.transcript.call_outcome import answer_ends, parse_call_outcome
+from memorist.transcript.command_lines import classify_command, split_command
+from memorist.transcript.tool_actions import CommandAction, parse_tool_action
+
+MEND_CALLS = 15
+"""Calls after a failure within which a success may be what mended it."""
+MIN_SHARED_WORDS = 0.5
+"""Share of a failed call's words that the call that mended it has as well."""
+MAX_OPEN_FAILURES = 8
+MAX_OPEN_CALLS = 256
+"""Calls of a session that wait for their result."""
+MAX_PARTS = 12
+"""Joined commands that are read of one command line."""
+MAX_NAMED_WORDS = 3
+"""Words of a call that an error may name: what is called stands at its beginning."""
+MAX_WORDS = 12
+"""Words kept of one of them."""
+_COMMAND_LIMIT = 2_000
+_HEREDOC_START = "<<"
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
+_WRAPPERS = frozenset({"sudo", "time", "exec", "command", "nohup", "("})
+_QUOTED = r"[\"'`‘“]?([^\s\"'`’”:;,]+)"
+_UNUSABLE = tuple(
+    lazy_pattern(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"command not found: {_QUOTED}",
+        rf"{_QUOTED}[\"'`’]?: (?:command )?not found\b",
+        rf"unknown command: {_QUOTED}",
+        rf"(?:the term )?{_QUOTED}[\"'`’] is not recognized as",
+        r"(?:unknown|unrecognized|unexpected|invalid|illegal|no such|unsupported)"
+        r" (?:sub-?)?(?:command|option|argument|flag|parameter|script|task|target|recipe)s?"
+        rf"(?: name)?:?(?: --)? {_QUOTED}",
+        rf"no module named {_QUOTED}",
+        rf"missing script:? {_QUOTED}",
+        rf"(?:script|command|task|recipe|target) not found:? {_QUOTED}",
+        rf"(?:script|command|task|recipe|target) {_QUOTED}[\"'`’]?"
+        r" (?:(?:was )?not found|does not exist)",
+        rf"no (?:rule to make target|task named|script named|such command) {_QUOTED}",
+        rf"does not contain (?:a )?(?:recipe|script|task) (?:named )?{_QUOTED}",
+        rf"can't open file {_QUOTED}",
+        rf"{_QUOTED}[\"'`’]?: (?:no such file or directory|permission denied)",
+        rf"no such file or directory(?: \(os error 2\))?:? {_QUOTED}",
+    )
+)
+"""Errors that say a call cannot work as it is typed, with the word that they name."""
+
+
+class Invocation(Struct, frozen=True):
+    """One program of a command line with its arguments."""
+
+    program: str
+    """As it is typed, after the folder it is called in and the names of variables set for it."""
+    words: tuple[str, ...] = ()
+    """Its arguments in order, without quotes."""
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The words that say what is called: the program's own name and its arguments."""
+        name = _own_name(self.program).rsplit("/", 1)[-1]
+        return frozenset((name, *self.words))
+
+
+class MendedInvocation(Struct, frozen=True, kw_only=True):
+    """A call that could not work, and the command that worked instead."""
+
+    program: str
+    word: str
+    """As returned by `find_unusable_word`."""
+    command: str
+    """The call that failed."""
+    error: str
+    mended_by: str
+    at: float
+    """When it was mended, in seconds since the epoch."""
+
+
+def split_invocations(command: str) -> tuple[Invocation, ...]:
+    """Split a command line into the programs that it calls; what stands behind a pipe is left
+    out.
+    """
+    found: list[Invocation] = []
+    folder = ""
+    for part in split_command(command[:_COMMAND_LIMIT].split(_HEREDOC_START, 1)[0])[:MAX_PARTS]:
+        words = _split_words(part)
+        settings = [word.partition("=")[0] for word in words if _ASSIGNMENT.match(word)]
+        while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
+            words.pop(0)
+        if not words:
+            continue
+        if words[0] == "cd":
+            target = words[1] if len(words) > 1 else ""
+            folder = "" if target.startswith(("/", "~", "$")) else target
+            continue
+        program = " ".join(filter(None, (folder, *settings[:2], words[0])))
+        found.append(Invocation(program, tuple(words[1 : 1 + MAX_WORDS])))
+    return tuple(found)
+
+
+def _split_words(part: str) -> list[str]:
+    head = re.split(r"\s(?:\||\d?>{1,2}|<)", part, maxsplit=1)[0]
+    try:
+        return shlex.split(head)
+    except ValueError:
+        return head.split()
+
+
+def find_unusable_word(invocation: Invocation, error: str) -> str:
+    """What of a call its error says cannot be used: an option, or the words up to the one that it
+    names; the program itself where that is missing. Empty where it names nothing of the call.
+    """
+    bare, options = _split_arguments(invocation)
+    named = {
+        match[1].strip("()[]").partition("=")[0]
+        for pattern in _UNUSABLE
+        for match in pattern.finditer(error)
+    } - {""}
+    if _own_name(invocation.program) in named:
+        return _own_name(invocation.program)
+    if found := next((word for word in options if word in named), ""):
+        return found
+    at = next((at for at, word in enumerate(bare[:MAX_NAMED_WORDS]) if word in named), -1)
+    return " ".join(bare[: at + 1])
+
+
+def is_same_use(invocation: Invocation, program: str, word: str) -> bool:
+    """Whether a call uses what could not be used with this program."""
+    bare, options = _split_arguments(invocation)
+    return invocation.program == program and (
+        word == _own_name(program) or word in options or f"{' '.join(bare)} ".startswith(f"{word} ")
+    )
+
+
+def _own_name(program: str) -> str:
+    return program.rsplit(" ", 1)[-1]
+
+
+def _split_arguments(invocation: Invocation) -> tuple[list[str], list[str]]:
+    """The arguments of a call that are no options, and the options without their values."""
+    bare = [word for word in invocation.words if not word.startswith("-")]
+    return bare, [word.partition("=")[0] for word in invocation.words if word.startswith("-")]
+
+
+class _OpenFailure(Struct):
+    invocation: Invocation
+    word: str
+    command: str
+    error: str
+    number: int
+
+
+class InvocationLog:
+    """The calls of one session, in order."""
+
+    def __init__(self) -> None:
+        self.mended: list[MendedInvocation] = []
+        self.worked: dict[Invocation, float] = {}
+        """Calls that succeeded, with the time of the last success."""
+        self._open: list[_OpenFailure] = []
+        self._number = 0
+
+    def record(self, command: str, *, ok: bool, error: str, at: float) -> None:
+        """Record the outcome of a command; `error` is the text of a failed one."""
+        self._number += 1
+        called = split_invocations(command)
+        if ok:
+            self._mend(command, called, at)
+            self.worked |= dict.fromkeys(called, at)
+            return
+        for invocation in called:
+            if classify_command(_own_name(invocation.program)) == "look":
+                continue  # a file that is not there is an answer
+            if word := find_unusable_word(invocation, error):
+                last = word.rsplit(" ", 1)[-1]
+                line = next((line for line in error.splitlines() if last in line), "")
+                self._open.append(
+                    _OpenFailure(invocation, word, command, line.strip(), self._number)
+                )
+                del self._open[:-MAX_OPEN_FAILURES]
+                return
+
+    def _mend(self, command: str, called: Sequence[Invocation], at: float) -> None:
+        if classify_command(command) == "look":
+            return
+        still = []
+        for failure in self._open:
+            if self._number - failure.number > MEND_CALLS:
+                continue
+            if not any(_is_instead(failure, each) for each in called):
+                still.append(failure)
+                continue
+            self.mended.append(
+                MendedInvocation(
+                    program=failure.invocation.program,
+                    word=failure.word,
+                    command=failure.command,
+                    error=failure.error,
+                    mended_by=command,
+                    at=at,
+                )
+            )
+        self._open = still
+
+
+class SessionCalls:
+    """Takes the commands of a session's messages, with their outcome."""
+
+    def __init__(self) -> None:
+        self.log = InvocationLog()
+        self._open: dict[str, CommandAction] = {}
+
+    def add(self, message: Message) -> Message:
+        """Take one message, in order; returns it."""
+        for use in message.tool_uses:
+            action = parse_tool_action(use)
+            if isinstance(action, CommandAction) and len(self._open) < MAX_OPEN_CALLS:
+                self._open[use.id] = action
+        for result in message.tool_results:
+            called = self._open.pop(result.tool_use_id, None)
+            if called is not None:
+                ends = answer_ends(result)
+                outcome = parse_call_outcome(result, called.kind, ends)
+                if outcome.ok is not None and not outcome.rejected:
+                    error = "" if outcome.ok else "\n".join(ends)
+                    at = message.timestamp or 0.0
+                    self.log.record(called.command, ok=outcome.ok, error=error, at=at)
+        return message
+
+
+def _is_instead(failure: _OpenFailure, invocation: Invocation) -> bool:
+    if is_same_use(invocation, failure.invocation.program, failure.word):
+        return False
+    wanted = failure.invocation.parts
+    return len(wanted & invocation.parts) >= MIN_SHARED_WORDS * len(wanted)

@@ -1,0 +1,225 @@
+"""The statements of a session, as a bounded pool of weighted sentences. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import (
+    TEXT_LIMIT,
+    WeighedSentence,
+    split_sentences,
+    weigh_raw_sentence,
+    weigh_sentence,
+)
+from memorist.transcript.note_lines import NoteLine
+
+FRAGMENT_FACTOR = 0.8
+"""Factor for a sentence without an end: a heading or a bare list item says less on its own."""
+
+DOUBT_FACTOR = 0.75
+"""Factor for a thought that the assistant itself doubted."""
+
+_SENTENCE_ENDS = ".!?`)"
+
+POOL_LIMIT = 350
+"""Sentences kept; at twice the number the weaker half is dropped, so that the cost per sentence
+does not grow with the session.
+"""
+
+RECENT_SHARE = 0.25
+"""Share of the pool that is kept for its recency alone when the weaker half is dropped."""
+
+NAME_LIMIT = 1_000
+"""Identifiers kept; at twice the number the rarer half is dropped."""
+
+TEXT_CACHE_SIZE = 256
+"""Size of the cache of weighed texts: a summary asks for those of the newest messages again. A few
+megabytes at most.
+"""
+
+USER, FINAL, SAID, INTENT, THOUGHT, COMMIT, PLAN, COMMENT, EARLIER, SHOWN = [
+    "user",
+    "final",
+    "said",
+    "intent",
+    "thought",
+    "commit",
+    "plan",
+    "comment",
+    "earlier",
+    "shown",
+]
+"""Sources of a sentence: the user; the final words of a turn; an assistant's statement; an
+announcement of its next step; its reasoning; a commit message; a plan shown to the user; a comment
+in changed code; a summary of earlier messages; code shown by a search or a partial read.
+"""
+
+BASE_WEIGHT = {
+    USER: 3.0,
+    FINAL: 2.4,
+    COMMIT: 1.9,
+    SAID: 1.7,
+    PLAN: 1.4,
+    INTENT: 1.0,
+    EARLIER: 0.9,
+    THOUGHT: 0.75,
+    COMMENT: 0.6,
+    SHOWN: 0.5,
+}
+"""Weight by source. The order follows how often text from each source occurs in human-written
+summaries of such sessions.
+"""
+
+_INTENT = lazy_pattern(
+    r"(?:(?:ok(?:ay)?|good|great|perfect|clear|now|first|next|then|so|also|alright|right|sure|"
+    r"excellent)[,.!:\s—-]+)*"
+    r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to|i need to|i should|i "
+    r"want to|i have to|now (?:i|let)|next i|time to"
+    r"|(?:now|next|first|then),? (?:re-?)?(?:remove|add|fix|update|run|check|make|create|write|"
+    r"read|look|test|commit|push|verify|rename|replace"
+    r"|move|build|install|merge|resolve|clean|implement|edit|change|search|find|see|try|wire|start)"
+    r"|(?:and |so )?i (?:now |also |then |first |only |just )*(?:take|look|read|clear|copy|"
+    r"round|check|run|start|begin|add|try|test|write"
+    r"|change|move|put|go|open|search|count|compare|print|show|update|remove|set|turn|build|"
+    r"commit|mend|fix|make)"
+    r"|to (?:be sure|make sure|see|find out|check)|first (?:the|what|a|an|two|one|some|idea|its?)"
+    r"|(?:now|then|next),? (?:the|its|for the) [\w`' -]{0,40}\w(?=:|\.$)"
+    r"|i['’]m (?:now |also |just )?(?!getting|seeing|hitting)\w+ing\b|next i['’]m"
+    r"|running|checking|reading|updating|adding|fixing|looking|committing)\b",
+    re.IGNORECASE,
+)
+_MUSING = lazy_pattern(
+    r"(?:wait|hmm|actually,? (?:let|wait|i)|(?:so )?the user|they['’]ve|they want|i think|"
+    r"maybe|perhaps"
+    r"|so,? (?:i|let)|but i|let me|let['’]s|i should|i need|i['’]ll"
+    r"|i['’]m|i could|i can|i have|i want|i was|i see|first,? (?:i|let)|ok(?:ay)?[,.]|now|good|"
+    r"looking at|next|you['’]ve provided|could you)\b",
+    re.IGNORECASE,
+)
+_REACTION = lazy_pattern(
+    r"(?:good question|great question|you're (?:absolutely )?right|absolutely|perfect|great|"
+    r"excellent|done|all set)[!.]?$",
+    re.IGNORECASE,
+)
+
+
+class StatementCandidate(Struct):
+    """A sentence that may go into the notes."""
+
+    source: str
+    turn: int
+    order: int
+    """Increases through the session."""
+    sentence: WeighedSentence
+    weight: float
+    cue: bool
+    line: NoteLine | None = None
+    """Its line in the notes, None where it has no section; final once `placed`."""
+    placed: bool = False
+    """Its turn has ended, so that its section and weight are final."""
+
+
+class StatementPool:
+    """The sentences of a session, at most `2 * POOL_LIMIT`, and its identifiers."""
+
+    __slots__ = ("_names_seen", "_order", "candidates", "names")
+
+    def __init__(self) -> None:
+        self.candidates: list[StatementCandidate] = []
+        self.names: dict[str, float] = {}
+        self._order = 0
+        self._names_seen = 0
+
+    def add_text(self, source: str, turn: int, text: str) -> list[StatementCandidate]:
+        """Add the sentences of a text; returns the candidates created."""
+        made = []
+        for kind, found, weight in (
+            _weigh_cached_statements if len(text) <= TEXT_LIMIT else _weigh_statements
+        )(source, text):
+            self._order += 1
+            made.append(StatementCandidate(kind, turn, self._order, found, weight, found.cue))
+            self.count_names(found.names, weight)
+        self.candidates.extend(made)
+        if len(self.candidates) > 2 * POOL_LIMIT:
+            self._drop_weakest()
+        return made
+
+    def add_whole(self, source: str, turn: int, text: str) -> None:
+        """Add a text as a single sentence, unchanged."""
+        self._order += 1
+        self.candidates.append(
+            StatementCandidate(
+                source, turn, self._order, weigh_sentence(text), BASE_WEIGHT[source], cue=False
+            )
+        )
+
+    def count_names(self, names: tuple[str, ...] | frozenset[str], weight: float) -> None:
+        """Add weight to identifiers that occurred."""
+        for name in names:
+            self.names[name] = self.names.get(name, 0.0) + weight
+        if len(self.names) > 2 * NAME_LIMIT:
+            kept = sorted(self.names.items(), key=lambda pair: -pair[1])[:NAME_LIMIT]
+            self.names = dict(kept)
+
+    def _drop_weakest(self) -> None:
+        recent = int(POOL_LIMIT * RECENT_SHARE)
+        older = sorted(self.candidates[:-recent], key=score_statement, reverse=True)[
+            : POOL_LIMIT - recent
+        ]
+        self.candidates = sorted(older, key=_statement_order) + self.candidates[-recent:]
+
+
+def _weigh_statements(source: str, text: str) -> tuple[tuple[str, WeighedSentence, float], ...]:
+    """The sentences of a text that are worth keeping, each with its kind and weight."""
+    kept = []
+    for phrase in split_sentences(text, tables=source == SAID):
+        kind = source if phrase.table else classify_sentence(source, phrase.text)
+        if not kind:
+            continue
+        found = weigh_raw_sentence(phrase)
+        if (
+            kind in (SAID, THOUGHT)
+            and not found.table
+            and not found.names
+            and len(found.stems) < (3 if found.cue else 4)
+        ):
+            continue
+        weight = (
+            BASE_WEIGHT[kind]
+            * (1.15 if found.cue else 1.0)
+            * (1.0 if found.table or found.text[-1] in _SENTENCE_ENDS else FRAGMENT_FACTOR)
+        )
+        if kind == THOUGHT and found.doubt:
+            weight *= DOUBT_FACTOR
+        kept.append((kind, found, weight))
+    return tuple(kept)
+
+
+_weigh_cached_statements = lru_cache(TEXT_CACHE_SIZE)(_weigh_statements)
+
+
+def score_statement(candidate: StatementCandidate) -> float:
+    """Value of a candidate per token, considered alone."""
+    found = candidate.sentence
+    return candidate.weight * (len(found.stems) + 1.5 * len(found.names)) / (found.cost + 6)
+
+
+def _statement_order(candidate: StatementCandidate) -> int:
+    return candidate.order
+
+
+def classify_sentence(source: str, text: str) -> str:
+    """The source, refined by how the sentence begins; empty for what is not worth keeping."""
+    if source == SAID:
+        if _REACTION.match(text):
+            return ""
+        return INTENT if _INTENT.match(text) else SAID
+    if source == EARLIER and text.startswith("If you need specific details from before"):
+        return ""
+    if source == THOUGHT and (text.endswith("?") or _MUSING.match(text)):
+        return ""
+    return source

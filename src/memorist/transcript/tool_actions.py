@@ -1,0 +1,397 @@
+"""Classify tool calls by name and input: one closed union for the tools of both client families and
+for unknown ones. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from posixpath import commonpath
+
+import msgspec
+from msgspec import Struct
+
+from memorist.core.apply_patch import (
+    INPUT_VALUE_LIMIT,
+    FileEdit,
+    cut_text,
+    find_edited_path,
+    find_file_edits,
+    find_patch_in_command,
+    parse_patch,
+)
+from memorist.core.messages import JsonObject, ToolUse
+from memorist.transcript.codex_script import (
+    SCRIPT_TOOL,
+    find_script_commands,
+    find_script_patch,
+    is_escalated,
+)
+from memorist.transcript.command_lines import (
+    classify_command,
+    find_printed_files,
+    join_command,
+    shorten_command,
+)
+
+SHORT_COMMAND_LIMIT = 160
+"""Longest shown form of a command, in characters."""
+
+
+ACTION_CACHE_SIZE = 512
+"""Size of the action cache: notes, a summary's action list and its extracts each ask for the same
+calls.
+"""
+
+
+class ReadAction(Struct, frozen=True):
+    """Reads files, folders or pages; `what` is the search pattern of a search."""
+
+    paths: tuple[str, ...]
+    what: str = ""
+
+
+class ChangeAction(Struct, frozen=True):
+    """Changes files."""
+
+    changes: tuple[FileEdit, ...]
+
+
+class CommandAction(Struct, frozen=True):
+    """Runs a command line; `short` is its shown form, `reads` are files it only prints, `changes`
+    those of an embedded patch.
+    """
+
+    command: str
+    short: str
+    kind: str
+    """As returned by `shell.classify_command`."""
+    reads: tuple[str, ...] = ()
+    changes: tuple[FileEdit, ...] = ()
+    description: str = ""
+    escalated: bool = False
+    """It asks to run outside the client's sandbox."""
+
+
+class TaskItem(Struct, frozen=True):
+    """One item of a task list; `status` is the tool's own value."""
+
+    text: str
+    status: str
+
+
+class TaskListAction(Struct, frozen=True):
+    """Replaces the task list."""
+
+    tasks: tuple[TaskItem, ...]
+    explanation: str = ""
+
+
+class TaskUpdateAction(Struct, frozen=True):
+    """Adds one task, or changes the one with this id."""
+
+    text: str
+    status: str
+    id: str = ""
+
+
+class AskUserAction(Struct, frozen=True):
+    """Asks the user."""
+
+    questions: tuple[str, ...]
+
+
+class ProposePlanAction(Struct, frozen=True):
+    """Shows the user a plan for approval."""
+
+    plan: str
+
+
+class DelegateAction(Struct, frozen=True):
+    """Delegates work to another agent or a skill."""
+
+    what: str
+
+
+class OtherToolAction(Struct, frozen=True):
+    """Any other tool."""
+
+    name: str
+    detail: str = ""
+    paths: tuple[str, ...] = ()
+
+
+ToolAction = (
+    ReadAction
+    | ChangeAction
+    | CommandAction
+    | TaskListAction
+    | TaskUpdateAction
+    | AskUserAction
+    | ProposePlanAction
+    | DelegateAction
+    | OtherToolAction
+)
+
+_SHELL_TOOLS = frozenset(
+    {
+        "bash",
+        "shell",
+        "shell_command",
+        "exec_command",
+        "local_shell",
+        "local_shell_call",
+        "container.exec",
+        "powershell",
+        "run_shell_command",
+        "run_terminal_cmd",
+        "run_terminal_command_v2",
+    }
+)
+_READ_TOOLS = frozenset(
+    {
+        "read",
+        "notebookread",
+        "view_image",
+        "read_file",
+        "view",
+        "ls",
+        "list_dir",
+        "list_directory",
+        "read_mcp_resource",
+    }
+)
+_SEARCH_TOOLS = frozenset(
+    {
+        "grep",
+        "glob",
+        "find",
+        "rg",
+        "multi_grep",
+        "grep_files",
+        "grep_search",
+        "file_search",
+        "codebase_search",
+        "search",
+        "websearch",
+        "web_search",
+        "google_web_search",
+        "webfetch",
+        "web_fetch",
+        "toolsearch",
+    }
+)
+_AGENT_TOOLS = frozenset({"task", "agent", "skill", "spawn_agent"})
+_IGNORED_TOOLS = frozenset(
+    {
+        "write_stdin",
+        "taskoutput",
+        "bashoutput",
+        "tasklist",
+        "taskget",
+        "wait",
+        "sleep",
+        "killshell",
+        "killbash",
+        "taskstop",
+        "read_bash",
+        "stop_bash",
+        "report_intent",
+    }
+)
+_PATH_KEY = re.compile(
+    r"(?:^|_)(?:path|file|filename|filepath|notebook|dir|directory|folder)s?$|(?:Path|File)s?$"
+)
+_PATH_VALUE = re.compile(r"(?:~|\.{1,2})?/?[\w.@+-]+(?:/[\w.@+-]+)+/?|[\w-]+\.\w{1,5}")
+
+
+_ACTION_CACHE: dict[int, tuple[ToolUse, ToolAction]] = {}
+"""Keyed by object id, since inputs are not hashable; the call is stored beside its action so that
+its id cannot be reused.
+"""
+
+
+def parse_tool_action(call: ToolUse) -> ToolAction:
+    """Classify a call. Never raises: an unexpected input shape counts as an unknown tool."""
+    known = _ACTION_CACHE.get(id(call))
+    if known is not None and known[0] is call:
+        return known[1]
+    if len(_ACTION_CACHE) >= ACTION_CACHE_SIZE:
+        _ACTION_CACHE.clear()
+    found = _parse_action(call)
+    _ACTION_CACHE[id(call)] = call, found
+    return found
+
+
+def _parse_action(call: ToolUse) -> ToolAction:
+    name = call.name.rsplit("__", 1)[-1] if call.name.startswith("mcp__") else call.name
+    lower = name.lower()
+    given = call.input
+    if lower in _SHELL_TOOLS:
+        return _parse_command(given, call.arguments)
+    if lower == SCRIPT_TOOL and call.arguments and "tools." in call.arguments:
+        return _parse_script(call.arguments[:INPUT_VALUE_LIMIT])
+    if lower == "apply_patch":
+        patch = (
+            cut_text(given.get("input"))
+            or cut_text(given.get("patch"))
+            or cut_text(given.get("patchText"))
+            or cut_text(given.get("command"))  # as Codex tells its hooks
+            or cut_text(call.arguments)
+        )
+        return ChangeAction(parse_patch(patch))
+    if lower in _IGNORED_TOOLS:
+        return OtherToolAction("")
+    return (
+        _parse_file_action(lower, given)
+        or _parse_dialogue_action(lower, given)
+        or _parse_unknown_tool(call.name, given)
+    )
+
+
+def _parse_command(inputs: JsonObject, arguments: str | None) -> ToolAction:
+    inner = inputs.get("action")
+    source = inner if isinstance(inner, dict) else inputs
+    command = join_command(source.get("command", source.get("cmd", arguments or "")))[
+        :INPUT_VALUE_LIMIT
+    ]
+    changes = find_patch_in_command(command)
+    short = shorten_command(command)[:SHORT_COMMAND_LIMIT]
+    return CommandAction(
+        command,
+        short,
+        classify_command(short),
+        () if changes else find_printed_files(command),
+        changes,
+        cut_text(source.get("description"))[:120],
+        is_escalated((arguments or "")[:INPUT_VALUE_LIMIT]),
+    )
+
+
+def _parse_script(script: str) -> ToolAction:
+    """The action of a script in which the tools are functions: its patch, otherwise its
+    commands.
+    """
+    patch = find_script_patch(script)
+    if patch:
+        return ChangeAction(parse_patch(patch))
+    commands = find_script_commands(script)
+    if not commands:
+        return OtherToolAction("")
+    return _parse_command({"command": " && ".join(commands)}, script)
+
+
+def _parse_file_action(name: str, inputs: JsonObject) -> ToolAction | None:
+    path = find_edited_path(inputs)
+    if name in _READ_TOOLS or inputs.get("command") == "view":
+        return ReadAction((path,) if path else ())
+    if name in _SEARCH_TOOLS:
+        what = next(
+            (
+                cut_text(inputs[key])
+                for key in ("pattern", "query", "url", "include")
+                if inputs.get(key)
+            ),
+            "",
+        )
+        return ReadAction((path,) if path else (), what[:120])
+    changes = find_file_edits(name, inputs, path)
+    return ChangeAction(changes) if changes else None
+
+
+def _parse_dialogue_action(name: str, inputs: JsonObject) -> ToolAction | None:
+    if name in ("todowrite", "update_plan"):
+        return TaskListAction(
+            _parse_tasks(inputs.get("todos", inputs.get("plan"))),
+            cut_text(inputs.get("explanation"))[:400],
+        )
+    if name in ("taskcreate", "taskupdate"):
+        return TaskUpdateAction(
+            cut_text(inputs.get("subject")),
+            cut_text(inputs.get("status")),
+            cut_text(inputs.get("taskId")),
+        )
+    if name in ("askuserquestion", "request_user_input", "question"):
+        return AskUserAction(_parse_questions(inputs.get("questions")))
+    if name in ("exitplanmode", "exit_plan_mode"):
+        return ProposePlanAction(cut_text(inputs.get("plan")) or cut_text(inputs.get("summary")))
+    if name in _AGENT_TOOLS:
+        first, second = (
+            cut_text(inputs.get("description")) or cut_text(inputs.get("skill")),
+            cut_text(inputs.get("args")),
+        )
+        return DelegateAction(
+            (
+                f"{first} {second}".strip()
+                or cut_text(inputs.get("prompt"))
+                or cut_text(inputs.get("message"))
+            )[:200]
+        )
+    return None
+
+
+def _parse_tasks(value: object) -> tuple[TaskItem, ...]:
+    if not isinstance(value, list):
+        return ()
+    items = [item for item in value[:40] if isinstance(item, dict)]
+    pairs = [
+        (cut_text(item.get("content")) or cut_text(item.get("step")), cut_text(item.get("status")))
+        for item in items
+    ]
+    return tuple(TaskItem(text[:200], status) for text, status in pairs if text)
+
+
+def _parse_questions(value: object) -> tuple[str, ...]:
+    items = (
+        [item for item in value[:8] if isinstance(item, dict)] if isinstance(value, list) else []
+    )
+    return tuple(text for item in items if (text := cut_text(item.get("question"))[:300]))
+
+
+def _parse_unknown_tool(name: str, inputs: JsonObject) -> ToolAction:
+    """An unknown tool: its path-like values, and its first short text."""
+    paths: list[str] = []
+    detail = ""
+    for key, value in list(inputs.items())[:20]:
+        if not isinstance(value, str):
+            continue
+        if _PATH_KEY.search(key) and _PATH_VALUE.fullmatch(value[:400]):
+            paths.append(value)
+        elif not detail and 2 < len(value) <= 200:
+            detail = value
+    if not detail and not paths and inputs:
+        detail = msgspec.json.encode(next(iter(inputs))).decode().strip('"')[:40]
+    return OtherToolAction(name, detail, tuple(paths))
+
+
+# Paths as shown in notes: relative to the session's folder. Pure.
+
+
+LONG_PATH_CHARACTERS = 64
+"""Characters above which a path outside the session's folder is abbreviated to its end."""
+
+SHOWN_PATH_PARTS = 3
+
+
+def find_display_root(cwd: str, paths: Iterable[str]) -> str:
+    """The folder that paths are shown relative to: the session's, or the common parent of its
+    absolute paths.
+    """
+    if cwd:
+        return cwd.rstrip("/\\")
+    absolute = [path for path in paths if path.startswith("/")]
+    if len(absolute) < 2:
+        return ""
+    common = commonpath(absolute)
+    return common if common.count("/") >= 2 else ""
+
+
+def display_path(path: str, root: str) -> str:
+    """The path relative to the root; any other path unchanged, a long one abbreviated to its last
+    parts.
+    """
+    if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("/", "\\"):
+        return path[len(root) + 1 :]
+    if len(path) > LONG_PATH_CHARACTERS and path.count("/") > SHOWN_PATH_PARTS and " " not in path:
+        return "…/" + "/".join(path.rsplit("/", SHOWN_PATH_PARTS)[1:])
+    return path.removeprefix("./")

@@ -1,0 +1,126 @@
+"""The turns of a session and their steps, for the work log. Pure."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from memorist.transcript.statement_pool import StatementCandidate
+
+STEP_LIMIT = 160
+"""Steps kept with their details; at twice the number the older half is dropped."""
+
+TURN_LIMIT = 80
+"""Turns kept; at twice the number the oldest except the first few are dropped."""
+
+_ACTIONS_LIMIT = 12
+
+
+class StepAction(Struct, frozen=True):
+    """One action of a step: its kind (`read`, `edit`, `run`, `commit`, `ask`, `use` …), its object,
+    and its outcome.
+    """
+
+    kind: str
+    what: str
+    ok: bool | None = True
+    line: str = ""
+    about: str = ""
+    """The assistant's own description of the call."""
+
+
+class WorkStep(Struct):
+    """What the assistant announced and then did."""
+
+    turn: int
+    order: int
+    words: StatementCandidate | None = None
+    actions: list[StepAction] = field(default_factory=list)
+    omitted_actions: int = 0
+    """Number of actions beyond those kept."""
+    is_notable: bool = False
+    """Something was changed, committed or broken in it."""
+    line_cache: tuple[object, str] = ((), "")
+    """Its line in the work log and the cache key it was rendered for; re-rendered only when the key
+    changes.
+    """
+
+
+class TurnRecord(Struct):
+    """From one message of the user to the next."""
+
+    number: int
+    request: str
+    how: str = ""
+    """Empty, or how the message came: after an interruption, as a refusal, as an answer."""
+    steps: int = 0
+    edited: dict[str, int] = field(default_factory=dict)
+    commits: list[str] = field(default_factory=list)
+    checks: dict[str, StepAction] = field(default_factory=dict)
+    """The last outcome of each check that ran."""
+    interrupted: bool = False
+    tokens_before: int | None = None
+    """Set where the recorded agent compacted in this turn."""
+    compacted: bool = False
+    line_cache: tuple[object, str] = ((), "")
+    """As in `WorkStep`."""
+
+
+class TurnLog:
+    """The turns and steps of a session, bounded."""
+
+    __slots__ = ("_order", "count", "steps", "turns")
+
+    def __init__(self) -> None:
+        self.turns: list[TurnRecord] = []
+        self.steps: list[WorkStep] = []
+        self.count = 0
+        self._order = 0
+
+    @property
+    def current_turn(self) -> TurnRecord:
+        """The current turn; one without a request where the transcript begins without one."""
+        if not self.turns:
+            self.begin_turn("")
+        return self.turns[-1]
+
+    def begin_turn(self, request: str, how: str = "") -> TurnRecord:
+        """The user's message begins a turn."""
+        self.count += 1
+        self.turns.append(TurnRecord(self.count, request, how))
+        if len(self.turns) > 2 * TURN_LIMIT:
+            self.turns = self.turns[:5] + self.turns[5 - TURN_LIMIT :]
+        return self.turns[-1]
+
+    def begin_step(self, words: StatementCandidate | None) -> WorkStep:
+        """The assistant's announcement begins a step."""
+        self._order += 1
+        made = WorkStep(self.current_turn.number, self._order, words)
+        self.steps.append(made)
+        self.current_turn.steps += 1
+        if len(self.steps) > 2 * STEP_LIMIT:
+            self.steps = self.steps[-STEP_LIMIT:]
+        return made
+
+    def record_action(self, deed: StepAction) -> None:
+        """Record an action in the current step."""
+        if not self.steps or self.steps[-1].turn != self.current_turn.number:
+            self.begin_step(None)
+        step = self.steps[-1]
+        step.is_notable = (
+            step.is_notable or deed.ok is False or deed.kind in ("edit", "commit", "push")
+        )
+        if len(step.actions) < _ACTIONS_LIMIT:
+            step.actions.append(deed)
+        else:
+            step.omitted_actions += 1
+        turn = self.current_turn
+        if (
+            deed.kind == "edit"
+            and deed.ok
+            and (deed.what in turn.edited or len(turn.edited) < _ACTIONS_LIMIT)
+        ):
+            turn.edited[deed.what] = turn.edited.get(deed.what, 0) + 1
+        elif deed.kind == "commit" and deed.ok and len(turn.commits) < _ACTIONS_LIMIT:
+            turn.commits.append(deed.line or deed.what)
+        elif deed.kind in ("test", "lint", "typecheck", "build"):
+            turn.checks[deed.kind] = deed
