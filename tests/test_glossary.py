@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
-from support.source_tree import MODULES, classes, functions, name_of
+from support.source_tree import MODULES, classes, functions, name_of, nodes
 
 BANNED = {
     "anew", "attended", "beneath", "beside", "deeds", "desk", "ground", "hands", "heard", "lane",
@@ -24,6 +25,25 @@ def test_no_name_uses_a_private_word() -> None:
         (name_of(path), name)
         for path in MODULES
         for name in [path.stem, *(node.name for node in (*classes(path), *functions(path)))]
+    ]
+
+    assert not [(path, name) for path, name in names if words(name) & BANNED]
+
+
+def test_no_parameter_or_field_uses_a_private_word() -> None:
+    """What a caller passes and what a record holds is named by the words of the field, too."""
+    names = [
+        (name_of(path), name)
+        for path in MODULES
+        for name in [
+            *(node.arg for node in nodes(path) if isinstance(node, ast.arg)),
+            *(
+                each.target.id
+                for node in classes(path)
+                for each in node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            ),
+        ]
     ]
 
     assert not [(path, name) for path, name in names if words(name) & BANNED]

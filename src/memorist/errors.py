@@ -71,13 +71,13 @@ class SessionInUse(StoreError):
     """Another writer, in another process or in this one, has the session open; it has one at a
     time.
 
-    `hands_over` says that it lets go of the session when it is asked, which was just done: opening
-    it again soon works.
+    `releases_lease` says that it lets go of the session when it is asked, which was just done:
+    opening it again soon works.
     """
 
-    def __init__(self, message: str, *, hands_over: bool = False) -> None:
+    def __init__(self, message: str, *, releases_lease: bool = False) -> None:
         super().__init__(message)
-        self.hands_over = hands_over
+        self.releases_lease = releases_lease
 
 
 class DamagedIndex(StoreError):

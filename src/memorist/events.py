@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 UpdateMethod = Literal["structural", "model"]
 """How notes were made: from the transcript's structure, or by a model."""
@@ -138,14 +138,15 @@ class MemoryChanged(Struct, frozen=True, tag="memory_changed"):
 class TeamSynced(Struct, frozen=True, kw_only=True, tag="team_synced"):
     """A team's memories were synchronised with its remote.
 
-    `taken` are names received (or deleted here), `sent` names uploaded (or deleted there), `beside`
-    names kept as a second copy next to a conflicting one, `waiting` names that were not accepted.
+    `received` are names received (or deleted here), `sent` names uploaded (or deleted there),
+    `conflict_copies` names kept as a second copy next to a conflicting one, `waiting` names that
+    were not accepted.
     """
 
     remote: str
-    taken: tuple[str, ...] = ()
+    received: tuple[str, ...] = field(default=(), name="taken")
     sent: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
+    conflict_copies: tuple[str, ...] = field(default=(), name="beside")
     waiting: tuple[str, ...] = ()
     seconds: float = 0.0
     """Duration."""

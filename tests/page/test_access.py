@@ -223,7 +223,7 @@ def test_the_page_reads_through_the_library() -> None:
         path
         for path in package.rglob("*.py")
         if path.parent.name != "page"
-        and path.name != "ui.py"
+        and path.name != "ui_command.py"
         and "memorist.page" in path.read_text("utf-8")
     ]
 

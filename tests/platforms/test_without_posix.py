@@ -79,9 +79,9 @@ def test_a_lock_excludes_others_and_ends_with_its_holder(tmp_path: Path) -> None
     path = tmp_path / "lock"
     shutil.copy(Path(__file__).with_name("windows_like.py"), tmp_path / "sitecustomize.py")
     code = (
-        "import os, sys; from memorist.platforms import locks, descriptors\n"
+        "import os, sys; from memorist.platforms import file_locks, file_descriptors\n"
         f"held = os.open({str(path)!r}, os.O_RDWR | os.O_CREAT)\n"
-        "assert locks.try_lock(held); descriptors.replace_bytes(held, b'me')\n"
+        "assert file_locks.try_lock(held); file_descriptors.replace_bytes(held, b'me')\n"
         "print(descriptors.read_at(held, 9, 0), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

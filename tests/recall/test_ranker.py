@@ -447,16 +447,16 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from memorist.recall.lexical_score import SearchEntry
-from memorist.recall import index, postings
+from memorist.recall import ranker, word_index
 
-written = postings.WordIndex._insert_entries
+written = word_index.WordIndex._insert_entries
 def put(self, rows, old):
     written(self, rows, old)
     if rows[-1].id >= "m0700":
         os._exit(9)
-postings.WordIndex._insert_entries = put
+word_index.WordIndex._insert_entries = put
 entries = [SearchEntry(id=f"m{at:04d}", body=f"common word{at}") for at in range(1_000)]
-index.Ranker(Path(sys.argv[1])).sync(entries)
+ranker.Ranker(Path(sys.argv[1])).sync(entries)
 """
 
 

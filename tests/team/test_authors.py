@@ -212,7 +212,7 @@ def test_a_remote_that_tells_nothing_of_authors_is_pulled_from_all_the_same(tmp_
     remote.texts["release.md"] = note("We release on Tuesdays.")
     own = Machine(tmp_path, remote)
 
-    assert own.sync.pull().taken == ("release.md",)
+    assert own.sync.pull().received == ("release.md",)
 
 
 @pytest.mark.covers("TM-2")

@@ -73,7 +73,7 @@ def test_two_machines_share_by_a_branch(pair: tuple[Machine, Machine], bare: Pat
     a.write("release.md", note(long))
     a.write("rules/review.md", note("Two people look at a change."))
     a.sync.push()
-    assert set(b.sync.push().taken) == {"release.md", "rules/review.md"}
+    assert set(b.sync.push().received) == {"release.md", "rules/review.md"}
     a.write("release.md", note(long.replace("Tuesdays", "Mondays")))
     b.write("release.md", note(long.replace("quiet", "calm")))
     a.sync.push()
@@ -131,7 +131,7 @@ def test_what_people_commit_by_hand_is_taken(
 
     report = a.sync.push()
 
-    assert (report.taken, report.dropped) == (("three.md",), ("two.md",))
+    assert (report.received, report.dropped) == (("three.md",), ("two.md",))
     assert a.body("three.md") == "Three."
     assert not a.sync.push().changed
     a.write("four.md", note("Four."))
@@ -159,7 +159,7 @@ def test_links_and_what_is_no_text_are_left_there(
 
     report = a.sync.push()
 
-    assert report.taken == ("fine.md",)
+    assert report.received == ("fine.md",)
     assert set(dict(report.refused)) == {"link.md", "bytes.md", "huge.md", ".hidden.md"}
     assert not a.sync.push().changed
     assert "team/link.md" in git("ls-tree", "-r", "--name-only", "memorist-team", cwd=bare)

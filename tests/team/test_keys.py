@@ -174,6 +174,6 @@ def test_nothing_is_written_through_what_stands_in_the_folder(
 
     assert key in dict(report.refused)
     assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
-    assert report.taken == (() if place == "team is a link" else ("fine.md",))
+    assert report.received == (() if place == "team is a link" else ("fine.md",))
     assert not list((machine.where.folder / "team-evil").glob("*"))
     machine.memory.close()

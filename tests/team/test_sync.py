@@ -43,7 +43,7 @@ def test_what_one_shares_the_other_has_with_its_origin(machines: Pair) -> None:
     a.write("release.md", note(LONG))
 
     assert a.sync.push().sent == ("release.md",)
-    assert b.sync.pull().taken == ("release.md",)
+    assert b.sync.pull().received == ("release.md",)
 
     assert b.body("release.md") == LONG
     (head,) = b.memory.headers()
@@ -108,7 +108,7 @@ def test_two_changes_of_one_section_are_kept_beside_each_other(machines: Pair) -
     b.write("release.md", note("We release on Fridays."))
 
     a.sync.push()
-    ((key, other),) = b.sync.push().beside
+    ((key, other),) = b.sync.push().conflict_copies
     a.sync.push()
 
     assert (a.body("release.md"), a.body(other)) == (
@@ -119,11 +119,11 @@ def test_two_changes_of_one_section_are_kept_beside_each_other(machines: Pair) -
         "We release on Mondays.",
         "We release on Fridays.",
     )
-    assert b.sync.load_state().beside == {other: key}
+    assert b.sync.load_state().conflict_copies == {other: key}
     (b.team / other).unlink()
     b.sync.push()
     a.sync.push()
-    assert b.sync.load_state().beside == {}
+    assert b.sync.load_state().conflict_copies == {}
     assert a.names() == ["release.md"]
 
 
@@ -313,7 +313,7 @@ def test_a_change_that_waits_and_a_change_here_are_both_kept(
 
     report = a.sync.push()
 
-    ((_, other),) = report.beside
+    ((_, other),) = report.conflict_copies
     assert "My plan." in remote.texts[other]
     assert ORDERS["override"] in remote.texts["plan.md"]
     assert not a.sync.push().changed
@@ -392,7 +392,7 @@ def test_a_lying_remote_changes_nothing(tmp_path: Path) -> None:
     assert remote.puts == []
     remote.lies = {}
     remote.version += 1
-    assert set(a.sync.push().taken) >= {"other.md"}
+    assert set(a.sync.push().received) >= {"other.md"}
 
 
 @pytest.mark.covers("TM-2", "SF-5")

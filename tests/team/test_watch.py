@@ -57,7 +57,7 @@ async def test_what_others_changed_comes_and_what_is_written_goes(
     await asyncio.sleep(0)
 
     synced = [event for event in told if isinstance(event, TeamSynced)]
-    assert {key for event in synced for key in event.taken} == {"first.md", "later.md"}
+    assert {key for event in synced for key in event.received} == {"first.md", "later.md"}
     assert {key for event in synced for key in event.sent} == {"mine.md"}
 
 

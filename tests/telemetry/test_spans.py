@@ -54,7 +54,12 @@ EVENTS: list[Event] = [
     DreamFinished("abc", "model", SAID, 1, 4.0),
     DreamFailed(SAID),
     TeamSynced(
-        remote=SAID, taken=(SAID,), sent=(SAID, SAID), beside=(SAID,), waiting=(SAID,), seconds=0.5
+        remote=SAID,
+        received=(SAID,),
+        sent=(SAID, SAID),
+        conflict_copies=(SAID,),
+        waiting=(SAID,),
+        seconds=0.5,
     ),
     TeamFailed(SAID, stopped=True),
 ]
@@ -156,13 +161,13 @@ def test_compaction_recall_dream_and_team_have_spans_of_our_names() -> None:
         ("memorist.recall", 0.0, ""),
         ("memorist.dream", 4.0, ""),
         ("memorist.dream", 0.0, "dream_failed"),
-        ("memorist.team.team_sync", 0.5, ""),
-        ("memorist.team.team_sync", 0.0, "team_failed"),
+        ("memorist.team.sync", 0.5, ""),
+        ("memorist.team.sync", 0.0, "team_failed"),
     ]
     assert spans[0].attributes["memorist.compact.tokens.before"] == 9_000
     assert spans[2].attributes["memorist.recall.memories"] == 1
     assert spans[4].attributes["memorist.dream.changed"] is True
-    assert spans[6].attributes["memorist.team.team_sync.sent"] == 2
+    assert spans[6].attributes["memorist.team.sync.sent"] == 2
     assert all(span.attributes["gen_ai.conversation.id"] == "s-1" for span in spans)
     assert build_event_span(FileRead("a"), "s-1", 1.0, content=False) is None
 

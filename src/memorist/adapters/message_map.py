@@ -116,24 +116,24 @@ class MessageMap(Generic[T]):
         No position is used twice.
         """
         places: list[int | None] = []
-        taken: set[int] = set()
+        used_positions: set[int] = set()
         known: dict[bytes, deque[int]] | None = None
         expected = 0
         for item in sent:
             place: int | None = None
             if (
                 expected < len(self._items)
-                and expected not in taken
+                and expected not in used_positions
                 and _is_same(item, self._items[expected])
             ):
                 place = expected
             else:
                 if known is None:
                     known = self._by_content()
-                place = _next_free_position(known[_content_key(item)], taken, expected)
+                place = _next_free_position(known[_content_key(item)], used_positions, expected)
             places.append(place)
             if place is not None:
-                taken.add(place)
+                used_positions.add(place)
                 expected = place + 1
         return places
 
@@ -144,11 +144,13 @@ class MessageMap(Generic[T]):
         return known
 
 
-def _next_free_position(positions: deque[int], taken: set[int], expected: int) -> int | None:
+def _next_free_position(
+    positions: deque[int], used_positions: set[int], expected: int
+) -> int | None:
     """The first free position from the expected one on, else the first free one."""
-    while positions and positions[0] in taken:
+    while positions and positions[0] in used_positions:
         positions.popleft()
-    free = [place for place in positions if place not in taken]
+    free = [place for place in positions if place not in used_positions]
     return next((place for place in free if place >= expected), free[0] if free else None)
 
 

@@ -449,7 +449,7 @@ class AutoMemory:
         """
         try:
             data = self._files.read(self.layout.team.location, limit=MAX_TEAM_LOCATION_BYTES)
-            place = msgspec.json.decode(data, type=_TeamPlace)
+            place = msgspec.json.decode(data, type=_TeamLocation)
         except (FileNotFoundError, msgspec.DecodeError):
             return ""
         branch = f", branch {place.branch}" if place.branch else ""
@@ -899,7 +899,7 @@ class AutoMemory:
 MAX_TEAM_LOCATION_BYTES = 4_096
 
 
-class _TeamPlace(msgspec.Struct, frozen=True):
+class _TeamLocation(msgspec.Struct, frozen=True):
     """What the file of a team's location says of its readers."""
 
     remote: str

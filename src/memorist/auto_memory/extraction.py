@@ -292,7 +292,7 @@ class MemoryExtraction:
         """
         said_in, came = self._latest
         self._latest = ("", ())
-        if said_in not in self._typed_ids or not message.attended:
+        if said_in not in self._typed_ids or not message.is_typed:
             return
         for written in came:
             for waiting in written.proposals:

@@ -184,7 +184,7 @@ PlannedChange = AddMemory | RemoveMemories
 
 
 def plan_addition(
-    statement: Statement, taken: Iterable[str], *, session: str, timestamp: float | None
+    statement: Statement, used_paths: Iterable[str], *, session: str, timestamp: float | None
 ) -> AddMemory:
     """Plan a new memory for a statement, beside those whose paths are `taken`.
 
@@ -195,7 +195,7 @@ def plan_addition(
     )
     # The name is made from the text, and the gate redacts secrets in texts, not in names.
     slug, description = derive_title(replace(statement, text=redact(statement.text).text))
-    path = _find_free_name(make_file_name(slug), {each.casefold() for each in taken})
+    path = _find_free_name(make_file_name(slug), {each.casefold() for each in used_paths})
     provenance = Provenance(
         session=session, messages=(statement.message_id,), quote=statement.quote, trust=Trust.STATED
     )
@@ -212,9 +212,9 @@ def plan_addition(
     )
 
 
-def _find_free_name(plain_name: str, taken: set[str]) -> str:
+def _find_free_name(plain_name: str, used_paths: set[str]) -> str:
     path, number = plain_name, 1
-    while path.casefold() in taken:
+    while path.casefold() in used_paths:
         number += 1
         path = f"{plain_name.removesuffix('.md')}-{number}.md"
     return path

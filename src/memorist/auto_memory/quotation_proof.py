@@ -121,7 +121,7 @@ def find_proven_statements(message: Message) -> tuple[Statement, ...]:
     """The statements of a message that a person typed to the agent: none of one that a program may
     have passed on, none from the words of others in it.
     """
-    return keep_typed(find_statements(message), message) if message.attended else ()
+    return keep_typed(find_statements(message), message) if message.is_typed else ()
 
 
 def keep_typed(statements: Sequence[Statement], message: Message) -> tuple[Statement, ...]:

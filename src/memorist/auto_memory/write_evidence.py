@@ -278,7 +278,7 @@ def collect_write_evidence(session: str, messages: Iterable[Message]) -> WriteEv
             outside.append(message.text)
         elif message.origin is Origin.USER:
             typed = extract_user_text(message)
-            own = extract_own_words(typed) if message.attended else ""
+            own = extract_own_words(typed) if message.is_typed else ""
             if own:
                 user.append((message.id, own))
             if normalize_for_comparison(own) != normalize_for_comparison(message.text):
@@ -340,7 +340,7 @@ def collect_typed_evidence(session: str, message: Message) -> WriteEvidence:
     """Collect the evidence for statements found by code in one message: what the user typed up to
     where the words of others begin. The code that found them has told quotations apart.
     """
-    typed = extract_typed_part(message) if message.attended else ""
+    typed = extract_typed_part(message) if message.is_typed else ""
     return WriteEvidence(session=session, user_messages=((message.id, typed),))
 
 

@@ -89,10 +89,10 @@ def docs_list_command(project: Path | None, as_json: bool) -> None:
 
     Example: memorist docs list
     """
-    ground = _docs_dependencies(project)
+    scope = _docs_dependencies(project)
     rows = [
-        _describe_doc(ground, place.path, (place.why,) if place.why else ())
-        for place in find_documents(ground)
+        _describe_doc(scope, place.path, (place.why,) if place.why else ())
+        for place in find_documents(scope)
     ]
     if as_json:
         output.print_json({"documents": rows})
@@ -121,15 +121,15 @@ def docs_check_command(files: Sequence[Path], project: Path | None, as_json: boo
 
     Example: memorist docs check
     """
-    ground = _docs_dependencies(project)
+    scope = _docs_dependencies(project)
     rows = []
     for path in [path.absolute() for path in files] or [
-        place.path for place in find_documents(ground)
+        place.path for place in find_documents(scope)
     ]:
-        place = inspect_document(ground, str(path))
+        place = inspect_document(scope, str(path))
         rows.append(
             _describe_doc(
-                ground, path, (place.why,) if place is not None and place.why else (), judged=True
+                scope, path, (place.why,) if place is not None and place.why else (), judged=True
             )
         )
     if as_json:
@@ -170,14 +170,14 @@ def docs_update_command(
             f"{NO_MODEL_REASON}; name one with --model, or set it in the config.toml of your "
             f"home folder"
         )
-    ground = _docs_dependencies(project)
+    scope = _docs_dependencies(project)
     for path in files:
-        place = inspect_document(ground, str(path.absolute()))
+        place = inspect_document(scope, str(path.absolute()))
         if place is None or place.why:
             unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
             raise InputError(f"{path} is not kept: {unknown if place is None else place.why}")
         conversation.on_file_read(str(place.path))
-    done = asyncio.run(_update_docs(name, conversation, ground, settings, asked))
+    done = asyncio.run(_update_docs(name, conversation, scope, settings, asked))
     if as_json:
         output.print_json(done)
     else:
@@ -209,21 +209,21 @@ def _docs_dependencies(project: Path | None) -> DocumentScope:
 
 
 def _describe_doc(
-    ground: DocumentScope, path: Path, problems: tuple[str, ...], *, judged: bool = False
+    scope: DocumentScope, path: Path, problems: tuple[str, ...], *, judged: bool = False
 ) -> MagicDocRow:
     try:
-        data = ground.files.read(path)
+        data = scope.files.read(path)
     except FileNotFoundError:
         return MagicDocRow(path=str(path), problems=("it is not there",))
     text = data.decode("utf-8", "replace")
     header = find_header(text)
     if judged:
-        lost = find_missing_paths(ground, path, "", text)
+        lost = find_missing_paths(scope, path, "", text)
         problems += (
-            *find_document_problems(data, ground.max_bytes),
+            *find_document_problems(data, scope.max_bytes),
             *(f"it names {name}, which is not there" for name in lost),
         )
-    elif isinstance(unreadable := read_document(data, ground.max_bytes), str):
+    elif isinstance(unreadable := read_document(data, scope.max_bytes), str):
         problems += (unreadable,) if unreadable else ()
     title, instruction = ("", "") if header is None else (header.title, header.instruction)
     return MagicDocRow(
@@ -248,12 +248,12 @@ def _read_conversation(transcript: Path) -> ConversationReader:
 async def _update_docs(
     session: str,
     conversation: ConversationReader,
-    ground: DocumentScope,
+    scope: DocumentScope,
     settings: Settings,
     model: Model,
 ) -> MagicDocsResult:
     clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
-    layout = Layout(ground.home)
+    layout = Layout(scope.home)
     database = open_database(layout.database)
     told = SessionTracer(settings.telemetry, session, clock).on_receipt
     governor = BudgetGovernor(
@@ -267,14 +267,14 @@ async def _update_docs(
     runtime = Runtime(
         settings=settings,
         clock=clock,
-        files=ground.files,
+        files=scope.files,
         model=model,
         governor=governor,
         emit=events.append,
         record_receipt=record,
     )
-    context = SessionContext(runtime=runtime, id=session, project=str(ground.project))
-    registry = DocumentRegistry(ground.files, None)  # nothing is saved
+    context = SessionContext(runtime=runtime, id=session, project=str(scope.project))
+    registry = DocumentRegistry(scope.files, None)  # nothing is saved
     try:
         await MagicDocs(context, conversation=conversation, registry=registry).update_all()
     finally:

@@ -98,7 +98,7 @@ def _begin(place: str, key: str) -> None:
 def _sync() -> None:
     with open_memories() as (layout, memories):
         report = sync_machines(layout, memories)
-    for name, paths in report.taken.items():
+    for name, paths in report.received.items():
         for path in paths:
             click.echo(f"{name}: {path}")
     for trouble in report.troubles:

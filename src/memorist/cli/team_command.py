@@ -190,7 +190,7 @@ def read_team_status() -> dict[str, Any]:
         "to_delete": [*steps.remove],
         "staying": {output.make_readable(each.key): each.why for each in staying},
         "waiting": {each.id: output.make_readable(each.path) for each in waiting},
-        "beside": state.beside,
+        "beside": state.conflict_copies,
         "could_be_shared": private,
     }
 
@@ -306,9 +306,9 @@ def _print_report(report: TeamSyncReport, sync: TeamSync, *, as_json: bool) -> N
     if as_json:
         output.print_json(_report_object(report, sync))
         return
-    for verb in ("taken", "merged", "dropped", "sent", "removed"):
-        for key in getattr(report, verb):
-            click.echo(f"{_VERBS[verb]}: {key}")
+    for field, verb in _VERBS.items():
+        for key in getattr(report, field):
+            click.echo(f"{verb}: {key}")
     _print_conflicts(report)
     for remark in report.remarks:
         click.echo(f"  {remark}")
@@ -317,7 +317,7 @@ def _print_report(report: TeamSyncReport, sync: TeamSync, *, as_json: bool) -> N
 
 
 def _print_conflicts(report: TeamSyncReport) -> None:
-    for key, other in report.beside:
+    for key, other in report.conflict_copies:
         click.echo(f"two texts of {key} could not be brought together: yours is kept as {other}")
     for key, why in report.waiting:
         click.echo(output.make_readable(f"waits in the inbox: {key} ({why})"))
@@ -334,7 +334,7 @@ def _print_conflicts(report: TeamSyncReport) -> None:
 
 
 _VERBS = {
-    "taken": "taken",
+    "received": "taken",
     "merged": "brought together",
     "dropped": "deleted here",
     "sent": "sent",
@@ -348,11 +348,13 @@ def _report_object(report: TeamSyncReport, sync: TeamSync) -> dict[str, Any]:
 
     return {
         "remote": sync.remote.name,
+        "taken": list(report.received),
         **{
             name: list(getattr(report, name))
-            for name in ("taken", "merged", "dropped", "sent", "removed", "deletions", "remarks")
+            for name in ("merged", "dropped", "sent", "removed", "deletions", "remarks")
         },
-        **{name: pairs(getattr(report, name)) for name in ("beside", "waiting", "refused")},
+        "beside": pairs(report.conflict_copies),
+        **{name: pairs(getattr(report, name)) for name in ("waiting", "refused")},
         "staying": pairs(tuple((each.key, each.why) for each in report.staying)),
     }
 

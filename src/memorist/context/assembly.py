@@ -378,21 +378,23 @@ def build_world_sections(snapshot: ContextSnapshot) -> tuple[WorldSection, ...]:
     )
 
 
-def _rollout_world_sections(told: ContextSnapshot) -> Iterator[WorldSection]:
+def _rollout_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]:
     """Sections in the order of the first context, which is also the client's: a new folder brings
     its instructions, then the environment.
     """
     yield WorldSection(
         MODEL_SECTION,
-        told.environment.model or None,
-        _model_renderer(told.model_switch),
+        snapshot.environment.model or None,
+        _model_renderer(snapshot.model_switch),
         "developer",
     )
-    yield from _host_world_sections(told.host_sections, told.family)
-    if told.instructions.loaded:
-        text = render_agents_files(told.instructions)
-        folder = told.environment.environments[0].folder if told.environment.environments else ""
-        kind = find_row("AGENTS.md", told.family)
+    yield from _host_world_sections(snapshot.host_sections, snapshot.family)
+    if snapshot.instructions.loaded:
+        text = render_agents_files(snapshot.instructions)
+        folder = (
+            snapshot.environment.environments[0].folder if snapshot.environment.environments else ""
+        )
+        kind = find_row("AGENTS.md", snapshot.family)
         whole = wrap_in_tag(kind, escape_closing_tag(text, kind), {"folder": folder})
         yield WorldSection(
             INSTRUCTIONS_SECTION,
@@ -404,18 +406,22 @@ def _rollout_world_sections(told: ContextSnapshot) -> Iterator[WorldSection]:
         )
     yield WorldSection(
         ENVIRONMENT_SECTION,
-        render_environment_fields(told.environment),
-        _environment_renderer("environment_context", told.family),
+        render_environment_fields(snapshot.environment),
+        _environment_renderer("environment_context", snapshot.family),
         "user",
     )
 
 
-def _file_native_world_sections(told: ContextSnapshot) -> Iterator[WorldSection]:
-    fields = render_env_fields(told.environment) | (
-        {"Today's date": f"Today's date: {told.environment.date}"} if told.environment.date else {}
+def _file_native_world_sections(snapshot: ContextSnapshot) -> Iterator[WorldSection]:
+    fields = render_env_fields(snapshot.environment) | (
+        {"Today's date": f"Today's date: {snapshot.environment.date}"}
+        if snapshot.environment.date
+        else {}
     )
-    yield WorldSection(ENVIRONMENT_SECTION, fields, _environment_renderer("", told.family), "user")
-    for file in told.instructions.loaded:
+    yield WorldSection(
+        ENVIRONMENT_SECTION, fields, _environment_renderer("", snapshot.family), "user"
+    )
+    for file in snapshot.instructions.loaded:
         text = render_claude_file(file)
         gone = f"[memorist] No longer in force: the instructions from {file.path}."
         yield WorldSection(

@@ -245,7 +245,7 @@ class _CallMatcher:
 
     def __init__(self, rules: NormalizationRules) -> None:
         self.rules = rules
-        self.taken: set[str] = set()
+        self.used_names: set[str] = set()
         self.copies: dict[str, int] = {}
         self.open: dict[str, tuple[int, deque[str]]] = {}
         self.run = 0
@@ -253,10 +253,10 @@ class _CallMatcher:
     def add_call(self, block: ToolUse) -> ToolUse:
         """Register a call; one whose id was used before gets a new id."""
         name = block.id
-        while name in self.taken:
+        while name in self.used_names:
             self.copies[block.id] = self.copies.get(block.id, 1) + 1
             name = f"{block.id}-{self.copies[block.id]}"
-        self.taken.add(name)
+        self.used_names.add(name)
         run, waiting = self.open.get(block.id, (self.run, deque()))
         if run != self.run:
             waiting = deque()

@@ -216,7 +216,7 @@ class Message(Struct, frozen=True, kw_only=True):
     line: int = 0
     """Line of the source file, counted from 1; 0 when the message was not read from a file."""
     wire: WireInfo | None = None
-    attended: bool = True
+    is_typed: bool = True
     """False for a user message that a program may have passed on (print mode, a pipe): a request,
     but not proof of what a person said.
     """

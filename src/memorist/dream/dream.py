@@ -326,7 +326,7 @@ class Dream(SessionExtension):
                 index=prepared.index,
                 topics=prepared.shown,
                 logs=prepared.logs,
-                utterances=match_utterances(prepared.shown, prepared.heard.utterances),
+                utterances=match_utterances(prepared.shown, prepared.evidence.utterances),
                 instructions=prepared.instructions,
             ),
             limit=self._settings.material,
@@ -348,7 +348,7 @@ class Dream(SessionExtension):
         return _DreamForkResult(
             made=self._review_fork(overlay, prepared, material),
             said=receipt.said,
-            evidence=prepared.heard.evidence,
+            evidence=prepared.evidence.evidence,
             receipt=receipt,
         )
 

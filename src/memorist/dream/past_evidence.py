@@ -204,17 +204,17 @@ def read_past_evidence(
     newest = sorted((each for each in past if each.id in seen), key=lambda each: -seen[each.id])[
         :MAX_PAST_SESSIONS
     ]
-    heard = PastEvidence()
+    evidence = PastEvidence()
     for each in newest:
         with contextlib.suppress(MemoristError, OSError):
-            heard = _add_session_evidence(
-                heard, each.id, seen[each.id], SessionLayout(each.folder).transcript
+            evidence = _add_session_evidence(
+                evidence, each.id, seen[each.id], SessionLayout(each.folder).transcript
             )
-    return heard
+    return evidence
 
 
 def _add_session_evidence(
-    heard: PastEvidence, session: str, at: float, transcript: Path
+    evidence: PastEvidence, session: str, at: float, transcript: Path
 ) -> PastEvidence:
     entries = (entry for entry in read_transcript(transcript) if isinstance(entry, Message))
     messages = list(with_typed_replies(entries))
@@ -227,17 +227,17 @@ def _add_session_evidence(
         for message in messages
         if message.origin is Origin.USER and message.id in own and extract_user_text(message)
     ]
-    outside = list(heard.evidence.outside_texts)
+    outside = list(evidence.evidence.outside_texts)
     room = MAX_OUTSIDE_CHARACTERS - sum(map(len, outside))
     for text in reversed(behind.outside_texts):
         if len(text) <= room:
             outside.append(text)
             room -= len(text)
     return PastEvidence(
-        utterances=(*heard.utterances, *sayings),
+        utterances=(*evidence.utterances, *sayings),
         evidence=replace(
-            heard.evidence,
-            user_messages=(*heard.evidence.user_messages, *behind.user_messages),
+            evidence.evidence,
+            user_messages=(*evidence.evidence.user_messages, *behind.user_messages),
             outside_texts=tuple(outside),
         ),
     )

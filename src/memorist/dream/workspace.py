@@ -95,7 +95,7 @@ class PreparedDream(Struct, frozen=True, kw_only=True):
     """
     index: str = ""
     logs: tuple[tuple[str, str], ...] = ()
-    heard: PastEvidence = PastEvidence()
+    evidence: PastEvidence = PastEvidence()
     instructions: tuple[InstructionSource, ...] = ()
 
     def files_after_rules(self) -> dict[str, bytes]:
@@ -156,7 +156,7 @@ def prepare_dream(
         shown=topics,
         index=index,
         logs=logs,
-        heard=read_past_evidence(past, chosen, workspace.files),
+        evidence=read_past_evidence(past, chosen, workspace.files),
     )
 
 

@@ -472,7 +472,7 @@ class Memorist:
             try:
                 return open_log()
             except SessionInUse as held:
-                if not held.hands_over or loop.time() >= until:
+                if not held.releases_lease or loop.time() >= until:
                     raise
             await asyncio.sleep(HANDOVER_STEP_SECONDS)
 

@@ -238,7 +238,7 @@ class HostHistory:
             index = len(self._items)
             is_others = self._is_of_another_user(kept)
             messages = tuple(
-                replace(each, attended=False) if is_others else each
+                replace(each, is_typed=False) if is_others else each
                 for each in map(self._identify, self._codec.decode_item(kept, id=str(index)))
             )
             new = tuple(message for message in messages if message.id not in self._known_ids)
@@ -276,4 +276,4 @@ class HostHistory:
     def _assign_id(self, message: Message, fingerprint: str) -> Message:
         self._fingerprint_counts[fingerprint] += 1
         id = f"{fingerprint}-{self._fingerprint_counts[fingerprint]}"
-        return replace(message, id=id, attended=message.attended and self._is_typed)
+        return replace(message, id=id, is_typed=message.is_typed and self._is_typed)

@@ -182,16 +182,16 @@ class _ForkRun:
                 and is_fork(find_codec(self._model.format), spec.parent.request.body)
             ):
                 return self._fail("A fork may not fork.")
-            hands = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
+            executor = self._executor = ToolExecutor(spec.permission, self._files, spec.known_files)
             async with asyncio.timeout(max(0.0, spec.limits.seconds - self._elapsed())):
                 spec = fit_window(spec, await discover_window(self._model))
-                stopped = await self._converse(spec, hands)
+                stopped = await self._converse(spec, executor)
         except (TimeoutError, ModelTimeout):
             self.statement = f"It took longer than {spec.limits.seconds:g} seconds (forks.seconds)."
             return ForkOutcome.TIMED_OUT
         except (ModelError, FormatError, StoreError) as problem:
             return self._fail(str(problem))
-        return stopped or (ForkOutcome.CHANGED if hands.changes() else ForkOutcome.UNCHANGED)
+        return stopped or (ForkOutcome.CHANGED if executor.changes() else ForkOutcome.UNCHANGED)
 
     def _fail(self, why: str) -> ForkOutcome:
         self.statement = why
@@ -200,7 +200,7 @@ class _ForkRun:
     def _elapsed(self) -> float:
         return self._clock.monotonic() - self._started_monotonic
 
-    async def _converse(self, spec: ForkSpec, hands: ToolExecutor) -> ForkOutcome | None:
+    async def _converse(self, spec: ForkSpec, executor: ToolExecutor) -> ForkOutcome | None:
         """Send requests and tool results until the model is done (None) or must be stopped."""
         wire = find_codec(self._model.format)
         texts = load_fork_prompts()
@@ -215,7 +215,7 @@ class _ForkRun:
                 late = over.startswith(_TIME_USED_UP)
                 return ForkOutcome.TIMED_OUT if late else ForkOutcome.OVER_LIMIT
             reply = await self._send(spec, body)
-            turn = await _apply_reply(reply, way, hands, wire)
+            turn = await _apply_reply(reply, way, executor, wire)
             seen.update(turn.keys)
             if turn.is_final or (spec.one_round and turn.changed and turn.succeeded):
                 return None
@@ -316,7 +316,7 @@ _TIME_USED_UP = "Its time was used up before it was done."
 
 
 async def _apply_reply(
-    reply: Reply, way: EditMethod, hands: ToolExecutor, wire: Codec
+    reply: Reply, way: EditMethod, executor: ToolExecutor, wire: Codec
 ) -> _ForkTurn:
     """Carry out what the reply asks for: its tool calls first, then the edits in its text."""
     answers: list[Message] = []
@@ -324,7 +324,7 @@ async def _apply_reply(
     keys: set[tuple[str, str]] = set()
     for message in reply.messages:
         for use in message.tool_uses:
-            result = await hands.execute(parse_tool_call(use))
+            result = await executor.execute(parse_tool_call(use))
             results.append(result)
             keys.add((_call_key(use), result.text))
             answers.append(
@@ -338,11 +338,11 @@ async def _apply_reply(
     edits = _parse_text_edits(reply, way, expected=not answers)
     failures = list(edits.problems)
     for call in edits.calls:
-        result = await hands.execute(call)
+        result = await executor.execute(call)
         results.append(result)
         if result.is_error:
             failures.append(f"{call.path}: {result.text}")
-    shown = [(call.path, await hands.execute(call)) for call in edits.reads if not edits.calls]
+    shown = [(call.path, await executor.execute(call)) for call in edits.reads if not edits.calls]
     keys |= {("read", f"{path} {result.text}") for path, result in shown}
     keys |= {("edit", failure) for failure in failures}
     return _ForkTurn(

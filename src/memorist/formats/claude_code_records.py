@@ -297,7 +297,7 @@ def build_message(
         timestamp=epoch_seconds(record.timestamp),
         line=line,
         wire=wire,
-        attended=record.is_typed,
+        is_typed=record.is_typed,
     )
 
 

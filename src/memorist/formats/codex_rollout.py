@@ -545,7 +545,7 @@ class _RolloutReader:
         if message.origin is not _MODEL_AUTHOR:
             if message.role in ("user", "tool"):
                 self.reply = None
-            return replace(message, timestamp=timestamp, line=number, attended=self.is_typed)
+            return replace(message, timestamp=timestamp, line=number, is_typed=self.is_typed)
         if self.reply is None:
             self.reply = f"{self.turn or 'reply'}-{number}"
         return replace(
@@ -605,7 +605,7 @@ class _RolloutReader:
                 replace(
                     read_item(item, f"item-{number}-{place}"),
                     line=number,
-                    attended=self.is_typed,
+                    is_typed=self.is_typed,
                 )
                 for place, item in enumerate(about.replacement_history)
             )

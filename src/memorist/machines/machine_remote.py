@@ -26,7 +26,7 @@ def draw_bytes(count: int) -> bytes:
     return os.urandom(count)
 
 
-class MachinesPlace(Protocol):
+class MachineRemote(Protocol):
     """Holds one file for each machine."""
 
     def read_files(self) -> dict[str, bytes]:
@@ -135,7 +135,7 @@ class GitBranch:
         return done.stdout
 
 
-def open_place(address: str, mirror: Path) -> MachinesPlace:
+def open_machine_remote(address: str, mirror: Path) -> MachineRemote:
     """A folder by its path, or a Git remote by `git:URL`."""
     if address.startswith("git:"):
         return GitBranch(mirror, address.removeprefix("git:"), os.environ)

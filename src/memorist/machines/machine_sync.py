@@ -18,7 +18,7 @@ from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, find
 from memorist.auto_memory.memory_index import TEAM_PREFIX, is_index_file
 from memorist.auto_memory.memory_location import read_remote_identity
 from memorist.errors import InputError, NothingToDo
-from memorist.machines.machine_remote import draw_bytes, open_place
+from memorist.machines.machine_remote import draw_bytes, open_machine_remote
 from memorist.machines.machine_snapshot import (
     MachineSnapshot,
     ProjectEntries,
@@ -41,7 +41,7 @@ class MachineIdentity(Struct, frozen=True, kw_only=True):
 class MachineSyncReport(Struct, frozen=True, kw_only=True):
     """What became of one run: paths by project, and the machines that could not be read."""
 
-    taken: dict[str, tuple[str, ...]] = {}
+    received: dict[str, tuple[str, ...]] = {}
     machines: int = 0
     """The user's other machines that were read."""
     troubles: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
     """
     own = load_identity(layout)
     with hold_lock(layout.machines / "lock"):
-        place = open_place(own.place, layout.machines / "mirror")
+        place = open_machine_remote(own.place, layout.machines / "mirror")
         snapshots, troubles = _read_snapshots(own, place.read_files())
         published = snapshots.pop(own.machine, MachineSnapshot(machine=own.machine)).projects
         projects, taken = dict(published), {}
@@ -92,7 +92,7 @@ def sync_machines(layout: Layout, memories: Mapping[str, AutoMemory]) -> Machine
         if projects != published or own.machine not in snapshots:
             place.write_file(own.machine, seal_snapshot(own.key, now, draw_bytes(NONCE_BYTES)))
     return MachineSyncReport(
-        taken={name: paths for name, paths in taken.items() if paths},
+        received={name: paths for name, paths in taken.items() if paths},
         machines=len(snapshots),
         troubles=troubles,
     )

@@ -144,10 +144,10 @@ class MagicDocs(SessionExtension):
 
     def on_turn_end(self, parent: ParentCall | None = None) -> None:
         """Update the documents in the background after a reply without tool calls; not awaited."""
-        settings, ground = self._settings, self._scope
+        settings, scope = self._settings, self._scope
         if (
             not settings.enabled
-            or ground is None
+            or scope is None
             or (self._tracker is not None and self._tracker.open_calls.calls)
             or not (self._known or self._conversation.has_unread_files)
         ):
@@ -158,7 +158,7 @@ class MagicDocs(SessionExtension):
         self._turns = 0
         upto = self._conversation.count  # what comes while it waits is not in this parent's request
         self._queue.submit(
-            lambda: self._update_all(ground, parent, upto),
+            lambda: self._update_all(scope, parent, upto),
             on_dropped=self._on_dropped if self._known else None,
         )
 
@@ -170,12 +170,10 @@ class MagicDocs(SessionExtension):
         with contextlib.suppress(StoreError):  # the same disk may refuse the event
             self._runtime.emit(MagicDocUnchanged("", (str(error),)))
 
-    async def _update_all(
-        self, ground: DocumentScope, parent: ParentCall | None, upto: int
-    ) -> None:
-        await self._register_read_files(ground)
+    async def _update_all(self, scope: DocumentScope, parent: ParentCall | None, upto: int) -> None:
+        await self._register_read_files(scope)
         for path in self.registered:
-            await self._update_document(ground, path, parent, upto)
+            await self._update_document(scope, path, parent, upto)
         self._asked = dict.fromkeys(map(str, self._known))
         self._registry.save(self._asked)
 
@@ -191,11 +189,11 @@ class MagicDocs(SessionExtension):
         """
         await self._queue.drain(self._settings.drain_seconds)
 
-    async def _register_read_files(self, ground: DocumentScope) -> None:
+    async def _register_read_files(self, scope: DocumentScope) -> None:
         """Inspect the files read since the last time, in a thread."""
         taken, most = self._conversation.take_read_files(), self._settings.documents
         for place in await asyncio.to_thread(
-            lambda: [inspect_document(ground, asked) for asked in taken]
+            lambda: [inspect_document(scope, asked) for asked in taken]
         ):
             if place is None or place.path in self._known:
                 continue
@@ -218,17 +216,17 @@ class MagicDocs(SessionExtension):
             self._runtime.emit(MagicDocUnchanged(str(path), reasons))
 
     def _read_document(
-        self, ground: DocumentScope, path: Path
+        self, scope: DocumentScope, path: Path
     ) -> tuple[bytes, MagicDocument] | None:
         """Read the document as it is now; None for one that is skipped, or is no longer a Magic Doc
         and is forgotten.
         """
         try:
-            gone = resolve_document(ground, str(path)) != path
-            data = b"" if gone else ground.files.read(path, limit=ground.max_bytes + 1)
+            gone = resolve_document(scope, str(path)) != path
+            data = b"" if gone else scope.files.read(path, limit=scope.max_bytes + 1)
         except (StoreError, FileNotFoundError):
             gone, data = True, b""
-        found = "" if gone else read_document(data, ground.max_bytes)
+        found = "" if gone else read_document(data, scope.max_bytes)
         if isinstance(found, MagicDocument):
             return data, found
         if found:
@@ -241,14 +239,14 @@ class MagicDocs(SessionExtension):
         return None
 
     async def _update_document(
-        self, ground: DocumentScope, path: Path, parent: ParentCall | None, upto: int
+        self, scope: DocumentScope, path: Path, parent: ParentCall | None, upto: int
     ) -> None:
         """Update one document."""
         kept = self._known.get(path)
         found = (
             None
             if kept is None or kept.updated_at_message >= upto
-            else self._read_document(ground, path)
+            else self._read_document(scope, path)
         )
         if kept is None or found is None:
             return
@@ -256,7 +254,7 @@ class MagicDocs(SessionExtension):
         if runtime.model is None:
             self._report_skipped(path, (NO_MODEL_REASON,))
             return
-        overlay = OverlayFiles(ground.files)
+        overlay = OverlayFiles(scope.files)
         spec = self._build_fork_spec(runtime.model, path, document, parent, kept.refused)
         receipt = await run_on_copy_with_budget(
             spec,
@@ -274,7 +272,7 @@ class MagicDocs(SessionExtension):
             self._report_skipped(path, (receipt.said,))
             return
         refused = await self._write_update(
-            ground,
+            scope,
             DocumentUpdate(path, data, document, overlay.changes().get(path, (None, None))[1]),
         )
         if refused != ():
@@ -286,7 +284,7 @@ class MagicDocs(SessionExtension):
             self._known[path] = _DocumentState(upto, refused)
 
     async def _write_update(
-        self, ground: DocumentScope, made: DocumentUpdate
+        self, scope: DocumentScope, made: DocumentUpdate
     ) -> tuple[str, ...] | None:
         """Write an acceptable update.
 
@@ -298,11 +296,11 @@ class MagicDocs(SessionExtension):
         said = replace(said, outside_texts=select_newest_texts(said.outside_texts))
         # Comparing a long document with a long conversation takes a second: beside the host's loop.
         verdict = await asyncio.to_thread(
-            judge_update, made.document, made.after, said, ground.max_bytes
+            judge_update, made.document, made.after, said, scope.max_bytes
         )
         if isinstance(verdict, AcceptedUpdate):
             lost = find_missing_paths(
-                ground, made.path, made.document.text, verdict.data.decode("utf-8")
+                scope, made.path, made.document.text, verdict.data.decode("utf-8")
             )
             verdict = (
                 RejectedUpdate(tuple(f"it would name {name}, which is not there" for name in lost))
@@ -316,16 +314,16 @@ class MagicDocs(SessionExtension):
             case UnchangedUpdate():
                 return ("it would say the same in another layout",)
             case AcceptedUpdate(data=data):
-                return self._replace_file(ground, made, data)
+                return self._replace_file(scope, made, data)
 
     def _replace_file(
-        self, ground: DocumentScope, made: DocumentUpdate, data: bytes
+        self, scope: DocumentScope, made: DocumentUpdate, data: bytes
     ) -> tuple[str, ...] | None:
         path = made.path
         trouble = ""
         try:
-            if resolve_document(ground, str(path)) == path:
-                ground.files.write(path, data, expect=made.before)
+            if resolve_document(scope, str(path)) == path:
+                scope.files.write(path, data, expect=made.before)
             else:
                 trouble = CONFLICT_REASON
         except WriteConflict:

@@ -127,12 +127,12 @@ class McpServer:
         )
 
     def _load_dispatcher(self) -> ToolDispatcher:
-        desk = self._dispatcher
-        if desk is None:
-            desk = self._dispatcher = import_module(
+        dispatcher = self._dispatcher
+        if dispatcher is None:
+            dispatcher = self._dispatcher = import_module(
                 "memorist.mcp_server.call_dispatch"
             ).ToolDispatcher()
-        return desk
+        return dispatcher
 
     async def _dispatch(self, work: Callable[[ToolDispatcher], DispatchResult]) -> DispatchResult:
         """Run a call of the dispatcher in its thread.
@@ -150,7 +150,7 @@ class McpServer:
         """
         roots = [] if self._folder is not None else await _client_roots(context, params)
         return await self._dispatch(
-            lambda desk: desk.find_root(self._folder, roots, self._working_folder)
+            lambda dispatcher: dispatcher.find_root(self._folder, roots, self._working_folder)
         )
 
     async def _list_tools(
@@ -182,7 +182,7 @@ class McpServer:
             wanted = parse_arguments(params.name, params.arguments or {})
             root = await self._find_root(context, params)
             text = await self._dispatch(
-                lambda desk: desk.call_tool(root, wanted, client_name(context))
+                lambda dispatcher: dispatcher.call_tool(root, wanted, client_name(context))
             )
         except RootsRequired:
             return _request_roots()
@@ -203,7 +203,9 @@ class McpServer:
         ]
         try:
             root = await self._find_root(context, None)
-            sessions = await self._dispatch(lambda desk: desk.list_sessions_with_notes(root))
+            sessions = await self._dispatch(
+                lambda dispatcher: dispatcher.list_sessions_with_notes(root)
+            )
         except (MemoristError, RootsRequired):
             sessions = []  # reading the index reports the error; a list cannot
         for each in sessions:
@@ -245,7 +247,7 @@ class McpServer:
         try:
             root = await self._find_root(context, params)
             text = await self._dispatch(
-                lambda desk: _read_uri(desk, root, uri, client_name(context))
+                lambda dispatcher: _read_uri(dispatcher, root, uri, client_name(context))
             )
         except RootsRequired:
             return _request_roots()
@@ -276,13 +278,13 @@ class McpServer:
             session = given.get("session", "")
             if params.name == "compact":
                 text = await self._dispatch(
-                    lambda desk: desk.render_compact_prompt(
+                    lambda dispatcher: dispatcher.render_compact_prompt(
                         root, session, given.get("instructions", "")
                     )
                 )
             else:
                 text = await self._dispatch(
-                    lambda desk: desk.render_skillify_prompt(
+                    lambda dispatcher: dispatcher.render_skillify_prompt(
                         root, session, given.get("description", "")
                     )
                 )

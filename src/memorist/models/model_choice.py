@@ -313,9 +313,9 @@ class SharedModel:
             self._on_unused()
             await self.model.close()
 
-    def _broadcast(self, news: RateLimitReport) -> None:
+    def _broadcast(self, report: RateLimitReport) -> None:
         for used in list(self._handles):
-            used.on_rate_limits(news)
+            used.on_rate_limits(report)
 
 
 class SharedModelHandle:

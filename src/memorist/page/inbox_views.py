@@ -6,8 +6,8 @@ from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_index import INDEX_NAME
 from memorist.cli.dream_command import find_last_dream
 from memorist.dream.workspace import read_journal
-from memorist.page.memory_place import MemoryPlace
 from memorist.page.page_addresses import PAGE_ROWS
+from memorist.page.page_context import PageContext
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
     ActionBlock,
@@ -22,16 +22,16 @@ from memorist.views.view_blocks import (
 from memorist.views.view_formatting import format_time
 
 
-def build_inbox(place: MemoryPlace) -> PageView:
+def build_inbox(context: PageContext) -> PageView:
     """The changes that wait for the user's word, side by side with what stands now."""
-    waiting = place.memory.list_proposals()
+    waiting = context.memory.list_proposals()
     origins = sorted({name_origin(each) for each in waiting})
     blocks: list[PageBlock] = []
     if waiting:
         blocks.append(
             ActionBlock(
                 actions=[
-                    place.action(
+                    context.action(
                         say("Accept all {count:,} from {origin}", count=count, origin=origin),
                         "accept-origin",
                         origin=origin,
@@ -41,8 +41,8 @@ def build_inbox(place: MemoryPlace) -> PageView:
                 ]
             )
         )
-    blocks += [_build_proposal(place, each) for each in waiting]
-    last = next(place.memory.folder.history.iter_changes(), None)
+    blocks += [_build_proposal(context, each) for each in waiting]
+    last = next(context.memory.folder.history.iter_changes(), None)
     if not waiting:
         blocks.append(
             ProseBlock(
@@ -53,7 +53,7 @@ def build_inbox(place: MemoryPlace) -> PageView:
         blocks.append(
             ActionBlock(
                 actions=[
-                    place.action(
+                    context.action(
                         say("Undo the last change: {what}", what=last.why.what[:80]),
                         "undo",
                         key="u",
@@ -80,7 +80,7 @@ def name_origin(given: Proposal) -> str:
     return given.why.what if given.why.actor == "import" else given.why.actor
 
 
-def _build_proposal(place: MemoryPlace, given: Proposal) -> ComparisonBlock:
+def _build_proposal(context: PageContext, given: Proposal) -> ComparisonBlock:
     if given.before is None:
         heading = say("add {path}", path=given.path)
     elif given.after is None:
@@ -104,15 +104,15 @@ def _build_proposal(place: MemoryPlace, given: Proposal) -> ComparisonBlock:
         right_title=say("Proposed"),
         right=given.after or "",
         actions=[
-            place.action(say("Accept"), "accept", key="a", id=given.id),
-            place.action(say("Reject"), "reject", key="r", id=given.id),
+            context.action(say("Accept"), "accept", key="a", id=given.id),
+            context.action(say("Reject"), "reject", key="r", id=given.id),
         ],
     )
 
 
-def build_dreams(place: MemoryPlace, chosen: str) -> PageView:
+def build_dreams(context: PageContext, chosen: str) -> PageView:
     """What dreams did to this project's memory, each with its difference and its undo."""
-    memory = place.memory
+    memory = context.memory
     last = find_last_dream(memory)
     log = memory.folder.history.log()
     undone = {each.undoes for each in log if each.undoes}
@@ -122,7 +122,7 @@ def build_dreams(place: MemoryPlace, chosen: str) -> PageView:
         blocks.append(
             ActionBlock(
                 actions=[
-                    place.action(
+                    context.action(
                         say("Take back the last dream: {what}", what=last.why.what[:80]),
                         "undo",
                         key="u",
@@ -139,7 +139,7 @@ def build_dreams(place: MemoryPlace, chosen: str) -> PageView:
                 PageRow(
                     cells=[
                         PageCell(format_time(each.at)),
-                        PageCell(each.why.what, place.address("dreams", change=each.id)),
+                        PageCell(each.why.what, context.address("dreams", change=each.id)),
                         PageCell(", ".join(path for path in each.paths if path != INDEX_NAME)),
                         PageCell(say("taken back"), tone="note")
                         if each.id in undone

@@ -10,46 +10,46 @@ from memorist.auto_memory.write_result import WriteResult
 from memorist.cli.memory.memory_commands import forget_for_good
 from memorist.errors import InputError
 from memorist.page.inbox_views import name_origin
-from memorist.page.memory_place import MemoryPlace
+from memorist.page.page_context import PageContext
 from memorist.views.page_texts import say
 
 
-def change_memory(place: MemoryPlace, action: str, fields: dict[str, str]) -> str:
+def change_memory(context: PageContext, action: str, fields: dict[str, str]) -> str:
     """Do what a button asks for, and say what was done. Raises InputError for what the page does
     not know, KeyError for a missing field, and what the memory raises.
     """
-    memory = place.memory
+    memory = context.memory
     changes: dict[str, Callable[[], str]] = {
         "accept": lambda: _describe(memory.accept(fields["id"]), say("Accepted")),
         "accept-origin": lambda: _accept_origin(memory, fields["origin"]),
-        "confirm": lambda: _confirm(*place.locate(fields["path"])),
+        "confirm": lambda: _confirm(*context.locate(fields["path"])),
         "reject": lambda: say("Rejected: {path}", path=memory.reject(fields["id"]).path),
         "undo": lambda: say("Taken back: {what}", what=memory.undo(fields["change"]).why.what),
-        "edit": lambda: _edit(*place.locate(fields["path"]), fields["text"]),
-        "forget": lambda: _forget(*place.locate(fields["path"])),
-        "forget-hard": lambda: _forget_hard(*place.locate(fields["path"])),
+        "edit": lambda: _edit(*context.locate(fields["path"]), fields["text"]),
+        "forget": lambda: _forget(*context.locate(fields["path"])),
+        "forget-hard": lambda: _forget_hard(*context.locate(fields["path"])),
     }
     if action not in changes:
         raise InputError(f"the page knows no change {action!r}")
     return changes[action]()
 
 
-def _confirm(place: MemoryPlace, path: str) -> str:
-    place.memory.confirm([path])
+def _confirm(context: PageContext, path: str) -> str:
+    context.memory.confirm([path])
     return say("It holds as the project is now: {path}", path=path)
 
 
-def _edit(place: MemoryPlace, path: str, text: str) -> str:
-    return _describe(place.memory.edit(path, text.replace("\r\n", "\n")), say("Changed"))
+def _edit(context: PageContext, path: str, text: str) -> str:
+    return _describe(context.memory.edit(path, text.replace("\r\n", "\n")), say("Changed"))
 
 
-def _forget(place: MemoryPlace, path: str) -> str:
+def _forget(context: PageContext, path: str) -> str:
     why = ChangeReason(actor="user", what=render_headline("forget", path))
-    return _describe(place.memory.forget([path], why), say("Forgotten; undo brings it back"))
+    return _describe(context.memory.forget([path], why), say("Forgotten; undo brings it back"))
 
 
-def _forget_hard(place: MemoryPlace, path: str) -> str:
-    changes, left, _ = forget_for_good(place.engine, place.memory, [path])
+def _forget_hard(context: PageContext, path: str) -> str:
+    changes, left, _ = forget_for_good(context.engine, context.memory, [path])
     done = say("Forgotten for good, taken out of {changes} changes", changes=changes)
     if not left.remaining:
         return done

@@ -18,8 +18,8 @@ from memorist.cli.memory.memory_commands import (
     judge_recall,
 )
 from memorist.errors import InputError
-from memorist.page.memory_place import MemoryPlace
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
+from memorist.page.page_context import PageContext
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.passages import quote_passage
 from memorist.store.session_rows import MemoryUseTotal, list_uses
@@ -47,13 +47,16 @@ CHECKED = 1_000
 """A list of more memories names what is wrong with one on its own view alone: a check reads all."""
 
 
-def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
+def build_memories(context: PageContext, query: str, page: int) -> PageView:
     """All memories of a project, newest first; with a query the ones that fit, best first."""
-    mine, *others = place.folders()
+    mine, *others = context.folders()
     heads = _find_heads(mine, query)
     blocks: list[PageBlock] = [
         FormBlock(
-            fields=[*place.fields(), FormField(name="q", label=say("Find a memory"), value=query)],
+            fields=[
+                *context.fields(),
+                FormField(name="q", label=say("Find a memory"), value=query),
+            ],
             button=say("Search"),
             label=say("Search memories"),
         ),
@@ -63,7 +66,7 @@ def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
             say("Memories") if not query else say("Memories with these words"),
             say("Nothing is remembered here yet.") if not query else say("No memory fits."),
         ),
-        *list_pages("memories", len(heads), page, q=query, project=place.project),
+        *list_pages("memories", len(heads), page, q=query, project=context.project),
     ]
     blocks += [
         _list_memories(each, found, say("Of you, in every project"), "")
@@ -71,21 +74,21 @@ def build_memories(place: MemoryPlace, query: str, page: int) -> PageView:
         if page == 1 and (found := _find_heads(each, query)[:PAGE_ROWS])
     ]
     if not query and len(heads) <= CHECKED:
-        blocks += build_problems(place)
+        blocks += build_problems(context)
     return PageView(
         name="memories",
         title=say("Memories"),
-        lead=say("What is remembered of {project}.", project=place.project),
+        lead=say("What is remembered of {project}.", project=context.project),
         command=f'memorist memory search "{query}"' if query else "memorist memory list",
         blocks=blocks,
     )
 
 
-def _find_heads(place: MemoryPlace, query: str) -> list[MemoryHeader]:
-    heads = sort_newest_first(place.memory.headers())
+def _find_heads(context: PageContext, query: str) -> list[MemoryHeader]:
+    heads = sort_newest_first(context.memory.headers())
     if not query:
         return heads
-    search = FolderSearch(place.memory.folder, place.engine.settings.recall)
+    search = FolderSearch(context.memory.folder, context.engine.settings.recall)
     order = [each.path for each in search.search(query, PAGE_ROWS)]
     search.close()
     by_path = {head.path: head for head in heads}
@@ -93,49 +96,49 @@ def _find_heads(place: MemoryPlace, query: str) -> list[MemoryHeader]:
 
 
 def _list_memories(
-    place: MemoryPlace, heads: Sequence[MemoryHeader], heading: str, empty: str
+    context: PageContext, heads: Sequence[MemoryHeader], heading: str, empty: str
 ) -> TableBlock:
-    uses = place.uses()
+    uses = context.uses()
     return TableBlock(
         heading=heading,
         columns=say_each("Memory", "Kind", "Origin", "Age", "Shown", "Used", "Last shown"),
-        rows=[_memory_row(place, head, uses.get(head.path)) for head in heads],
+        rows=[_memory_row(context, head, uses.get(head.path)) for head in heads],
         numeric=[3, 4, 5],
         empty=empty,
     )
 
 
-def build_problems(place: MemoryPlace, path: str = "") -> list[PageBlock]:
+def build_problems(context: PageContext, path: str = "") -> list[PageBlock]:
     """What `memorist memory check` finds, in all memories or in one."""
-    rows = _list_problems(place)
+    rows = _list_problems(context)
     if path:
-        wanted = place.address("memory", path=path)
+        wanted = context.address("memory", path=path)
         rows = [each for each in rows if each.cells[0].href == wanted]
     columns = say_each("Memory", "What is wrong, and what mends it")
     table = TableBlock(heading=say("What is wrong"), columns=columns, rows=rows[:PAGE_ROWS])
     return [table] if rows else []
 
 
-def _list_problems(place: MemoryPlace) -> list[PageRow]:
-    _, problems = find_memory_problems(place.memory)
-    rows = [_problem_row(place, each.path, each.what, each.cure) for each in problems]
-    for stale in place.memory.find_stale():
+def _list_problems(context: PageContext) -> list[PageRow]:
+    _, problems = find_memory_problems(context.memory)
+    rows = [_problem_row(context, each.path, each.what, each.cure) for each in problems]
+    for stale in context.memory.find_stale():
         what = describe_changes(stale.changes, stale.since)
-        still = place.action(say("Still true"), "confirm", path=stale.path)
-        row = _problem_row(place, stale.path, what, say("still true? else edit or forget it"))
+        still = context.action(say("Still true"), "confirm", path=stale.path)
+        row = _problem_row(context, stale.path, what, say("still true? else edit or forget it"))
         rows.append(structs.replace(row, actions=[still]))
     return rows
 
 
-def _problem_row(place: MemoryPlace, path: str, what: str, cure: str) -> PageRow:
-    href = place.address("memory", path=path) if path else ""
+def _problem_row(context: PageContext, path: str, what: str, cure: str) -> PageRow:
+    href = context.address("memory", path=path) if path else ""
     return PageRow(cells=[PageCell(path or say("the folder"), href), PageCell(what, quiet=cure)])
 
 
 _TRUST_TONES: dict[Trust, Tone] = {Trust.STATED: "good"}
 
 
-def _memory_row(place: MemoryPlace, head: MemoryHeader, total: MemoryUseTotal | None) -> PageRow:
+def _memory_row(context: PageContext, head: MemoryHeader, total: MemoryUseTotal | None) -> PageRow:
     total = total or MemoryUseTotal()
     doubts = "; ".join(head.doubts)
     doubt = say("Not shown to a model: {doubts}", doubts=doubts) if doubts else head.path
@@ -143,12 +146,12 @@ def _memory_row(place: MemoryPlace, head: MemoryHeader, total: MemoryUseTotal | 
         cells=[
             PageCell(
                 head.description or head.name,
-                place.memory_address(head.path),
+                context.memory_address(head.path),
                 quiet=doubt,
             ),
             PageCell(head.kind.value if head.kind else "—"),
             PageCell(str(head.trust.value), tone=_TRUST_TONES.get(head.trust, "")),
-            PageCell(f"{head.age_days(place.now)} d"),
+            PageCell(f"{head.age_days(context.now)} d"),
             PageCell(f"{total.shown:,}"),
             PageCell(f"{total.used:,}"),
             PageCell(format_time(total.last or None)[:10] or say("never")),
@@ -156,43 +159,43 @@ def _memory_row(place: MemoryPlace, head: MemoryHeader, total: MemoryUseTotal | 
     )
 
 
-def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
+def build_memory(context: PageContext, name: str, at: int) -> PageView:
     """One memory: where each line comes from, when it was shown, and its history. `at` is the
     number of the change to show, counted from 1; 0 for the present text.
     """
-    of_project = place
-    place, path = place.locate(name)
-    memory = place.memory
+    of_project = context
+    context, path = context.locate(name)
+    memory = context.memory
     present = path in {head.path for head in memory.headers()}
     log, lines = blame_memory(memory, path)
     blocks: list[PageBlock] = []
     if present:
         topic, doubts = memory.read_with_suspicions(path)
         text = topic.text()
-        blocks.append(NumberBlock(pairs=_memory_numbers(place, path, log)))
+        blocks.append(NumberBlock(pairs=_memory_numbers(context, path, log)))
         blocks += [
             ProseBlock(heading=say("Why no model is shown it"), text="\n".join(doubts))
         ] * bool(doubts)
-        blocks += build_problems(of_project, place.prefix + path)
+        blocks += build_problems(of_project, context.prefix + path)
     else:
         text = ""
         blocks.append(
             ProseBlock(heading=say("It is forgotten"), text=say("The history still has it."))
         )
     if at:
-        blocks.append(_build_version(place, path, log, at))
+        blocks.append(_build_version(context, path, log, at))
     blocks += [
-        *_build_slider(place, path, log, at),
+        *_build_slider(context, path, log, at),
         _build_blame(log, [(line.text, line.change) for line in lines], path),
-        _build_changes(place, log),
-        _build_uses(place, path),
+        _build_changes(context, log),
+        _build_uses(context, path),
     ]
     if present:
         blocks += [
             FormBlock(
                 fields=[
-                    *place.fields(),
-                    FormField(name="path", kind="hidden", value=place.prefix + path),
+                    *context.fields(),
+                    FormField(name="path", kind="hidden", value=context.prefix + path),
                     FormField(name="text", label=say("Change its text"), kind="text", value=text),
                 ],
                 button=say("Save the change"),
@@ -202,9 +205,12 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
             ),
             ActionBlock(
                 actions=[
-                    place.action(say("Forget"), "forget", path=place.prefix + path),
-                    place.action(
-                        say("Forget for good"), "forget-hard", path=place.prefix + path, danger=True
+                    context.action(say("Forget"), "forget", path=context.prefix + path),
+                    context.action(
+                        say("Forget for good"),
+                        "forget-hard",
+                        path=context.prefix + path,
+                        danger=True,
                     ),
                 ]
             ),
@@ -212,23 +218,23 @@ def build_memory(place: MemoryPlace, name: str, at: int) -> PageView:
     return PageView(
         name="memories",
         title=path.removesuffix(".md"),
-        lead=say("A memory of {project}.", project=place.project)
-        if not place.prefix
+        lead=say("A memory of {project}.", project=context.project)
+        if not context.prefix
         else say("A memory of yours that holds in every project."),
-        command=f"memorist memory blame {place.prefix}{path}",
+        command=f"memorist memory blame {context.prefix}{path}",
         blocks=blocks,
     )
 
 
 def _memory_numbers(
-    place: MemoryPlace, path: str, log: Sequence[RecordedChange]
+    context: PageContext, path: str, log: Sequence[RecordedChange]
 ) -> list[tuple[str, str]]:
-    head = next(each for each in place.memory.headers() if each.path == path)
-    total = place.uses().get(path, MemoryUseTotal())
+    head = next(each for each in context.memory.headers() if each.path == path)
+    total = context.uses().get(path, MemoryUseTotal())
     return [
         (say("kind"), head.kind.value if head.kind else "—"),
         (say("origin"), head.trust.value),
-        (say("days old"), f"{head.age_days(place.now)}"),
+        (say("days old"), f"{head.age_days(context.now)}"),
         (say("times shown"), f"{total.shown:,}"),
         (say("times used"), f"{total.used:,}"),
         (say("changes"), f"{len(log):,}"),
@@ -236,15 +242,15 @@ def _memory_numbers(
 
 
 def _build_slider(
-    place: MemoryPlace, path: str, log: Sequence[RecordedChange], at: int
+    context: PageContext, path: str, log: Sequence[RecordedChange], at: int
 ) -> list[PageBlock]:
     if len(log) < 2:
         return []
     return [
         FormBlock(
             fields=[
-                *place.fields(),
-                FormField(name="path", kind="hidden", value=place.prefix + path),
+                *context.fields(),
+                FormField(name="path", kind="hidden", value=context.prefix + path),
                 FormField(
                     name="at",
                     label=say("As it stood after change"),
@@ -261,12 +267,12 @@ def _build_slider(
 
 
 def _build_version(
-    place: MemoryPlace, path: str, log: Sequence[RecordedChange], at: int
+    context: PageContext, path: str, log: Sequence[RecordedChange], at: int
 ) -> PageBlock:
     if not 1 <= at <= len(log):
         raise InputError(f"the memory has {len(log)} changes, and none with the number {at}")
     change = log[at - 1]
-    data = place.memory.folder.history.read_file(path, change.id)
+    data = context.memory.folder.history.read_file(path, change.id)
     return ProseBlock(
         heading=say("As it stood after change {at}: {what}", at=at, what=change.why.what),
         text=say("(it was gone)") if data is None else data.decode("utf-8", "replace"),
@@ -309,7 +315,7 @@ def _build_blame(
     )
 
 
-def _build_changes(place: MemoryPlace, log: Sequence[RecordedChange]) -> TableBlock:
+def _build_changes(context: PageContext, log: Sequence[RecordedChange]) -> TableBlock:
     undone = {each.undoes for each in log}
     return TableBlock(
         heading=say("Changes"),
@@ -323,15 +329,15 @@ def _build_changes(place: MemoryPlace, log: Sequence[RecordedChange]) -> TableBl
                 ],
                 actions=[]
                 if each.id in undone
-                else [place.action(say("Undo"), "undo", key="u", change=each.id)],
+                else [context.action(say("Undo"), "undo", key="u", change=each.id)],
             )
             for each in reversed(log)
         ],
     )
 
 
-def _build_uses(place: MemoryPlace, path: str) -> TableBlock:
-    uses = list_uses(place.engine.database(), str(place.memory.layout.folder), path)
+def _build_uses(context: PageContext, path: str) -> TableBlock:
+    uses = list_uses(context.engine.database(), str(context.memory.layout.folder), path)
     return TableBlock(
         heading=say("When it was shown, and why"),
         columns=say_each("When", "What", "Session", "Why"),
@@ -350,12 +356,12 @@ def _build_uses(place: MemoryPlace, path: str) -> TableBlock:
     )
 
 
-def build_why(place: MemoryPlace, message: str) -> PageView:
+def build_why(context: PageContext, message: str) -> PageView:
     """What a message would show an agent, what not, and why."""
     blocks: list[PageBlock] = [
         FormBlock(
             fields=[
-                *place.fields(),
+                *context.fields(),
                 FormField(name="message", label=say("A message to the agent"), value=message),
             ],
             button=say("Ask"),
@@ -363,7 +369,7 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
         )
     ]
     if message:
-        found = judge_recall(place.memory, place.engine.settings.recall, message, WHY_LIMIT)
+        found = judge_recall(context.memory, context.engine.settings.recall, message, WHY_LIMIT)
         heads = found.heads
         blocks += [
             TableBlock(
@@ -374,7 +380,7 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
                         cells=[
                             PageCell(
                                 heads[each.path].description or each.path,
-                                place.address("memory", path=each.path),
+                                context.address("memory", path=each.path),
                                 quiet=each.path,
                             ),
                             PageCell(f"{each.score:.2f}"),
@@ -386,14 +392,14 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
                 numeric=[1],
                 empty=say("Nothing would be shown."),
             ),
-            _list_past_words(place, message),
+            _list_past_words(context, message),
             TableBlock(
                 heading=say("Found, and left out"),
                 columns=say_each("Memory", "Why not"),
                 rows=[
                     PageRow(
                         cells=[
-                            PageCell(path, place.address("memory", path=path)),
+                            PageCell(path, context.address("memory", path=path)),
                             PageCell(reason),
                         ]
                     )
@@ -411,7 +417,7 @@ def build_why(place: MemoryPlace, message: str) -> PageView:
     )
 
 
-def _list_past_words(place: MemoryPlace, message: str) -> TableBlock:
+def _list_past_words(context: PageContext, message: str) -> TableBlock:
     return TableBlock(
         heading=say("Said in past sessions, and brought back"),
         columns=say_each("Words", "Session"),
@@ -425,7 +431,7 @@ def _list_past_words(place: MemoryPlace, message: str) -> TableBlock:
                     PageCell(each.title, address_of("session", id=each.session)),
                 ]
             )
-            for each in find_past_words(place.engine, place.project, message)
+            for each in find_past_words(context.engine, context.project, message)
         ],
         empty=say("Nothing that was said before bears on it."),
     )

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from memorist.cli.sessions_command import SessionEntry, list_known_sessions, read_kept_notes
 from memorist.core.text_analysis import shorten
 from memorist.errors import MemoristError
-from memorist.page.memory_place import MemoryPlace
 from memorist.page.page_addresses import address_of
+from memorist.page.page_context import PageContext
 from memorist.page.session_views import (
     build_uses,
     build_window,
@@ -38,27 +38,27 @@ FOLLOWED = 3
 """Running sessions that are followed turn by turn; the rest are named. Our choice."""
 
 
-def build_now(place: MemoryPlace) -> PageView:
+def build_now(context: PageContext) -> PageView:
     """What runs, what was remembered last, and what waits."""
     sessions = list_known_sessions(None)
-    running = [each for each in sessions if place.now - each.updated < RUNNING_SECONDS]
-    waiting = place.memory.list_proposals()
+    running = [each for each in sessions if context.now - each.updated < RUNNING_SECONDS]
+    waiting = context.memory.list_proposals()
     blocks: list[PageBlock] = [
         NumberBlock(
             pairs=[
                 (say("running sessions"), f"{len(running):,}"),
                 (say("sessions known"), f"{len(sessions):,}"),
-                (say("memories here"), f"{len(place.memory.headers()):,}"),
+                (say("memories here"), f"{len(context.memory.headers()):,}"),
                 (say("waiting for you"), f"{len(waiting):,}"),
             ]
         ),
-        *([_link_inbox(place, len(waiting))] if waiting else []),
+        *([_link_inbox(context, len(waiting))] if waiting else []),
     ]
     followed = running[:FOLLOWED] or sessions[:1]
     for each in followed:
-        blocks += _follow_session(place, each, runs=bool(running))
+        blocks += _follow_session(context, each, runs=bool(running))
     blocks += _list_rest(running or sessions, followed)
-    blocks.append(_list_changes(place))
+    blocks.append(_list_changes(context))
     return PageView(
         name="now",
         title=say("Now"),
@@ -68,13 +68,13 @@ def build_now(place: MemoryPlace) -> PageView:
     )
 
 
-def _link_inbox(place: MemoryPlace, count: int) -> LinkBlock:
+def _link_inbox(context: PageContext, count: int) -> LinkBlock:
     words = say_count("1 change waits for your word", "{count:,} changes wait for your word", count)
-    link = (words, place.address("inbox"), False)
+    link = (words, context.address("inbox"), False)
     return LinkBlock(label=say("Inbox"), links=[link])
 
 
-def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
+def _follow_session(context: PageContext, entry: SessionEntry, *, runs: bool) -> list[PageBlock]:
     """One session as far as it got: its window as it grows, what it was shown, its notes."""
     title = shorten(" ".join((entry.title or entry.id).split()), 90)
     address = address_of("session", id=entry.id)
@@ -102,7 +102,7 @@ def _follow_session(place: MemoryPlace, entry: SessionEntry, *, runs: bool) -> l
             ),
             build_window(course, entry.id),
         ]
-    blocks += build_uses(list_uses_in_session(place.engine.database(), entry.id)[-NEWEST:])
+    blocks += build_uses(list_uses_in_session(context.engine.database(), entry.id)[-NEWEST:])
     notes = read_kept_notes(entry)
     if notes:
         blocks.append(ProseBlock(heading=say("Notes as they stand"), text=notes))
@@ -126,7 +126,7 @@ def _list_rest(found: Sequence[SessionEntry], followed: Sequence[SessionEntry]) 
     return [list_session_rows(rest, say("Others"), empty)]
 
 
-def _list_changes(place: MemoryPlace) -> TableBlock:
+def _list_changes(context: PageContext) -> TableBlock:
     return TableBlock(
         heading=say("Remembered last"),
         columns=say_each("When", "By", "What"),
@@ -135,10 +135,10 @@ def _list_changes(place: MemoryPlace) -> TableBlock:
                 cells=[
                     PageCell(format_time(each.at)),
                     PageCell(each.why.actor),
-                    PageCell(each.why.what, place.address("memories")),
+                    PageCell(each.why.what, context.address("memories")),
                 ]
             )
-            for each in place.memory.folder.history.log("", NEWEST)
+            for each in context.memory.folder.history.log("", NEWEST)
         ],
         empty=say("Nothing is remembered of this project yet."),
     )

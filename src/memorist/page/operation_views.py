@@ -330,7 +330,7 @@ def sync_own_machines() -> str:
     """Bring the user's machines in line, and say what came."""
     with open_memories() as (layout, memories):
         report = sync_machines(layout, memories)
-    taken = sum(len(paths) for paths in report.taken.values())
+    taken = sum(len(paths) for paths in report.received.values())
     done = say(
         "In line with {machines} other machines, {count:,} memories came",
         machines=report.machines,

@@ -14,8 +14,8 @@ from memorist.cli.status_command import read_status
 from memorist.core.text_analysis import shorten
 from memorist.forks.fork_spec import ForkOutcome, Receipt
 from memorist.models.model_pricing import PriceTable, cache_saving, merge_prices, shipped_prices
-from memorist.page.memory_place import MemoryPlace
 from memorist.page.page_addresses import PAGE_ROWS, address_of
+from memorist.page.page_context import PageContext
 from memorist.store.session_rows import list_newest_receipts
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
@@ -76,12 +76,12 @@ def list_totals(spent: SpendTotal) -> list[tuple[str, str]]:
     ]
 
 
-def build_spend(place: MemoryPlace) -> PageView:
+def build_spend(context: PageContext) -> PageView:
     """What background work did and cost in the last week, and what is left of the caps."""
-    settings, database = place.engine.settings, place.engine.database()
-    found = read_status(database, settings, place.now, DAYS)
+    settings, database = context.engine.settings, context.engine.database()
+    found = read_status(database, settings, context.now, DAYS)
     newest = list_newest_receipts(database, MAX_ADDED)
-    recent = [each for _, each in newest if each.started > place.now - DAYS * 86_400]
+    recent = [each for _, each in newest if each.started > context.now - DAYS * 86_400]
     spent = total_receipts(recent, settings.models.prices)
     return PageView(
         name="spend",

@@ -33,9 +33,9 @@ from memorist.page import (
     spend_view,
 )
 from memorist.page.memory_actions import change_memory
-from memorist.page.memory_place import MemoryPlace, project_links
 from memorist.page.page_access import SECURITY_HEADERS, PageAccess, to_local_address
 from memorist.page.page_addresses import address_of
+from memorist.page.page_context import PageContext, project_links
 from memorist.views.page_rendering import PageFrame, read_asset, render_blocks, render_page
 from memorist.views.page_texts import ENGLISH, choose_language, say, use_language
 from memorist.views.view_blocks import PageView, to_safe_object
@@ -78,46 +78,46 @@ def _build_view(name: str, query: Query) -> PageView:
     }
     if name in views:
         return views[name]()
-    with _open_place(query) as place:
-        return _build_memory_view(name, place, query, page)
+    with _open_context(query) as context:
+        return _build_memory_view(name, context, query, page)
 
 
-def _build_memory_view(name: str, place: MemoryPlace, query: Query, page: int) -> PageView:
+def _build_memory_view(name: str, context: PageContext, query: Query, page: int) -> PageView:
     turn = query.get("turn", "")
     views: dict[str, Callable[[], PageView]] = {
-        "now": lambda: now_view.build_now(place),
+        "now": lambda: now_view.build_now(context),
         "session": lambda: session_views.build_session(
-            place.engine, query.get("id", ""), int(turn) if turn else None
+            context.engine, query.get("id", ""), int(turn) if turn else None
         ),
-        "memories": lambda: memory_views.build_memories(place, query.get("q", "").strip(), page),
+        "memories": lambda: memory_views.build_memories(context, query.get("q", "").strip(), page),
         "memory": lambda: memory_views.build_memory(
-            place, query.get("path", ""), int(query.get("at", "0"))
+            context, query.get("path", ""), int(query.get("at", "0"))
         ),
-        "why": lambda: memory_views.build_why(place, query.get("message", "").strip()),
-        "inbox": lambda: inbox_views.build_inbox(place),
-        "dreams": lambda: inbox_views.build_dreams(place, query.get("change", "")),
-        "spend": lambda: spend_view.build_spend(place),
+        "why": lambda: memory_views.build_why(context, query.get("message", "").strip()),
+        "inbox": lambda: inbox_views.build_inbox(context),
+        "dreams": lambda: inbox_views.build_dreams(context, query.get("change", "")),
+        "spend": lambda: spend_view.build_spend(context),
     }
     made = views[name]()
-    projects = list_projects_with_memory(place.engine)
+    projects = list_projects_with_memory(context.engine)
     if name not in {"memory", "spend", "session"} and len(projects) > 1:
-        links = project_links(name, projects, place.project)
+        links = project_links(name, projects, context.project)
         made = msgspec.structs.replace(made, blocks=[links, *made.blocks])
     return made
 
 
 def _count_waiting(query: Query) -> int:
     """Changes in the inbox; 0 where the memory cannot be read, which its own view explains."""
-    with contextlib.suppress(MemoristError), _open_place(query) as place:
-        return len(place.memory.list_proposals())
+    with contextlib.suppress(MemoristError), _open_context(query) as context:
+        return len(context.memory.list_proposals())
     return 0
 
 
 @contextlib.contextmanager
-def _open_place(query: Query) -> Iterator[MemoryPlace]:
+def _open_context(query: Query) -> Iterator[PageContext]:
     project = query.get("project", "") or str(locate_project_root(Path.cwd()))
     with open_project_memory(project=Path(project)) as (engine, memory):
-        yield MemoryPlace(engine, memory, project, time.time())
+        yield PageContext(engine, memory, project, time.time())
 
 
 class PageServer:
@@ -260,8 +260,8 @@ def _change(action: str, fields: dict[str, str]) -> str:
         return operation_views.sync_own_machines()
     if action in {"leave-out", "take-in"}:
         return operation_views.change_past(fields["id"], take_in=action == "take-in")
-    with _open_place(fields) as place:
-        return change_memory(place, action, fields)
+    with _open_context(fields) as context:
+        return change_memory(context, action, fields)
 
 
 def header_lists(headers: Headers) -> dict[str, list[str]]:

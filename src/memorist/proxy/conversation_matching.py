@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from memorist.core.messages import JsonObject, Message
 from memorist.engine.host_history import message_fingerprint, replace_lone_surrogates
@@ -42,7 +42,7 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     main: bool = True
     interactive: bool = True
     name: str = ""
-    told: str | None = None
+    declared_project: str | None = field(default=None, name="told")
     folder: str = ""
     shape: tuple[str, str] = ("", "")
     asked: bytes = b""
@@ -53,7 +53,7 @@ class StoredConversation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def key(self) -> tuple[str, ...]:
         """What a later line must share with this one to replace it."""
-        return (self.id, self.format, self.name, self.told or "")
+        return (self.id, self.format, self.name, self.declared_project or "")
 
 
 class ConversationFileHeader(Struct, frozen=True):
@@ -213,18 +213,18 @@ class ConversationMatcher:
             self._restore(each)
 
     def _restore(self, each: StoredConversation) -> None:
-        lane = ProxyConversation(
+        conversation = ProxyConversation(
             id=each.id, format=each.format, main=each.main, interactive=each.interactive,
-            project=each.told, name=each.name, declared_project=each.told,
+            project=each.declared_project, name=each.name, declared_project=each.declared_project,
             restored_project=each.folder, shape=each.shape,
             history_ends=(each.asked, each.answered), response_key=each.response,
         )  # fmt: skip
         if each.response:
-            self._restored_responses[each.response] = lane
+            self._restored_responses[each.response] = conversation
         if each.name:
-            self._named[each.name, each.format, each.told or ""] = lane
-        for end in filter(None, lane.history_ends):
-            self._index_end(lane, end)
+            self._named[each.name, each.format, each.declared_project or ""] = conversation
+        for end in filter(None, conversation.history_ends):
+            self._index_end(conversation, end)
 
     def match(self, call: IncomingCall) -> ConversationCall | UnrelatedCall:
         """Match a model call to its conversation, or start a new one."""
@@ -236,36 +236,40 @@ class ConversationMatcher:
         previous = values.get("previous_response_id") if call.format == "openai_responses" else None
         if previous:
             return self._continue_response(call, str(previous))
-        lane = self._match_conversation(call)
+        conversation = self._match_conversation(call)
         return (
-            lane
-            if isinstance(lane, UnrelatedCall)
-            else ConversationCall(conversation=lane, request=values, caller=call.caller)
+            conversation
+            if isinstance(conversation, UnrelatedCall)
+            else ConversationCall(conversation=conversation, request=values, caller=call.caller)
         )
 
     def _match_conversation(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
         certainty = asked.identity.certainty
         if certainty in ("named", "likely"):
-            lane = self._match_by_name(asked)
+            conversation = self._match_by_name(asked)
             if certainty == "named":
-                return lane
+                return conversation
             shape = asked.shape or compute_request_shape(asked.format, asked.body)
-            if lane.shape == ("", "") or lane.shape[0] == shape[0] or lane.shape[1] == shape[1]:
-                lane.shape = shape
-                return lane
+            if (
+                conversation.shape == ("", "")
+                or conversation.shape[0] == shape[0]
+                or conversation.shape[1] == shape[1]
+            ):
+                conversation.shape = shape
+                return conversation
         return self._match_by_history(asked)
 
     def _match_by_name(self, asked: IncomingCall) -> ProxyConversation:
         name, told = asked.identity.name, asked.identity.project
         key = (name, asked.format, told or "")
-        lane = self._named.get(key)
-        if lane is None:
+        conversation = self._named.get(key)
+        if conversation is None:
             taken = any(
                 (name, other, told or "") in self._named
                 for other in ("anthropic", "openai_responses", "openai_chat")
             )
             id = f"{name} ({asked.format})" if taken else name
-            lane = self._named[key] = ProxyConversation(
+            conversation = self._named[key] = ProxyConversation(
                 id=id,
                 format=asked.format,
                 main=asked.identity.main,
@@ -277,7 +281,7 @@ class ConversationMatcher:
         self._named.move_to_end(key)
         while len(self._named) > MAX_CONVERSATIONS:
             self._named.popitem(last=False)
-        return lane
+        return conversation
 
     def _match_by_history(self, asked: IncomingCall) -> ProxyConversation | UnrelatedCall:
         who = asked.identity
@@ -286,15 +290,19 @@ class ConversationMatcher:
             link_history(asked.format, asked.body.items, asked.known_links),
             asked.shape or compute_request_shape(asked.format, asked.body),
         )
-        lane = self._find_continued(scope, links)
-        if lane is not None and lane.shape[0] != shape[0] and lane.shape[1] != shape[1]:
+        conversation = self._find_continued(scope, links)
+        if (
+            conversation is not None
+            and conversation.shape[0] != shape[0]
+            and conversation.shape[1] != shape[1]
+        ):
             if not asked.body.values.get("tools"):
                 return UnrelatedCall("another kind of request about a conversation")
-            lane = None
-        if lane is None:
+            conversation = None
+        if conversation is None:
             id = f"{who.name[:60]}-{self._new_id()}" if who.name else self._new_id()
             main = who.main and who.certainty != "likely"
-            lane = ProxyConversation(
+            conversation = ProxyConversation(
                 id=id,
                 format=asked.format,
                 main=main,
@@ -302,34 +310,37 @@ class ConversationMatcher:
                 project=who.project,
                 declared_project=who.project,
             )
-        lane.scope, lane.shape = scope, shape
-        self._set_request_end(lane, links[-1] if links else HistoryLink(b""))
-        return lane
+        conversation.scope, conversation.shape = scope, shape
+        self._set_request_end(conversation, links[-1] if links else HistoryLink(b""))
+        return conversation
 
     def _find_continued(
         self, scope: bytes, links: Sequence[HistoryLink]
     ) -> ProxyConversation | None:
         for link in reversed(links):
             end = _hash_end(scope, link)
-            lane = self._ends.get(end)
-            if lane is None:
+            conversation = self._ends.get(end)
+            if conversation is None:
                 continue
-            answered = lane.history_ends[1]
+            answered = conversation.history_ends[1]
             if (
                 not answered or answered == end or link.has_model_reply
             ):  # a retry of an unanswered request, or a reply that the client rewrote
-                return lane
+                return conversation
         return None
 
-    def _set_request_end(self, lane: ProxyConversation, asked: HistoryLink) -> None:
-        for end in lane.history_ends:
-            if self._ends.get(end) is lane:
+    def _set_request_end(self, conversation: ProxyConversation, asked: HistoryLink) -> None:
+        for end in conversation.history_ends:
+            if self._ends.get(end) is conversation:
                 del self._ends[end]
-        lane.request_end, lane.history_ends = asked, (_hash_end(lane.scope, asked), b"")
-        self._index_end(lane, lane.history_ends[0])
+        conversation.request_end, conversation.history_ends = (
+            asked,
+            (_hash_end(conversation.scope, asked), b""),
+        )
+        self._index_end(conversation, conversation.history_ends[0])
 
-    def _index_end(self, lane: ProxyConversation, end: bytes) -> None:
-        self._ends[end] = lane
+    def _index_end(self, conversation: ProxyConversation, end: bytes) -> None:
+        self._ends[end] = conversation
         self._ends.move_to_end(end)
         while len(self._ends) > 2 * MAX_CONVERSATIONS:
             self._ends.popitem(last=False)
@@ -344,17 +355,17 @@ class ConversationMatcher:
         known = known or self._restore_response(asked.caller, previous)
         if known is None:
             return UnrelatedCall("its history is with the provider")
-        lane, history = known
+        conversation, history = known
         if (
-            lane.response_id != previous
+            conversation.response_id != previous
         ):  # the conversation continued from that reply already: this is a branch
-            lane = ProxyConversation(
+            conversation = ProxyConversation(
                 id=self._new_id(),
-                format=lane.format,
-                main=lane.main,
-                interactive=lane.interactive,
-                project=lane.project,
-                declared_project=lane.declared_project,
+                format=conversation.format,
+                main=conversation.main,
+                interactive=conversation.interactive,
+                project=conversation.project,
+                declared_project=conversation.declared_project,
                 response_id=previous,
             )
         given = asked.body.values.get("input")
@@ -365,19 +376,19 @@ class ConversationMatcher:
             if name != "previous_response_id"
         } | {"input": [*history, *new]}
         return ConversationCall(
-            conversation=lane, request=request, caller=asked.caller, has_full_history=False
+            conversation=conversation, request=request, caller=asked.caller, has_full_history=False
         )
 
     def _restore_response(
         self, caller: str, previous: str
     ) -> tuple[ProxyConversation, list[Any]] | None:
         """The conversation of a reply that an earlier process saw, with its recorded history."""
-        lane = self._restored_responses.get(_hash_scope(caller, previous))
-        history = None if lane is None else self._read_history(lane.id)
-        if lane is None or history is None:
+        conversation = self._restored_responses.get(_hash_scope(caller, previous))
+        history = None if conversation is None else self._read_history(conversation.id)
+        if conversation is None or history is None:
             return None
-        lane.response_id = previous
-        found = self._responses[caller, previous] = lane, history
+        conversation.response_id = previous
+        found = self._responses[caller, previous] = conversation, history
         return found
 
     def on_reply(
@@ -387,15 +398,15 @@ class ConversationMatcher:
 
         Must be called before the client can continue from it.
         """
-        lane = call.conversation
-        if lane.scope and lane.request_end is not None:
-            lane.history_ends = (
-                lane.history_ends[0],
-                _hash_end(lane.scope, _extend_link(lane.request_end, messages)),
+        conversation = call.conversation
+        if conversation.scope and conversation.request_end is not None:
+            conversation.history_ends = (
+                conversation.history_ends[0],
+                _hash_end(conversation.scope, _extend_link(conversation.request_end, messages)),
             )
-            self._index_end(lane, lane.history_ends[1])
+            self._index_end(conversation, conversation.history_ends[1])
         if (
-            lane.format == "openai_responses"
+            conversation.format == "openai_responses"
             and reply.get("id")
             and reply.get("store") is not False
             and call.request.get("store") is not False
@@ -406,10 +417,10 @@ class ConversationMatcher:
                 if isinstance(given, str)
                 else list(given or ())
             )
-            lane.response_id = str(reply["id"])
-            lane.response_key = _hash_scope(call.caller, lane.response_id)
-            self._responses[call.caller, lane.response_id] = (
-                lane,
+            conversation.response_id = str(reply["id"])
+            conversation.response_key = _hash_scope(call.caller, conversation.response_id)
+            self._responses[call.caller, conversation.response_id] = (
+                conversation,
                 [*history, *(reply.get("output") or ())],
             )
             while len(self._responses) > MAX_RESPONSES:
@@ -425,7 +436,7 @@ def to_stored_conversation(conversation: ProxyConversation) -> StoredConversatio
     return StoredConversation(
         id=conversation.id, format=conversation.format, main=conversation.main,
         interactive=conversation.interactive, name=conversation.name,
-        told=conversation.declared_project,
+        declared_project=conversation.declared_project,
         folder=conversation.project or conversation.restored_project,
         shape=conversation.shape, asked=conversation.history_ends[0],
         answered=conversation.history_ends[1], response=conversation.response_key,

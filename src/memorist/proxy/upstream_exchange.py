@@ -149,17 +149,17 @@ class ProxyExchange:
         if not whole:
             self.outcome = "passed: it is too large to be read"
             return await self._relay(await self._pass_through(raw), None)
-        taken = await self._pipeline.prepare(
+        call = await self._pipeline.prepare(
             self._route, self._headers, raw, self._dependencies.tenant
         )
-        self.outcome = taken.outcome
-        upstream = await self._send_prepared(taken, taken.data)
-        return await self._answer(taken, upstream)
+        self.outcome = call.outcome
+        upstream = await self._send_prepared(call, call.data)
+        return await self._answer(call, upstream)
 
     async def _answer(
-        self, taken: PreparedCall, upstream: aiohttp.ClientResponse
+        self, call: PreparedCall, upstream: aiohttp.ClientResponse
     ) -> web.StreamResponse:
-        begun = await _read_start(upstream) if taken.prepared is not None else b""
+        begun = await _read_start(upstream) if call.prepared is not None else b""
         if (
             begun
             and _may_refuse(upstream, begun)
@@ -167,14 +167,14 @@ class ProxyExchange:
                 upstream.status, _lowercase_headers(upstream), _decode_body(upstream, begun)
             )
         ):
-            smaller = await self._pipeline.recover(taken)
+            smaller = await self._pipeline.recover(call)
             if smaller is not None:
                 upstream.close()
                 self.outcome = (
                     "recovered: the provider refused it as too long, and a smaller one was sent"
                 )
-                upstream, begun = await self._send_prepared(taken, smaller), b""
-        return await self._relay(upstream, taken, begun)
+                upstream, begun = await self._send_prepared(call, smaller), b""
+        return await self._relay(upstream, call, begun)
 
     async def _read_body(self) -> tuple[bytes, bool]:
         """The request's body, and whether it is complete. Raises BodyTooSlow."""
@@ -191,10 +191,10 @@ class ProxyExchange:
             raise BodyTooSlow("the request took too long to arrive") from None
         return (parts[0] if len(parts) == 1 else b"".join(parts)), True
 
-    async def _send_prepared(self, taken: PreparedCall, data: bytes) -> aiohttp.ClientResponse:
-        changed = taken.data is not data or taken.outcome == "changed"
+    async def _send_prepared(self, call: PreparedCall, data: bytes) -> aiohttp.ClientResponse:
+        changed = call.data is not data or call.outcome == "changed"
         headers = filter_request_headers(
-            self._request.headers.items(), read=taken.call is not None, rewritten=changed
+            self._request.headers.items(), read=call.call is not None, rewritten=changed
         )
         return await self._send(headers, data)
 
@@ -222,15 +222,15 @@ class ProxyExchange:
             yield part
 
     async def _relay(
-        self, upstream: aiohttp.ClientResponse, taken: PreparedCall | None, begun: bytes = b""
+        self, upstream: aiohttp.ClientResponse, call: PreparedCall | None, begun: bytes = b""
     ) -> web.StreamResponse:
         """Pass the reply on as it arrives, and read it on the side."""
         headers = CIMultiDict(filter_reply_headers(upstream.headers.items()))
         headers["x-memorist"] = clean_header_value(self.outcome)
-        if taken is not None and taken.prepared is not None:
-            headers["x-memorist-session"] = clean_header_value(taken.prepared.session.id)
+        if call is not None and call.prepared is not None:
+            headers["x-memorist-session"] = clean_header_value(call.prepared.session.id)
         answer = web.StreamResponse(status=upstream.status, reason=upstream.reason, headers=headers)
-        recorder = ReplyRecorder(self._pipeline, taken, upstream)
+        recorder = ReplyRecorder(self._pipeline, call, upstream)
         try:
             await answer.prepare(self._request)
             if begun:

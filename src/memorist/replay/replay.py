@@ -122,16 +122,16 @@ def _model_name(options: ReplayOptions) -> str:
     return options.model if isinstance(options.model, str) else options.model.name
 
 
-def _unique_name(path: Path, taken: set[str]) -> str:
+def _unique_name(path: Path, used_names: set[str]) -> str:
     stem = (
         path.name.removesuffix(".zst").removesuffix(".jsonl").removesuffix(".json").lstrip(".")
         or "session"
     )
     name, number = stem, 1
-    while name in taken:
+    while name in used_names:
         number += 1
         name = f"{stem}-{number}"
-    taken.add(name)
+    used_names.add(name)
     return name
 
 

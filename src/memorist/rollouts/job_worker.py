@@ -288,77 +288,87 @@ async def consolidate_once(
     return await _run_job(dependencies, claim, job)
 
 
-def _defer(means: WorkerDependencies, kind: JobKind, refused: ClaimRefused) -> ClaimRefused:
+def _defer(dependencies: WorkerDependencies, kind: JobKind, refused: ClaimRefused) -> ClaimRefused:
     if refused.why != "up to date":
-        means.on_event(JobDeferred(kind=kind, refused=refused))
+        dependencies.on_event(JobDeferred(kind=kind, refused=refused))
     return refused
 
 
 async def _run_job(
-    means: WorkerDependencies,
+    dependencies: WorkerDependencies,
     claim: JobClaim,
     job: Callable[[], Awaitable[JobOutcome]],
     *,
     put_off: bool = True,
 ) -> JobFinished:
     """Run a claimed job. With `put_off`, a spent budget does not count as an attempt."""
-    start = means.clock.monotonic()
+    start = dependencies.clock.monotonic()
     try:
-        task = await _run_with_heartbeat(means, claim, job())
+        task = await _run_with_heartbeat(dependencies, claim, job())
         error = task.exception() if task else None
     except asyncio.CancelledError:
-        release_job(means.state, claim)
-        _report_finished(means, claim, start, "released", "the worker was stopped")
+        release_job(dependencies.state, claim)
+        _report_finished(dependencies, claim, start, "released", "the worker was stopped")
         raise
     if task is None:
         return _report_finished(
-            means, claim, start, "lost", "its lease ran out, and another worker has taken it over"
-        )
-    if error is None:
-        return _report_finished(means, claim, start, task.result(), "")
-    if put_off and isinstance(error, BudgetSpent):
-        return _report_finished(
-            means,
+            dependencies,
             claim,
             start,
-            "released" if postpone_job(means.state, claim, str(error), means.terms) else "lost",
+            "lost",
+            "its lease ran out, and another worker has taken it over",
+        )
+    if error is None:
+        return _report_finished(dependencies, claim, start, task.result(), "")
+    if put_off and isinstance(error, BudgetSpent):
+        return _report_finished(
+            dependencies,
+            claim,
+            start,
+            "released"
+            if postpone_job(dependencies.state, claim, str(error), dependencies.terms)
+            else "lost",
             str(error),
         )
     # A stage is handed in: whatever is wrong with it must not take the worker and its other jobs
     # down, and is on record with its name.
     reason = str(error) if isinstance(error, MemoristError) else f"{type(error).__name__}: {error}"
     return _report_finished(
-        means,
+        dependencies,
         claim,
         start,
-        "failed" if fail_job(means.state, claim, reason, means.terms) else "lost",
+        "failed" if fail_job(dependencies.state, claim, reason, dependencies.terms) else "lost",
         reason,
     )
 
 
 def _report_finished(
-    means: WorkerDependencies, claim: JobClaim, start: float, outcome: JobOutcome, reason: str
+    dependencies: WorkerDependencies,
+    claim: JobClaim,
+    start: float,
+    outcome: JobOutcome,
+    reason: str,
 ) -> JobFinished:
     done = JobFinished(
         kind=claim.kind,
         key=claim.key,
         outcome=outcome,
-        seconds=means.clock.monotonic() - start,
+        seconds=dependencies.clock.monotonic() - start,
         reason=reason,
     )
-    means.on_event(done)
+    dependencies.on_event(done)
     return done
 
 
 async def _run_with_heartbeat(
-    means: WorkerDependencies, claim: JobClaim, job: Awaitable[T]
+    dependencies: WorkerDependencies, claim: JobClaim, job: Awaitable[T]
 ) -> asyncio.Future[T] | None:
     """Run the job with heartbeats.
 
     Return its task once it is over in any way, or None if the lease was lost.
     """
     task = asyncio.ensure_future(job)
-    beat = asyncio.ensure_future(_heartbeat(means, claim))
+    beat = asyncio.ensure_future(_heartbeat(dependencies, claim))
     try:
         await asyncio.wait({task, beat}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -370,11 +380,11 @@ async def _run_with_heartbeat(
         await cancel_and_wait(beat)
 
 
-async def _heartbeat(means: WorkerDependencies, claim: JobClaim) -> None:
+async def _heartbeat(dependencies: WorkerDependencies, claim: JobClaim) -> None:
     """Renew the lease; return once it is lost."""
     while True:
-        await means.clock.sleep(means.terms.lease_seconds / HEARTBEATS_PER_LEASE)
-        if not renew_lease(means.state, claim, means.terms):
+        await dependencies.clock.sleep(dependencies.terms.lease_seconds / HEARTBEATS_PER_LEASE)
+        if not renew_lease(dependencies.state, claim, dependencies.terms):
             return
 
 

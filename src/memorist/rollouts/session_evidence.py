@@ -394,7 +394,7 @@ class EvidenceRowBuilder:
             yield from self._flush_replies(EvidenceTier.FINAL)
             self.turns += 1
             row = _build_row(message, EvidenceTier.USER, "\n".join(filter(None, (words, marks))))
-            yield replace(row, own=told.extract_own_words(words) if message.attended else "")
+            yield replace(row, own=told.extract_own_words(words) if message.is_typed else "")
             return
         text = message.text.strip()
         if (

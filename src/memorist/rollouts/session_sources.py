@@ -302,10 +302,10 @@ def _inspect_file(path: str, found: os.stat_result) -> Rollout | SkippedFile:
         elif not _may_be_text(path):
             detect_format([RecordedLine(1, _read_probe(path))])
         else:
-            told = read_source_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
-            why = told.why_not
+            metadata = read_source_metadata(LineFile(Path(path), _MAX_HEAD_LINE_BYTES))
+            why = metadata.why_not
             if not why:
-                return _build_thread(path, found, told)
+                return _build_thread(path, found, metadata)
     except UnreadableSession as error:
         why = str(error)
     except OSError as error:
@@ -328,8 +328,8 @@ def _may_be_text(path: str) -> bool:
     return first.startswith(_TEXT_MARKS) or first.lstrip(b"\0 \t\r\n")[:1] == b"{" or b"\n" in first
 
 
-def _build_thread(path: str, found: os.stat_result, told: SourceMetadata) -> Rollout:
-    head = told.head
+def _build_thread(path: str, found: os.stat_result, metadata: SourceMetadata) -> Rollout:
+    head = metadata.head
     tail = _read_tail(path, found.st_size)
     cwd = head.cwd or (find_gemini_project(Path(path)) if head.format == "gemini_cli" else "")
     newest = find_newest_time(tail)
@@ -343,9 +343,9 @@ def _build_thread(path: str, found: os.stat_result, told: SourceMetadata) -> Rol
         cwd=cwd,
         repository=find_repository_root(cwd) if cwd else "",
         branch=head.branch,
-        source=told.source,
-        first_words=told.first_words,
-        mode=find_last_mode(tail) or told.mode,
+        source=metadata.source,
+        first_words=metadata.first_words,
+        mode=find_last_mode(tail) or metadata.mode,
     )
 
 

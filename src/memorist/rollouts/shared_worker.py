@@ -87,11 +87,11 @@ async def enqueue_due_jobs(dependencies: WorkerDependencies, queue: JobQueue) ->
 
 
 async def _enqueue_periodically(
-    means: WorkerDependencies, queue: JobQueue, pace: WorkerPace
+    dependencies: WorkerDependencies, queue: JobQueue, pace: WorkerPace
 ) -> None:
     while True:
-        await means.clock.sleep(pace.sweep)
-        await enqueue_due_jobs(means, queue)
+        await dependencies.clock.sleep(pace.sweep)
+        await enqueue_due_jobs(dependencies, queue)
 
 
 def build_job_performer(
@@ -128,24 +128,28 @@ def build_job_performer(
     return perform
 
 
-def _is_extraction_running(means: WorkerDependencies, pace: WorkerPace) -> bool:
+def _is_extraction_running(dependencies: WorkerDependencies, pace: WorkerPace) -> bool:
     """Tell whether an extraction is running, or was until recently: a dead worker's is restarted
     within two sweeps.
     """
-    since = means.state.now() - 2 * (pace.stalled + pace.sweep)
+    since = dependencies.state.now() - 2 * (pace.stalled + pace.sweep)
     return any(
         job.kind == "extract" and job.status == "running" and (job.lease_until or 0) > since
-        for job in list_jobs(means.state)
+        for job in list_jobs(dependencies.state)
     )
 
 
-def _retry_delay(means: WorkerDependencies, outcome: JobFinished | ClaimRefused) -> float | None:
+def _retry_delay(
+    dependencies: WorkerDependencies, outcome: JobFinished | ClaimRefused
+) -> float | None:
     """Return seconds until the job is retried: after a timed wait or a failure.
 
     Exhausted jobs wait for new messages or the user.
     """
     if isinstance(outcome, JobFinished):
         return (
-            float(means.terms.retry_seconds) if outcome.outcome in {"failed", "released"} else None
+            float(dependencies.terms.retry_seconds)
+            if outcome.outcome in {"failed", "released"}
+            else None
         )
-    return max(1.0, outcome.until - means.state.now()) if outcome.until is not None else None
+    return max(1.0, outcome.until - dependencies.state.now()) if outcome.until is not None else None

@@ -284,7 +284,7 @@ class TaskLogBuilder:
                 self.current_task.last_turn = self.ledger.turns.count
             return
         wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
-        own = cut_others_words(words) if message.attended else ""
+        own = cut_others_words(words) if message.is_typed else ""
         probable = _find_probable_rules(message, own) if own and not wishes else []
         self.has_probable_rule |= bool(probable or find_waiting_statements(message))
         if (

@@ -298,16 +298,16 @@ def _split_token(kind: TokenFormat, text: str, at: int) -> Iterator[SafetyFindin
 def _seamless(text: str) -> TextView:
     parts: list[str] = []
     shown_from: list[int] = []
-    stood_from: list[int] = []
+    original_from: list[int] = []
     done = size = 0
     for seam in islice(_SEAM.finditer(text), _SEAMS):
         parts.append(text[done : seam.start()])
         shown_from.append(size)
-        stood_from.append(done)
+        original_from.append(done)
         size += len(parts[-1])
         done = seam.end()
     parts.append(text[done:])
-    return TextView("".join(parts), (*shown_from, size), (*stood_from, done))
+    return TextView("".join(parts), (*shown_from, size), (*original_from, done))
 
 
 def _exclude_marks(text: str, found: tuple[SafetyFinding, ...]) -> Iterator[SafetyFinding]:

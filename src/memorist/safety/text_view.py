@@ -28,7 +28,7 @@ class TextView(Struct, frozen=True):
 
     text: str
     shown_from: tuple[int, ...] = ()
-    stood_from: tuple[int, ...] = ()
+    original_from: tuple[int, ...] = ()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where the characters from `start` up to `end` (never an empty range) stood."""
@@ -38,7 +38,7 @@ class TextView(Struct, frozen=True):
 
     def _place(self, at: int) -> int:
         part = bisect_right(self.shown_from, at) - 1
-        return self.stood_from[part] + at - self.shown_from[part]
+        return self.original_from[part] + at - self.shown_from[part]
 
 
 def strip_colors(text: str, places: Iterable[int]) -> TextView:
@@ -47,7 +47,7 @@ def strip_colors(text: str, places: Iterable[int]) -> TextView:
     """
     parts: list[str] = []
     shown_from: list[int] = []
-    stood_from: list[int] = []
+    original_from: list[int] = []
     done = size = 0
     for at in places:
         code = _COLOR.match(text, at) if at >= done else None
@@ -56,7 +56,7 @@ def strip_colors(text: str, places: Iterable[int]) -> TextView:
         if code.start() > done:
             parts.append(text[done : code.start()])
             shown_from.append(size)
-            stood_from.append(done)
+            original_from.append(done)
             size += len(parts[-1])
         done = code.end()
     if not done:
@@ -64,5 +64,5 @@ def strip_colors(text: str, places: Iterable[int]) -> TextView:
     if done < len(text):
         parts.append(text[done:])
         shown_from.append(size)
-        stood_from.append(done)
-    return TextView("".join(parts), tuple(shown_from), tuple(stood_from))
+        original_from.append(done)
+    return TextView("".join(parts), tuple(shown_from), tuple(original_from))

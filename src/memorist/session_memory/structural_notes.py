@@ -445,7 +445,7 @@ def _cached_turn_line(turn: TurnRecord, root: str, now: int) -> str:
     """The line of a turn; that of a finished turn is rendered once."""
     made_for = (root, turn.number != now)
     if turn.number == now or turn.line_cache[0] != made_for:
-        turn.line_cache = (made_for, _render_turn(turn, root, deeds=turn.number != now))
+        turn.line_cache = (made_for, _render_turn(turn, root, with_steps=turn.number != now))
     return turn.line_cache[1]
 
 
@@ -474,9 +474,9 @@ def _choose_steps(ledger: TranscriptLedger) -> list[WorkStep]:
     return older[-OLDER_STEPS:] + steps[-NEWEST_STEPS:]
 
 
-def _render_turn(turn: TurnRecord, root: str, *, deeds: bool) -> str:
+def _render_turn(turn: TurnRecord, root: str, *, with_steps: bool) -> str:
     parts = []
-    if not deeds:
+    if not with_steps:
         turn = TurnRecord(
             turn.number, turn.request, interrupted=turn.interrupted, compacted=turn.compacted
         )
@@ -506,19 +506,19 @@ def _step_words(step: WorkStep) -> str:
 def _render_step(step: WorkStep, words: str, root: str) -> str:
     trimmed = _ANNOUNCEMENT_START.sub("", words, count=1).rstrip(" .:…")
     trimmed = trimmed[:1].upper() + trimmed[1:]
-    deeds = _render_actions(step.actions, root)
+    with_steps = _render_actions(step.actions, root)
     if not trimmed:
         trimmed = "; ".join(dict.fromkeys(deed.about for deed in step.actions if deed.about))
         trimmed = trimmed if len(trimmed) < 200 else ""
     if not trimmed:
-        return deeds[:1].upper() + deeds[1:]
-    return f"{trimmed} → {deeds}" if deeds else trimmed
+        return with_steps[:1].upper() + with_steps[1:]
+    return f"{trimmed} → {with_steps}" if with_steps else trimmed
 
 
-def _render_actions(deeds: list[StepAction], root: str) -> str:
+def _render_actions(with_steps: list[StepAction], root: str) -> str:
     edits: dict[str, int] = {}
     parts = []
-    for deed in deeds:
+    for deed in with_steps:
         if deed.kind == "edit" and deed.ok:
             name = display_path(deed.what, root).rsplit("/", 1)[-1]
             edits[name] = edits.get(name, 0) + 1
@@ -542,14 +542,14 @@ def _render_actions(deeds: list[StepAction], root: str) -> str:
     reads = list(
         dict.fromkeys(
             shorten(display_path(deed.what, root).rsplit("/", 1)[-1], 50)
-            for deed in deeds
+            for deed in with_steps
             if deed.kind == "read" and deed.what
         )
     )
     sought = list(
         dict.fromkeys(
             f"`{shorten(deed.what, 50)}`"
-            for deed in deeds
+            for deed in with_steps
             if deed.kind == "search" and "`" not in deed.what
         )
     )

@@ -314,8 +314,8 @@ def _acquire_writer_lock(path: Path) -> int:
     if not is_ours:
         held = read_at(descriptor, _OFFER_OFFSET + 1, 0)
         holder = held[:_OFFER_OFFSET].split(b"\n")[0].decode("ascii", "replace").strip()
-        hands_over = held[_OFFER_OFFSET:] == _OFFERED
-        if hands_over:
+        releases_lease = held[_OFFER_OFFSET:] == _OFFERED
+        if releases_lease:
             with suppress(OSError):
                 write_at(descriptor, _WANTED, _OFFER_OFFSET + 1)
         os.close(descriptor)
@@ -325,7 +325,8 @@ def _acquire_writer_lock(path: Path) -> int:
             else f"process {holder or 'of unknown number'}"
         )
         raise SessionInUse(
-            f"{path} is being written by {who}; close that session first.", hands_over=hands_over
+            f"{path} is being written by {who}; close that session first.",
+            releases_lease=releases_lease,
         )
     with suppress(OSError):  # a full disk: the number is for those who find it held
         replace_bytes(descriptor, f"{os.getpid()}\n".encode())

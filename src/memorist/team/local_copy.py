@@ -157,8 +157,8 @@ class IncomingChanges(Struct, frozen=True, kw_only=True):
 
     changes: tuple[MemoryChange, ...] = ()
     merged: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
-    beside: tuple[tuple[str, str], ...] = ()
+    received: tuple[str, ...] = ()
+    conflict_copies: tuple[tuple[str, str], ...] = ()
     texts: dict[str, str] = {}
     """Name to the remote text."""
     bad: tuple[tuple[str, str], ...] = ()
@@ -187,7 +187,9 @@ def add_local_copy(
         if copy is not None and copy.text == local.text
         else (change, *incoming.changes)
     )
-    return replace(incoming, changes=changes, beside=(*incoming.beside, (key, other)))
+    return replace(
+        incoming, changes=changes, conflict_copies=(*incoming.conflict_copies, (key, other))
+    )
 
 
 def add_incoming_text(
@@ -205,7 +207,7 @@ def add_incoming_text(
     if both is None:
         return incoming
     return (
-        replace(incoming, taken=(*incoming.taken, key))
+        replace(incoming, received=(*incoming.received, key))
         if both == text
         else replace(incoming, merged=(*incoming.merged, key))
     )

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from memorist.auto_memory.auto_memory import AutoMemory
@@ -77,7 +77,7 @@ class TeamSyncState(Struct, frozen=True, kw_only=True):
     remote: str = ""
     seen: RemoteState = RemoteState()
     keys: dict[str, SyncedMemory] = {}
-    beside: dict[str, str] = {}
+    conflict_copies: dict[str, str] = field(default_factory=dict, name="beside")
     """Names of conflict copies, and of the memory each belongs to."""
 
 
@@ -203,9 +203,9 @@ MAX_CHANGES_PER_REQUEST = 500
 class TeamSyncReport(Struct, frozen=True, kw_only=True):
     """Names of shared memories, by what became of them."""
 
-    taken: tuple[str, ...] = ()
+    received: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
-    beside: tuple[tuple[str, str], ...] = ()
+    conflict_copies: tuple[tuple[str, str], ...] = ()
     """Unmergeable texts: the name, and the name under which the local text is kept."""
     dropped: tuple[str, ...] = ()
     """Deleted here because they were deleted on the remote; the history still has them."""
@@ -225,7 +225,16 @@ class TeamSyncReport(Struct, frozen=True, kw_only=True):
     @property
     def changed(self) -> bool:
         """Whether anything was written, here or on the remote."""
-        return any((self.taken, self.merged, self.beside, self.dropped, self.sent, self.removed))
+        return any(
+            (
+                self.received,
+                self.merged,
+                self.conflict_copies,
+                self.dropped,
+                self.sent,
+                self.removed,
+            )
+        )
 
     def __add__(self, other: TeamSyncReport) -> TeamSyncReport:
         """Combine two consecutive reports; unshareable memories are those of the later one."""
@@ -298,7 +307,7 @@ class TeamSync:
             wait_seconds: longest wait for another process that does the same.
         """
         with hold_lock(self._layout.lock, wait_seconds=wait_seconds):
-            return self._pull(deletions=deletions, anew=from_scratch)
+            return self._pull(deletions=deletions, from_scratch=from_scratch)
 
     def push(self, *, deletions: bool = False, wait_seconds: float = 10.0) -> TeamSyncReport:
         """Take what others changed, then send what was changed here.
@@ -317,18 +326,18 @@ class TeamSync:
             f"others kept changing the same memories at {self.remote.name}; push again"
         )
 
-    def _pull(self, *, deletions: bool = False, anew: bool = False) -> TeamSyncReport:
+    def _pull(self, *, deletions: bool = False, from_scratch: bool = False) -> TeamSyncReport:
         local = self._local.read_texts()
         report = TeamSyncReport(staying=local.unshareable)
         if self._memory.settings.policy == "off":
             return replace(report, remarks=("auto_memory.policy is off: nothing is taken",))
         state = self.load_state()
-        found = self._fetch_listing(RemoteState() if anew else state.seen)
+        found = self._fetch_listing(RemoteState() if from_scratch else state.seen)
         look = found or RemoteListing(state=state.seen, checksums=_remote_checksums(state))
         if found is not None:
             self._authors.record_listing(found, self._list_revisions())
-        if anew or (state.seen.id and look.state.id != state.seen.id):
-            state = TeamSyncState(remote=state.remote, beside=state.beside)
+        if from_scratch or (state.seen.id and look.state.id != state.seen.id):
+            state = TeamSyncState(remote=state.remote, conflict_copies=state.conflict_copies)
         usable, refused = self._usable_texts(look, local)
         state = replace(
             state,
@@ -541,11 +550,13 @@ class TeamSync:
         )
         there_still = {
             other: key
-            for other, key in state.beside.items()
+            for other, key in state.conflict_copies.items()
             if other in local.hashes and key in local.hashes
         }
         return replace(
-            state, keys=keys, beside=there_still | {other: key for key, other in arriving.beside}
+            state,
+            keys=keys,
+            conflict_copies=there_still | {other: key for key, other in arriving.conflict_copies},
         )
 
     @staticmethod
@@ -567,9 +578,9 @@ class TeamSync:
         away = {*gate, *waits}
         return replace(
             report,
-            taken=tuple(key for key in arriving.taken if key not in away),
+            received=tuple(key for key in arriving.received if key not in away),
             merged=tuple(key for key in arriving.merged if key not in away),
-            beside=arriving.beside,
+            conflict_copies=arriving.conflict_copies,
             dropped=drop,
             waiting=tuple(waits.items()),
             refused=(*refused, *gate.items()),

@@ -136,9 +136,9 @@ class TeamWatcher:
 def _build_event(sync: TeamSync, report: TeamSyncReport, seconds: float) -> TeamSynced:
     return TeamSynced(
         remote=sync.remote.name,
-        taken=(*report.taken, *report.merged, *report.dropped),
+        received=(*report.received, *report.merged, *report.dropped),
         sent=(*report.sent, *report.removed),
-        beside=tuple(other for _, other in report.beside),
+        conflict_copies=tuple(other for _, other in report.conflict_copies),
         waiting=tuple(key for key, _ in (*report.waiting, *report.refused)),
         seconds=seconds,
     )

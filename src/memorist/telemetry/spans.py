@@ -234,9 +234,9 @@ def _build_team_span(
             error_text=event.error if content else "",
         )
     values = {
-        "taken": len(event.taken),
+        "taken": len(event.received),
         "sent": len(event.sent),
-        "beside": len(event.beside),
+        "beside": len(event.conflict_copies),
         "waiting": len(event.waiting),
         "remote": event.remote if content else None,
     }

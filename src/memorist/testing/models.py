@@ -71,10 +71,10 @@ class ScriptedModel:
         """
         self._listener = listener
 
-    def announce_rate_limits(self, news: RateLimitReport) -> None:
+    def announce_rate_limits(self, report: RateLimitReport) -> None:
         """Report rate limits, as a provider does in the headers of a response."""
         if self._listener is not None:
-            self._listener(news)
+            self._listener(report)
 
     @property
     def name(self) -> str:
@@ -105,14 +105,14 @@ class ScriptedModel:
                 f"translate it first."
             )
         self.requests.append(request)
-        taken = self._ledger.count_request(self._format, request.body)
-        if taken.problem is not None:
-            raise self._build_refusal(taken.problem)
+        counted = self._ledger.count_request(self._format, request.body)
+        if counted.problem is not None:
+            raise self._build_refusal(counted.problem)
         try:
             async with asyncio.timeout(request.timeout_seconds):
                 # Let a limit of zero seconds expire and other tasks run, as any real call does.
                 await asyncio.sleep(0)
-                return await self._play(self._tape.next_step(request), taken, request.body)
+                return await self._play(self._tape.next_step(request), counted, request.body)
         except TimeoutError as error:
             raise ModelTimeout(
                 f"{self._name} did not answer within {request.timeout_seconds:g} seconds; "
@@ -123,7 +123,7 @@ class ScriptedModel:
         """Set `closed`."""
         self.closed = True
 
-    async def _play(self, step: Step, taken: CountedRequest, body: JsonObject) -> Reply:
+    async def _play(self, step: Step, counted: CountedRequest, body: JsonObject) -> Reply:
         match step:
             case Fail(error=error):
                 raise error
@@ -153,22 +153,22 @@ class ScriptedModel:
                 await self._clock.sleep(seconds)
                 return self._build_reply(
                     build_reply_body(
-                        WIRES[self._format], answer, build_reply_facts(taken, answer, body)
+                        WIRES[self._format], answer, build_reply_facts(counted, answer, body)
                     ),
                     body,
                 )
             case _:
                 return self._build_reply(
                     build_reply_body(
-                        WIRES[self._format], step, build_reply_facts(taken, step, body)
+                        WIRES[self._format], step, build_reply_facts(counted, step, body)
                     ),
                     body,
                 )
 
     def _build_fault_error(self, fault: CallFailure) -> Exception:
-        news = report_of_failure(self._name, fault)
-        if news is not None:
-            self.announce_rate_limits(news)
+        report = report_of_failure(self._name, fault)
+        if report is not None:
+            self.announce_rate_limits(report)
         return build_model_error(fault, self._name, 1)
 
     def _build_reply(self, answer: JsonObject, body: JsonObject) -> Reply:

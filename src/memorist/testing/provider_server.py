@@ -579,23 +579,23 @@ class ScriptedServer:
 
     def _answer_model(self, spoken: str, body: JsonObject) -> OutgoingReply:
         wire = WIRES[spoken]
-        taken = self._ledger.count_request(spoken, body)
-        if taken.number > self._max_calls:
+        counted = self._ledger.count_request(spoken, body)
+        if counted.number > self._max_calls:
             return self._refuse(
                 wire,
                 400,
                 f"the scripted server answers {self._max_calls} calls, and they are used up",
                 None,
             )
-        if taken.problem is not None:
+        if counted.problem is not None:
             return self._refuse(
-                wire, taken.problem.status, taken.problem.message, taken.problem.code
+                wire, counted.problem.status, counted.problem.message, counted.problem.code
             )
         try:
             step = self._tape.next_step(Request(format=spoken, body=body))
         except ModelRefused as error:
             return self._refuse(wire, 400, str(error), None)
-        return self._perform(wire, step, taken, body)
+        return self._perform(wire, step, counted, body)
 
     def _refuse(
         self, wire: ScriptedWire, status: int, message: str, code: str | None
@@ -604,7 +604,7 @@ class ScriptedServer:
         return build_error_reply(wire, HttpError(code=status, message=message, kind=code))
 
     def _perform(
-        self, wire: ScriptedWire, step: Step, taken: CountedRequest, body: JsonObject
+        self, wire: ScriptedWire, step: Step, counted: CountedRequest, body: JsonObject
     ) -> OutgoingReply:
         match step:
             case Fail():
@@ -621,17 +621,17 @@ class ScriptedServer:
             case Garbage(text=text):
                 return build_garbage_reply(text, streamed=bool(body.get("stream")))
             case _:
-                return _build_reply(wire, step, taken, body)
+                return _build_reply(wire, step, counted, body)
 
 
 def _build_reply(
     wire: ScriptedWire,
     step: AnswerStep | DelayReply | CutReply,
-    taken: CountedRequest,
+    counted: CountedRequest,
     body: JsonObject,
 ) -> OutgoingReply:
     answer = step.step if isinstance(step, DelayReply | CutReply) else step
-    made = build_reply_body(wire, answer, build_reply_facts(taken, answer, body))
+    made = build_reply_body(wire, answer, build_reply_facts(counted, answer, body))
     if isinstance(step, CutReply):
         return build_broken_reply(wire, step, made, body)
     plain = isinstance(answer, RawReply) and answer.plain

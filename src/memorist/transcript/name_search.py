@@ -54,9 +54,9 @@ extract seem slightly poorer.
 class _SplitCache(dict[str, tuple[str, ...]]):
     """Cache of a pure function of tokens, emptied when full."""
 
-    def __init__(self, taken_apart: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(self, split: Callable[[str], tuple[str, ...]]) -> None:
         super().__init__()
-        self._taken_apart = taken_apart
+        self._taken_apart = split
         self._characters = 0
 
     def __missing__(self, word: str) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ class TypedReplyReader:
             origin=Origin.USER,
             timestamp=message.timestamp,
             line=message.line,
-            attended=message.attended and all(reply.proven for reply in replies),
+            is_typed=message.is_typed and all(reply.proven for reply in replies),
         )
 
     def _open_call(self, use: ToolUse) -> None:

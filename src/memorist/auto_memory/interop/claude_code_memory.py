@@ -61,13 +61,13 @@ def read_claude_code(files: Mapping[str, bytes]) -> DialectImport:
     """Read every Markdown file but the index, bytes unchanged."""
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
-    taken = track_used_paths(files)
+    used_paths = track_used_paths(files)
     for path, data in sorted(files.items()):
         why = _why_no_memory(path, data)
         if why:
             left.append(IgnoredEntry(path, why))
         else:
-            topics.append(parse_topic(_find_usable_path(path, taken), data))
+            topics.append(parse_topic(_find_usable_path(path, used_paths), data))
     own = _count_own_lines(decode_text(files.get(INDEX_NAME, b"")))
     if own:
         left.append(
@@ -99,11 +99,11 @@ def _why_no_memory(path: str, data: bytes) -> str:
     return next((why for found, why in checks if found), "")
 
 
-def _find_usable_path(path: str, taken: dict[str, int]) -> str:
+def _find_usable_path(path: str, used_paths: dict[str, int]) -> str:
     """Return the path, or another one where a memory folder does not accept it."""
     if find_path_problem(path) is None and replace_surrogates(path) == path:
         return path
-    return claim_free_path(make_file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), taken)
+    return claim_free_path(make_file_name(path.rsplit("/", 1)[-1].removesuffix(".md")), used_paths)
 
 
 def _count_own_lines(index: str) -> int:

@@ -162,11 +162,15 @@ def read_codex_summary(path: str, text: str, used_paths: dict[str, int]) -> Hand
 
 
 def _add_entries(
-    path: str, part: HeadedSection, kind: MemoryKind, taken: dict[str, int], found: HandbookMemories
+    path: str,
+    part: HeadedSection,
+    kind: MemoryKind,
+    used_paths: dict[str, int],
+    found: HandbookMemories,
 ) -> None:
     """Add a section's entries; below a heading that names folders they apply to those only."""
     entries, others = parse_bullets(part.lines)
-    topics = [create_entry_topic(_strip_entry_tags(each), kind, taken) for each in entries]
+    topics = [create_entry_topic(_strip_entry_tags(each), kind, used_paths) for each in entries]
     places = parse_absolute_folders(part.title) if part.level > 2 else ()
     found.topics.extend(topics)
     found.folders.update({topic.path: places for topic in topics if places})
@@ -189,7 +193,7 @@ def read_codex_handbook(path: str, text: str, used_paths: dict[str, int]) -> Han
 
 
 def _add_group(
-    path: str, group: CodexTaskGroup, taken: dict[str, int], found: HandbookMemories
+    path: str, group: CodexTaskGroup, used_paths: dict[str, int], found: HandbookMemories
 ) -> None:
     """Add the memories of one task group."""
     tasks = 0
@@ -199,12 +203,12 @@ def _add_group(
         entries, others = parse_bullets(part.lines)
         if part.level == 2 and name == PREFERENCES:
             topics += [
-                create_entry_topic(_strip_entry_tags(each), MemoryKind.FEEDBACK, taken)
+                create_entry_topic(_strip_entry_tags(each), MemoryKind.FEEDBACK, used_paths)
                 for each in entries
             ]
             found.ignored.extend(_ignored_lines(f"{path}: {group.title}: {part.title}", others))
         elif part.level == 2 and name in (KNOWLEDGE, FAILURES):
-            topics += _build_knowledge_topics(group.title, group.scope, name, entries, taken)
+            topics += _build_knowledge_topics(group.title, group.scope, name, entries, used_paths)
             found.ignored.extend(_ignored_lines(f"{path}: {group.title}: {part.title}", others))
         else:
             tasks += 1
@@ -221,7 +225,7 @@ def _add_group(
 
 
 def _build_knowledge_topics(
-    title: str, scope: str, name: str, entries: Sequence[str], taken: dict[str, int]
+    title: str, scope: str, name: str, entries: Sequence[str], used_paths: dict[str, int]
 ) -> list[Topic]:
     """Build one topic from a group's knowledge: single lines seldom make sense without the
     group.
@@ -238,7 +242,10 @@ def _build_knowledge_topics(
     )
     return [
         create_entry_topic(
-            text, MemoryKind.PROJECT, taken, name=f"{title} failures" if name == FAILURES else title
+            text,
+            MemoryKind.PROJECT,
+            used_paths,
+            name=f"{title} failures" if name == FAILURES else title,
         )
     ]
 
@@ -309,7 +316,7 @@ def read_codex(files: Mapping[str, bytes]) -> DialectImport:
     """Read preferences, knowledge, profile and notes; raw memories only where there is no
     handbook.
     """
-    taken: dict[str, int] = {}
+    used_paths: dict[str, int] = {}
     topics: list[Topic] = []
     left: list[IgnoredEntry] = []
     folders: dict[str, tuple[str, ...]] = {}
@@ -318,17 +325,17 @@ def read_codex(files: Mapping[str, bytes]) -> DialectImport:
         text = decode_text(data)
         if path in (HANDBOOK_FILE, SUMMARY_FILE):
             found = (
-                read_codex_handbook(path, text, taken)
+                read_codex_handbook(path, text, used_paths)
                 if path == HANDBOOK_FILE
-                else read_codex_summary(path, text, taken)
+                else read_codex_summary(path, text, used_paths)
             )
             topics += found.topics
             left += found.ignored
             folders |= found.folders
         elif path.startswith(NOTES_FOLDER) and path.endswith(".md"):
-            topics += _read_note(path, text, taken)
+            topics += _read_note(path, text, used_paths)
         elif path == RAW_MEMORIES_FILE and HANDBOOK_FILE not in files:
-            topics += _read_raw_memories(text, taken, folders)
+            topics += _read_raw_memories(text, used_paths, folders)
         elif path == RAW_MEMORIES_FILE:
             left.append(IgnoredEntry(path, "what the handbook is made of; the handbook is read"))
         else:
@@ -343,7 +350,7 @@ def read_codex(files: Mapping[str, bytes]) -> DialectImport:
     return DialectImport(topics=tuple(topics), ignored=tuple(left), folders=folders)
 
 
-def _read_note(path: str, text: str, taken: dict[str, int]) -> list[Topic]:
+def _read_note(path: str, text: str, used_paths: dict[str, int]) -> list[Topic]:
     """Read a note, named by its heading or by its file."""
     stem = path.removeprefix(NOTES_FOLDER).removesuffix(".md")
     timed = _NOTE_TIME.match(stem)
@@ -356,11 +363,15 @@ def _read_note(path: str, text: str, taken: dict[str, int]) -> list[Topic]:
     first, _, rest = text.strip().partition("\n")
     if first.startswith("# ") and rest.strip():
         name, text = first[2:].strip(), rest
-    return [create_entry_topic(text, None, taken, name=name, created=made)] if text.strip() else []
+    return (
+        [create_entry_topic(text, None, used_paths, name=name, created=made)]
+        if text.strip()
+        else []
+    )
 
 
 def _read_raw_memories(
-    text: str, taken: dict[str, int], folders: dict[str, tuple[str, ...]]
+    text: str, used_paths: dict[str, int], folders: dict[str, tuple[str, ...]]
 ) -> list[Topic]:
     """Read one memory per session from the raw memories."""
     found = list(_THREAD_HEADING.finditer(text))
@@ -371,7 +382,7 @@ def _read_raw_memories(
         if not body:
             continue
         topic = create_entry_topic(
-            body, MemoryKind.PROJECT, taken, name=f"session {match['thread']}"
+            body, MemoryKind.PROJECT, used_paths, name=f"session {match['thread']}"
         )
         topics.append(topic)
         folder = re.search(r"^cwd:\s*(\S.*)$", match["facts"], re.MULTILINE)
@@ -388,7 +399,7 @@ def write_codex(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) ->
         for path, data in existing_files.items()
         if path.startswith(NOTES_FOLDER)
     }
-    taken = track_used_paths(existing_files)
+    used_paths = track_used_paths(existing_files)
     files: dict[str, bytes] = {}
     told: list[ExportLoss] = [*missing]
     for topic in active:
@@ -396,7 +407,7 @@ def write_codex(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) ->
         data = encode_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
         if _stripped_text(data) not in known:
             known.add(_stripped_text(data))
-            files[_note_path(topic, taken)] = data
+            files[_note_path(topic, used_paths)] = data
     return DialectExport(files=files, losses=tuple(told))
 
 
@@ -404,7 +415,7 @@ def _stripped_text(data: bytes) -> str:
     return decode_text(data).strip()
 
 
-def _note_path(topic: Topic, taken: dict[str, int]) -> str:
+def _note_path(topic: Topic, used_paths: dict[str, int]) -> str:
     """Make a file name in Codex's form: time, then lower-case letters, digits and dashes."""
     created = topic.provenance.created
     time = (
@@ -412,7 +423,7 @@ def _note_path(topic: Topic, taken: dict[str, int]) -> str:
     )
     plain = make_file_name(topic.name).removesuffix(".md").encode("ascii", "ignore").decode()
     slug = "-".join(filter(None, plain.split("-")))[:_MAX_SLUG_CHARS].strip("-") or "memory"
-    return claim_free_path(f"{NOTES_FOLDER}{time}-{slug}.md", taken)
+    return claim_free_path(f"{NOTES_FOLDER}{time}-{slug}.md", used_paths)
 
 
 CODEX = Dialect(

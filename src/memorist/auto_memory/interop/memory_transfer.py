@@ -114,7 +114,7 @@ def plan_import(
     for topic in target.proposed:
         known.add("a proposal in the inbox", topic.body)
     present = {topic.path: topic for topic in target.topics}
-    taken = track_used_paths(present)
+    used_paths = track_used_paths(present)
     items: list[ImportItem] = []
     skipped: list[IgnoredEntry] = []
     for topic in read.topics:
@@ -124,7 +124,7 @@ def plan_import(
         if isinstance(found, str):
             skipped.append(IgnoredEntry(topic.path, found))
             continue
-        item = found if found.change.before is not None else _assign_free_path(found, taken)
+        item = found if found.change.before is not None else _assign_free_path(found, used_paths)
         known.add(item.change.path, parse_topic(item.change.path, item.change.after or b"").body)
         items.append(item)
     return ImportPlan(
@@ -190,10 +190,10 @@ def _plan_item(
     )
 
 
-def _assign_free_path(item: ImportItem, taken: dict[str, int]) -> ImportItem:
+def _assign_free_path(item: ImportItem, used_paths: dict[str, int]) -> ImportItem:
     """Move the memory to an unused path."""
     change = item.change
-    return replace(item, change=replace(change, path=claim_free_path(change.path, taken)))
+    return replace(item, change=replace(change, path=claim_free_path(change.path, used_paths)))
 
 
 # All dialects by name, and recognition of a folder's dialect. Pure.

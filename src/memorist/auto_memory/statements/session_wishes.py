@@ -60,7 +60,7 @@ def asks_for_no_memory(typed: str) -> bool:
 
 def wants_no_memory(message: Message) -> bool:
     """Whether the user says in a message that nothing of this session is to be remembered."""
-    return message.attended and asks_for_no_memory(extract_user_text(message))
+    return message.is_typed and asks_for_no_memory(extract_user_text(message))
 
 
 def read_pinned_text(typed: str) -> str:
@@ -81,4 +81,4 @@ def read_pinned_text(typed: str) -> str:
 
 def find_pinned_text(message: Message) -> str:
     """The text that the user asks to keep in sight in this session; empty for none."""
-    return read_pinned_text(extract_user_text(message)) if message.attended else ""
+    return read_pinned_text(extract_user_text(message)) if message.is_typed else ""

@@ -140,12 +140,14 @@ def _check_torn_files(place: DoctorContext, where: TeamLayout) -> Iterator[Check
 def _check_waiting(where: MemoryLayout) -> Iterator[CheckResult]:
     """Report what only the user can settle."""
     try:
-        beside = msgspec.json.decode(read_regular(where.team.sync_state), type=TeamSyncState).beside
+        copies = msgspec.json.decode(
+            read_regular(where.team.sync_state), type=TeamSyncState
+        ).conflict_copies
     except (OSError, msgspec.DecodeError):
-        beside = {}
+        copies = {}
     both = [
         key
-        for key, other in beside.items()
+        for key, other in copies.items()
         if all((where.folder / "team" / name).exists() for name in (key, other))
     ]
     if both:

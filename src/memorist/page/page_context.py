@@ -16,7 +16,7 @@ from memorist.views.view_blocks import (
 )
 
 
-class MemoryPlace:
+class PageContext:
     """The memory of one project, and how the page speaks of it."""
 
     def __init__(
@@ -25,18 +25,18 @@ class MemoryPlace:
         self.engine, self.memory, self.project, self.now = engine, memory, project, now
         self.prefix = prefix
 
-    def folders(self) -> tuple[MemoryPlace, ...]:
+    def folders(self) -> tuple[PageContext, ...]:
         """This memory, and the one of what holds in every project where there is one."""
         user = self.memory.everywhere
         return (self,) if user is None else (self, self._at(user))
 
-    def locate(self, name: str) -> tuple[MemoryPlace, str]:
+    def locate(self, name: str) -> tuple[PageContext, str]:
         """The folder that has what the page calls `name`, and its path there."""
         memory, path = self.memory.locate(name)
         return (self if memory is self.memory else self._at(memory)), path
 
-    def _at(self, memory: AutoMemory) -> MemoryPlace:
-        return MemoryPlace(self.engine, memory, self.project, self.now, EVERYWHERE_PREFIX)
+    def _at(self, memory: AutoMemory) -> PageContext:
+        return PageContext(self.engine, memory, self.project, self.now, EVERYWHERE_PREFIX)
 
     def memory_address(self, path: str, **query: object) -> str:
         """The address of one memory of this folder."""
