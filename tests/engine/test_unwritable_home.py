@@ -323,6 +323,28 @@ async def test_a_disk_that_stays_full_costs_the_rest_of_the_session(
     )
 
 
+async def test_a_disk_that_stays_full_for_long_takes_no_more_than_its_share_of_memory(
+    home: Path,
+    tmp_path: Path,
+    disk: Disk,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is said once too much waits is given up, and the log says so with the number."""
+    monkeypatch.setattr("memorist.store.transcript_writer.MAX_UNWRITTEN_BYTES", 1)
+    monkeypatch.setattr("memorist.store.transcript_writer._WRITE_BUFFER", 1)
+    with caplog.at_level(logging.WARNING, "memorist"):
+        async with Memorist(home=home, model="structural") as engine:
+            session = await engine.open("s", project=str(tmp_path))
+            disk.fill()
+            await take_turns(session, [], "1")
+            disk.unlock()
+            await session.close()
+
+    lost = [line for line in said_once(caplog) if "entries that its disk did not take" in line]
+    assert len(lost) == (sys.platform == "linux")
+
+
 async def test_databases_that_stay_locked_cost_a_second_once(
     home: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

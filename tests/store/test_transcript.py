@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from memorist.formats.transcript_format import (
     TranscriptEntry,
     read_session,
 )
+from memorist.store import transcript_writer
 from memorist.store.transcript_writer import LineFile, TranscriptWriter
 
 HEAD = SessionHead(session="s", format="memorist")
@@ -172,3 +174,41 @@ def test_a_full_disk_is_told_and_the_lock_is_let_go(tmp_path: Path) -> None:
         writer.close()
     path.unlink()
     TranscriptWriter(path).close()
+
+
+@pytest.mark.covers("FM-5")
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30)), max_size=40))
+def test_a_disk_that_refuses_costs_whole_lines_and_a_bounded_part_of_memory(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int]]
+) -> None:
+    """Whatever the disk takes of lines of any length, and when: the file holds whole lines in their
+    order, and those that are missing were counted.
+    """
+    path = tmp_path_factory.mktemp("disk") / "events.jsonl"
+    file = transcript_writer.AppendedFile(os.open(path, os.O_RDWR | os.O_CREAT), path)
+    room = 0
+    whole = os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        nonlocal room
+        if room == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        count = whole(descriptor, bytes(data[:room]))
+        room -= count
+        return count
+
+    lines = [b"%d:" % number + b"x" * length + b"\n" for number, (length, _) in enumerate(steps)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "write", write)
+        patch.setattr(transcript_writer, "_WRITE_BUFFER", 20)
+        patch.setattr(transcript_writer, "MAX_UNWRITTEN_BYTES", 60)
+        for line, (_, more) in zip(lines, steps, strict=True):
+            room += more
+            file.append(line)
+            assert len(file._unwritten) <= 60
+        room = sum(map(len, lines))
+        file.close()
+
+    kept = path.read_bytes().splitlines(keepends=True)
+    assert kept == [line for line in lines if line in kept]
+    assert len(kept) + file.dropped_lines == len(lines)

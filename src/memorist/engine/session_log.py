@@ -277,6 +277,10 @@ class SessionLog:
             self._record()
         if self._transcript.is_deleted:
             self._warn_once("was deleted while it runs; what is said now is lost", "")
+        if self._transcript.dropped_entries:
+            self._warn_once(
+                "waits for its disk with all that is kept; what is said now is lost", ""
+            )
 
     def _record(self) -> None:
         """Record in the database that the session was opened."""
@@ -351,3 +355,5 @@ class SessionLog:
         words = self._write(self._transcript.close, "is lost from here on")
         events = self._write(self._events.close, "has no record of its last events")
         self.loss = words or events
+        if lost := self._transcript.dropped_entries:
+            self._warn_once(f"lost {lost:,} entries that its disk did not take", "")

@@ -174,12 +174,17 @@ def _explain_open_error(path: Path, error: Exception) -> str:
 
 _WRITE_BUFFER = 256 * 1024
 """Bytes that wait for a flush at most, where the disk takes them."""
+MAX_UNWRITTEN_BYTES = 64 * 1024 * 1024
+"""Bytes that wait in memory at most for a disk that refuses them. Our choice: the text of several
+full windows, so that a disk that is full for an hour costs nothing.
+"""
 _TAIL_BLOCK = 64 * 1024
 
 
 class AppendedFile:
-    """A file that is appended to. What the disk does not take is kept, and tried again with what
-    follows.
+    """A file that is appended to, line by line. What the disk does not take is kept, up to
+    MAX_UNWRITTEN_BYTES, and tried again with what follows; lines beyond that are dropped whole and
+    counted.
     """
 
     def __init__(self, descriptor: int, path: Path) -> None:
@@ -187,6 +192,8 @@ class AppendedFile:
         self._path = path
         self._unwritten = bytearray()
         self.closed = False
+        self.dropped_lines = 0
+        """Lines that are in no file, because too much waited already."""
 
     def append(self, data: bytes) -> None:
         """Append. What is not handed to the system yet is kept in memory; `flush` says where the
@@ -196,6 +203,10 @@ class AppendedFile:
         if len(self._unwritten) > _WRITE_BUFFER:
             with suppress(StoreError):
                 self.flush()
+        # A line that is partly in the file stays, however long it is: its rest must follow.
+        if max(MAX_UNWRITTEN_BYTES, len(data) - 1) < len(self._unwritten):
+            del self._unwritten[-len(data) :]
+            self.dropped_lines += 1
 
     def flush(self) -> None:
         """Hand everything to the system. Raises StoreError; what is left is tried again later."""
@@ -274,6 +285,11 @@ class TranscriptWriter:
         next flush.
         """
         self._file.flush()
+
+    @property
+    def dropped_entries(self) -> int:
+        """Entries that were given up, because the disk refused too many before them."""
+        return self._file.dropped_lines
 
     @property
     def is_deleted(self) -> bool:
