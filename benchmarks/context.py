@@ -24,7 +24,7 @@ from memorist.context.assembly import (
 )
 from memorist.context.context_pieces import ContextSection
 from memorist.context.environment import HostContext
-from memorist.context.instruction_discovery import read_git_state
+from memorist.context.instruction_reading import read_git_state
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.runtime import Runtime

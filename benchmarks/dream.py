@@ -17,13 +17,13 @@ from msgspec import Struct
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
     create_topic,
 )
+from memorist.auto_memory.relative_dates import make_dates_absolute
 from memorist.core.text_analysis import encode_text
 from memorist.dream.dream import Dream
 from memorist.dream.dream_journal import DreamReport

@@ -29,7 +29,7 @@ import numpy as np
 from benchmarks.carryover import SPAN, WORD, CarryoverPoint, Span, points
 from memorist.compaction.extract_scores import block_features, extract_features
 from memorist.compaction.extractive_summary import scan_history
-from memorist.compaction.extracts import (
+from memorist.compaction.history_extracts import (
     Extract,
     split_into_extracts,
 )
@@ -207,7 +207,7 @@ sessions of other owners is in docs/benchmarks.md.
 
 from __future__ import annotations
 
-from memorist.compaction.extracts import ExtractKind
+from memorist.compaction.history_extracts import ExtractKind
 '''
 PIECES_DOC = '"""Weights of a constant and of `extract_scores.block_features`, by kind."""\n'
 UNITS_DOC = '"""Weights of `extract_scores.extract_features`, by kind."""\n'

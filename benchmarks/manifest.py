@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.report import BenchResult, BenchRow
-from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import read_memory_header
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

@@ -105,7 +105,7 @@ class NotesRecall(Struct, frozen=True):
     tokens: float
 
 
-class SessionRecall(Struct, frozen=True):
+class PastSessionRecall(Struct, frozen=True):
     """One session: the notes and each baseline by name."""
 
     session: str
@@ -120,7 +120,7 @@ class NotesResult(Struct, frozen=True):
     """
 
     means: dict[str, NotesRecall]
-    sessions: tuple[SessionRecall, ...]
+    sessions: tuple[PastSessionRecall, ...]
     identifier_goal: float = IDENTIFIER_GOAL
     word_goal: float = WORD_GOAL
 
@@ -272,7 +272,7 @@ def measure_notes(data: Path, files: str = REFERENCE_FILES) -> NotesResult:
     )
 
 
-def _session(path: Path, reference: Reference, tokenizer: Tokenizer) -> SessionRecall:
+def _session(path: Path, reference: Reference, tokenizer: Tokenizer) -> PastSessionRecall:
     messages = [entry for entry in read_session(LineFile(path)) if isinstance(entry, Message)]
     texts = {"notes": replay_notes(read_session(LineFile(path)))} | {
         name: make(messages) for name, make in methods(tokenizer).items()
@@ -281,7 +281,7 @@ def _session(path: Path, reference: Reference, tokenizer: Tokenizer) -> SessionR
         name: measure_notes_recall(text, reference.text, len(tokenizer.encode(text)))
         for name, text in texts.items()
     }
-    return SessionRecall(
+    return PastSessionRecall(
         reference.session, by_method, tuple(sorted(lacking(texts["notes"], reference.text)))
     )
 

@@ -23,15 +23,15 @@ from benchmarks.public import write_chat
 from benchmarks.report import BenchResult, BenchRow
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.statements.statement_parser import (
-    find_statements,
-    find_waiting_statements,
-)
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,
     create_topic,
+)
+from memorist.auto_memory.statements.statement_parser import (
+    find_statements,
+    find_waiting_statements,
 )
 from memorist.core.messages import JsonObject, Message, Origin, TextBlock
 from memorist.core.text_analysis import encode_text

@@ -1,4 +1,4 @@
-"""Fit the model of `auto_memory.statements.waiting_score`: a logistic regression over its features.
+"""Fit the model of `auto_memory.statements.unconfirmed_score`: a logistic regression over its features.
 
     python -m benchmarks.statement_weights LABELS.jsonl...
 
@@ -9,7 +9,7 @@ made-up messages of `labels/made_up.jsonl` count for little: they widen the voca
 
 Repositories are divided by a fixed seed. First the open half is fitted with each of its
 repositories left out in turn, which sets the threshold; the shut half is met once. Then both halves
-are fitted together, in the same way, and `waiting_weights.py` is written.
+are fitted together, in the same way, and `unconfirmed_weights.py` is written.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from memorist.auto_memory.statements.statement_filters import (
     is_reported_speech,
     is_unfit_for_memory,
 )
+from memorist.auto_memory.statements.unconfirmed_score import list_features
 from memorist.auto_memory.statements.user_prose import split_prose_sentences
-from memorist.auto_memory.statements.waiting_score import list_features
 
 Vector = npt.NDArray[np.float64]
 
@@ -53,7 +53,7 @@ NEWTON_STEPS = 25
 UNFIT = -99.0
 """The score of a sentence that never waits."""
 MADE_UP = "made up"
-TARGET = Path("src/memorist/auto_memory/statements/waiting_weights.py")
+TARGET = Path("src/memorist/auto_memory/statements/unconfirmed_weights.py")
 
 
 class LabelledSentence(Struct, frozen=True):
@@ -226,10 +226,10 @@ def describe(title: str, scored: Sequence[tuple[LabelledMessage, float]], limit:
 
 
 def render_module(model: FittedModel, limit: float) -> str:
-    """The source text of `waiting_weights.py`."""
+    """The source text of `unconfirmed_weights.py`."""
     table = {name: f"{w:.2f}" for name, w in sorted(model.weights.items()) if abs(w) >= 0.005}
     lines = [
-        '"""The weights of `waiting_score`, written by `benchmarks/statement_weights.py`. Pure."""',
+        '"""The weights of `unconfirmed_score`, written by `benchmarks/statement_weights.py`. Pure."""',
         "",
         "from __future__ import annotations",
         "",

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from memorist.adapters import conversation as module
-from memorist.adapters.bridge import EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
-from memorist.engine import disk_breaker
+from memorist.adapters.engine_thread import EngineThread, open_engine_thread
+from memorist.engine import disk_circuit_breaker
 from memorist.engine.session import Session
 from memorist.errors import NothingToDo, SettingsError, UsageError
 from memorist.events import AdapterFailed, Event, SessionClosed, SessionOpened
@@ -287,7 +287,7 @@ def test_a_forked_child_passes_through(tmp_path: Path) -> None:
     """The engine's thread stays with the parent; the child waits for nobody."""
     code = f"""
 import os
-from memorist.adapters.bridge import EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import EngineThread, open_engine_thread
 attached = EngineThread(home={str(tmp_path)!r})
 conversation = attached.conversation("s", format="openai_chat")
 request = {REQUEST!r}
@@ -309,7 +309,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_the_end_of_the_program_closes_it(tmp_path: Path) -> None:
     """Nobody called close: the log of events ends with it all the same."""
     code = f"""
-from memorist.adapters.bridge import EngineThread, open_engine_thread
+from memorist.adapters.engine_thread import EngineThread, open_engine_thread
 conversation = EngineThread(home={str(tmp_path)!r}).conversation("s", format="openai_chat")
 conversation.prepare({REQUEST!r})
 """
@@ -395,7 +395,7 @@ def test_a_locked_database_costs_a_second_once_and_is_caught_up(
         other.execute("rollback")
         assert len(caplog.records) == 1
         assert caplog.records[0].exc_info is None
-        monkeypatch.setattr(disk_breaker, "PAUSE_SECONDS", 0.0)
+        monkeypatch.setattr(disk_circuit_breaker, "PAUSE_SECONDS", 0.0)
         attached.breaker._paused_until.clear()
         messages.append({"role": "user", "content": "free"})
         conversation.prepare({**REQUEST, "messages": list(messages)})

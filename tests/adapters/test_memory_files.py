@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memorist.adapters.memory_tool import MemoryToolCommands
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.topic import MemoryKind, Trust
+from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.errors import InputError, MemoristError
 from memorist.settings import AutoMemorySettings, Policy

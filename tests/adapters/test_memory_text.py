@@ -20,7 +20,13 @@ from memorist.adapters.memory_tool import (
     split_lines,
     visible_text,
 )
-from memorist.auto_memory.topic import Provenance, Trust, create_topic, parse_topic, with_provenance
+from memorist.auto_memory.memory_file import (
+    Provenance,
+    Trust,
+    create_topic,
+    parse_topic,
+    with_provenance,
+)
 from memorist.errors import InputError
 
 PLAIN = st.text(st.characters(codec="utf-8", exclude_characters="\r"))

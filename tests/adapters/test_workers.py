@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.engine.engine import Memorist
 from memorist.errors import SessionInUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event

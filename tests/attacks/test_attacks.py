@@ -10,7 +10,7 @@ import pytest
 
 from attacks.catalogue import DROPPED, HONEST, ORDERS, TYPED, Dropped, Order, Typed, ways
 from attacks.host import Attacked, squeezed, writes
-from memorist.auto_memory.topic import Trust
+from memorist.auto_memory.memory_file import Trust
 from memorist.events import ExtractionFailed
 
 SPEAKS = ("user", "feedback")

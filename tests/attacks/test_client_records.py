@@ -12,7 +12,7 @@ import pytest
 
 from attacks.client_records import CLIENT_RECORDS, CODEX_SOURCES
 from hooks.recordings import ClaudeFile, CodexFile
-from memorist.auto_memory.topic import Trust
+from memorist.auto_memory.memory_file import Trust
 from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import Client, HookEvent, parse_hook_event
 from memorist.hooks.hook_session import HookSession

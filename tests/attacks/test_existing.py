@@ -16,7 +16,7 @@ from memorist.auto_memory.interop.memory_transfer import (
     preview_import,
     read_import_source,
 )
-from memorist.auto_memory.topic import Trust
+from memorist.auto_memory.memory_file import Trust
 from memorist.errors import InputError
 from memorist.events import ExtractionFailed
 from memorist.store.disk_files import DiskFiles

@@ -9,7 +9,7 @@ import pytest
 from attacks.host import Attacked, squeezed
 from attacks.ordinary import ORDINARY
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.topic import Trust, parse_topic
+from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import (
     AcceptedChange,

@@ -11,7 +11,7 @@ import pytest
 from attacks.host import Attacked
 from attacks.quotations import CARRIED
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.topic import MemoryKind, Provenance, create_topic
+from memorist.auto_memory.memory_file import MemoryKind, Provenance, create_topic
 from memorist.auto_memory.write_gate import AcceptedChange, GateContext, judge_change
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import encode_text

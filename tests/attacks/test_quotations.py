@@ -6,7 +6,7 @@ import pytest
 
 from attacks.quotations import CARRIED, FAITHFUL, LAUNDERED, Carried, Faithful, Laundered
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Trust,

@@ -12,7 +12,7 @@ import pytest
 
 from attacks.host import Attacked
 from hooks.recordings import FOLDER, ClaudeFile, CodexFile
-from memorist.auto_memory.topic import Trust
+from memorist.auto_memory.memory_file import Trust
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import HookEvent

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
 from memorist.store.home_layout import Layout, MemoryLayout

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_index import (
     DAY_SECONDS,
     IndexLimits,
@@ -21,7 +22,6 @@ from memorist.auto_memory.memory_index import (
     read_memory_header,
     render_manifest_line,
 )
-from memorist.auto_memory.topic import MemoryKind, format_utc_timestamp, parse_topic
 from memorist.recall.memory_rendering import render_memory
 from memorist.recall.recall import load_recall_prompts
 from memorist.settings import AutoMemorySettings, RecallSettings

@@ -16,14 +16,14 @@ from memorist.auto_memory.contradiction import (
     remove_opposed,
 )
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.memory_index import build_memory_header
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Topic,
     Trust,
     create_topic,
 )
+from memorist.auto_memory.memory_index import build_memory_header
 from memorist.core.text_analysis import encode_text
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings

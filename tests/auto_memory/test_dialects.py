@@ -17,7 +17,7 @@ from memorist.auto_memory.interop import (
 )
 from memorist.auto_memory.interop.dialect import ExportLoss
 from memorist.auto_memory.interop.memory_transfer import DIALECTS, recognise_dialect
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Topic,

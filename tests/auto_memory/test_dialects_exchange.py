@@ -19,7 +19,7 @@ from memorist.auto_memory.interop.memory_transfer import (
     write_export,
 )
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.topic import MemoryKind, Trust
+from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, WriteConflict

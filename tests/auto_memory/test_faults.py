@@ -14,12 +14,12 @@ import pytest
 
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.inbox import MAX_PROPOSALS, Inbox
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_file import MemoryKind
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import MemoryUsage
 from memorist.auto_memory.memory_lint import lint_folder
-from memorist.auto_memory.topic import MemoryKind
 from memorist.errors import StoreError, WriteConflict
 from memorist.recall.memory_search import FolderSearch
 from memorist.settings import AutoMemorySettings, RecallSettings

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from auto_memory.conftest import memory, put
-from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.settings import AutoMemorySettings
 from memorist.store.disk_files import DiskFiles
@@ -246,7 +246,7 @@ WRITER = textwrap.dedent("""
     import sys
     from pathlib import Path
     from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-    from memorist.auto_memory.folder import MemoryFolder
+    from memorist.auto_memory.memory_folder import MemoryFolder
     from memorist.settings import AutoMemorySettings
     from memorist.system import SystemClock
     from memorist.store.disk_files import DiskFiles

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from auto_memory.conftest import memory
 from memorist.auto_memory.memory_changes import Actor, MemoryChange
-from memorist.auto_memory.memory_index import compute_content_seal
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     Provenance,
     Trust,
     parse_topic,
     with_provenance,
 )
+from memorist.auto_memory.memory_index import compute_content_seal
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,

@@ -15,9 +15,9 @@ from dulwich.repo import Repo
 
 from auto_memory.conftest import memory, put
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.errors import InputError, NothingToDo, StoreError
 from memorist.settings import AutoMemorySettings
@@ -377,7 +377,7 @@ def test_forgetting_for_good_judges_no_other_file_again(
     for number in range(3):
         put(folder, f"m-{number}.md", memory(f"m-{number}"))
     monkeypatch.setattr(
-        "memorist.auto_memory.folder.find_suspicions",
+        "memorist.auto_memory.memory_folder.find_suspicions",
         lambda *given: pytest.fail(f"judged {given[0].path}"),
     )
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.memory_index import (
     DAY_SECONDS,
     IndexLimits,
@@ -19,7 +20,6 @@ from memorist.auto_memory.memory_index import (
     render_manifest,
     render_manifest_line,
 )
-from memorist.auto_memory.topic import MemoryKind, Trust
 
 NOW = 1_800_000_000.0
 

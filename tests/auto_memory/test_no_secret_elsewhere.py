@@ -13,7 +13,7 @@ from memorist.auto_memory.memory_changes import (
     render_commit_message,
     render_headline,
 )
-from memorist.auto_memory.topic import parse_topic
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.write_gate import (
     AcceptedChange,
     GateContext,

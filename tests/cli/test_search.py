@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.cli.main import memorist_group as main
 from memorist.engine.engine import Memorist
 from memorist.settings import Settings

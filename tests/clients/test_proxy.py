@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from clients import stories
 from clients.agents import ID_LENGTH, Agent, ClaudeCode, Codex
 from clients.plugged import accept_what_waits
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.core.token_count import estimate_text_tokens
 from memorist.engine.engine import Memorist
 from memorist.settings import CompactionSettings, ProxySettings, Settings

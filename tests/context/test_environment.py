@@ -19,7 +19,7 @@ from memorist.context.environment import (
     render_environment_context,
     render_git_state,
 )
-from memorist.context.instruction_discovery import detect_environment, read_git_state
+from memorist.context.instruction_reading import detect_environment, read_git_state
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.testing.in_memory_files import FrozenClock
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.context.instruction_discovery import RealPathCache
 from memorist.context.instruction_imports import (
     MAX_EXPANDED_PATTERNS,
     expand_braces,
@@ -18,6 +17,7 @@ from memorist.context.instruction_imports import (
     matches_any_glob,
     strip_comments,
 )
+from memorist.context.instruction_reading import RealPathCache
 from memorist.context.instructions import (
     InstructionReport,
     parse_rule,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.core.messages import ToolUse
 from memorist.engine.engine import Memorist
 from memorist.engine.history_search import SearchResults

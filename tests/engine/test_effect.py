@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from memorist import Memorist, Settings
 from memorist.cli.main import memorist_group
-from memorist.engine.effect_meter import (
+from memorist.engine.memory_effect import (
     MIN_SESSIONS,
     SessionMeasures,
     estimate_effects,

@@ -15,8 +15,8 @@ from auto_memory.conftest import memory
 from engine.test_memory import Loop, project
 from engine.test_memory_faults import BEARS, INDEX, count
 from memorist.auto_memory.auto_memory import AutoMemory
+from memorist.auto_memory.memory_file import Topic, Trust
 from memorist.auto_memory.memory_index import find_suspicions
-from memorist.auto_memory.topic import Topic, Trust
 from memorist.engine.engine import Memorist
 from memorist.errors import StoreError
 from memorist.recall.memory_search import MAX_INLINE_FILES
@@ -40,7 +40,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         opened.wait()
         return find_suspicions(topic, trust)
 
-    monkeypatch.setattr("memorist.auto_memory.folder.find_suspicions", slow)
+    monkeypatch.setattr("memorist.auto_memory.memory_folder.find_suspicions", slow)
     yield opened
     opened.set()
 

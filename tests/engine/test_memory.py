@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from memorist.auto_memory.auto_memory import AutoMemory
-from memorist.auto_memory.topic import Trust
+from memorist.auto_memory.memory_file import Trust
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from engine.test_memory import LONG, Loop, project, remembered
-from memorist.auto_memory.folder import MemoryFolder
-from memorist.auto_memory.topic import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryKind, Topic
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.store.home_layout import SessionLayout

@@ -16,7 +16,7 @@ import pytest
 from auto_memory.conftest import memory
 from engine.test_memory import project
 from memorist.auto_memory.memory_changes import ChangeReason
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 
 __all__ = ["project"]
@@ -25,7 +25,7 @@ PROGRAM = textwrap.dedent("""
     import asyncio, json, sys
     from memorist.engine.engine import Memorist
     from memorist.errors import StoreError
-    from memorist.auto_memory.topic import MemoryKind
+    from memorist.auto_memory.memory_file import MemoryKind
 
     home, project = sys.argv[1:]
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist

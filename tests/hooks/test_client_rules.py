@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.cli.main import memorist_group
 from memorist.engine.engine import Memorist
 from memorist.hooks.hook_event import Client, HookEvent

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.cli.main import memorist_group
 from memorist.machines.machine_remote import GitBranch
 from memorist.machines.machine_snapshot import ProjectEntries, take_over

@@ -27,7 +27,7 @@ import msgspec
 import pytest
 from msgspec import Struct, field
 
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.context.prefix_check import PrefixChecker
 from memorist.core.messages import JsonObject, Message, ToolResult, ToolUse
 from memorist.events import AdapterFailed, ConversationCompacted, Event

@@ -54,7 +54,7 @@ from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 from memorist.adapters import agent_framework as adapter
 from memorist.adapters.agent_framework import MemoristCompaction, MemoristProvider
 from memorist.adapters.agent_framework_messages import decode_messages, map_messages
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.core.messages import JsonObject
 from memorist.testing.provider_server import ScriptedServer
 from memorist.testing.steps import Say

@@ -41,7 +41,7 @@ from memorist.adapters.anthropic_sdk import (
     MemoristAnthropic,
     MemoristMemoryTool,
 )
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.errors import ContextTooLong, UsageError
 from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.settings import CompactionSettings, Settings

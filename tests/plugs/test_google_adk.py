@@ -49,7 +49,7 @@ from google.adk.sessions import InMemorySessionService
 from google.genai import types
 from google.genai.errors import ClientError
 
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.google_adk import (
     MemoristMemory,
     MemoristPlugin,

@@ -44,7 +44,7 @@ from plugins.memory import discover_memory_providers
 from run_agent import AIAgent
 from tools.registry import registry
 
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.hermes import MemoristEngine, MemoristMemoryProvider, plugin
 from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
 from memorist.core.messages import JsonObject

@@ -61,8 +61,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, SecretStr
 
-from memorist.adapters.bridge import EngineThread
 from memorist.adapters.conversation import HostConversation as Ground
+from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.langchain import MemoristMiddleware
 from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME

@@ -53,7 +53,7 @@ from agents import (
 from agents.run import CallModelData, ModelInputData
 from openai import AsyncOpenAI
 
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.openai_agents import MemoristSession
 from memorist.engine.fetch_tool import FETCH_TOOL_NAME
 from memorist.ports import Request

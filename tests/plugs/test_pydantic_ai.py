@@ -63,7 +63,7 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from memorist.adapters.bridge import EngineThread
+from memorist.adapters.engine_thread import EngineThread
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai import MemoristCapability
 from memorist.adapters.pydantic_ai_messages import (

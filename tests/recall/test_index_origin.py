@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.engine.engine import Memorist
 from memorist.recall.memory_rendering import NOTED_HEADING, SAID_HEADING
 from memorist.settings import Settings

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from memorist.rollouts.folder_baseline import FolderBaseline
-from memorist.rollouts.memory_folder import read_memory_folder
+from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memorist.errors import StoreError, WriteConflict
 from memorist.rollouts.folder_baseline import FolderBaseline
 from memorist.rollouts.folder_changes import compare_folders, render_difference
-from memorist.rollouts.memory_folder import (
+from memorist.rollouts.rollout_folder import (
     FolderSwap,
     begin_swap,
     finish_swap,

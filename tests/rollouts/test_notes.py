@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from memorist.core.markdown import split_front_matter
 from memorist.rollouts.handbook import parse_handbook
-from memorist.rollouts.memory_files import build_note, find_notes, mark_note_merged, parse_note
+from memorist.rollouts.summary_composition import (
+    build_note,
+    find_notes,
+    mark_note_merged,
+    parse_note,
+)
 from rollouts.sessions import SHOP, handbook, kept, made, task
 
 NOW = "2025-11-22T10:00:00Z"

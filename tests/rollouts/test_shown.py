@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memorist.core.markdown import load_prompt
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.memory_files import (
+from memorist.rollouts.session_claims import SessionLocation, applies_at
+from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
     SummaryTopic,
@@ -21,7 +22,6 @@ from memorist.rollouts.memory_files import (
     parse_note,
     render_memory_summary,
 )
-from memorist.rollouts.session_claims import SessionLocation, applies_at
 from memorist.rollouts.summary_view import (
     RolloutMemoryPrompts,
     RolloutMemoryView,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from memorist.core.token_count import estimate_text_tokens
 from memorist.formats.transcript_format import TurnRollback
-from memorist.rollouts.message_acts import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.rollouts.raw_memory import RawMemoryTask, parse_raw_memory
 from memorist.rollouts.skill_procedures import draft_procedures
 from memorist.rollouts.stage_one import scan_transcript

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.topic import MemoryKind
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.cli.search_command import sync_session_index
 from memorist.core.messages import Usage
 from memorist.engine.engine import Memorist

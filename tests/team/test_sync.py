@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import Actor, ChangeReason, MemoryChange
-from memorist.auto_memory.topic import MemoryKind, Trust
+from memorist.auto_memory.memory_file import MemoryKind, Trust
 from memorist.auto_memory.write_result import WriteResult
 from memorist.errors import (
     InputError,

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from benchmarks.sessions import Agent, Guest, SessionsLoad, guests, play_agents
-from memorist.context.instruction_discovery import read_git_state
+from memorist.context.instruction_reading import read_git_state
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session

@@ -29,9 +29,9 @@ from agent_framework import (
 from agent_framework.exceptions import ChatClientException
 
 from memorist.adapters.agent_framework_messages import decode_messages, encode_reply, map_messages
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
-from memorist.adapters.chat_items import FORMAT
+from memorist.adapters.chat_messages import FORMAT
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import RunIdentity, RunOwner, RunValue, find_user_id
 from memorist.adapters.wire_reply import is_too_long_error

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_framework import ChatResponse, Content, Message
 
-from memorist.adapters.chat_items import (
+from memorist.adapters.chat_messages import (
     build_assistant_item,
     build_content,
     build_media_part,

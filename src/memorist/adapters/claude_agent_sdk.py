@@ -36,8 +36,8 @@ from claude_agent_sdk import (
     fold_session_summary,
 )
 
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.conversation import EngineFailure
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.errors import FormatError, StoreError
 from memorist.events import AdapterFailed
 from memorist.hooks.hook_event import Client, HookEvent, UnknownHookEvent, parse_hook_event

@@ -17,7 +17,7 @@ from memorist.compaction.full_compaction import CompactionOutcome
 from memorist.compaction.measured_history import CompactionStrategy
 from memorist.context.environment import HostContext
 from memorist.core.messages import JsonObject
-from memorist.engine.disk_breaker import DiskBreaker
+from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.errors import MemoristError, StoreError
@@ -53,7 +53,7 @@ class EngineLoop(Protocol):
     """What a conversation needs of its engine; implemented by `bridge.EngineThread`."""
 
     listener: EventListener | None
-    breaker: DiskBreaker
+    breaker: DiskCircuitBreaker
 
     @property
     def engine(self) -> Memorist:

@@ -27,9 +27,9 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
-from memorist.adapters.chat_items import FORMAT, content_text
+from memorist.adapters.chat_messages import FORMAT, content_text
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.google_adk_messages import AdkContentMap
 from memorist.adapters.wire_reply import is_too_long_error
 from memorist.compaction.measured_history import CompactionStrategy

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from memorist.adapters.chat_items import (
+from memorist.adapters.chat_messages import (
     build_assistant_item,
     build_content,
     build_media_part,

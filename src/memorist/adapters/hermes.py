@@ -22,9 +22,9 @@ import msgspec
 from agent.context_engine import ContextEngine
 from agent.memory_provider import MemoryProvider
 
-from memorist.adapters.bridge import EngineArguments, EngineThread
-from memorist.adapters.chat_items import FORMAT, build_reply
+from memorist.adapters.chat_messages import FORMAT, build_reply
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread
 from memorist.adapters.hermes_state import HermesState, encode_message, find_added_texts
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject, holds_same_objects

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
-from memorist.adapters.chat_items import (
+from memorist.adapters.chat_messages import (
     FORMAT,
     build_reply,
     build_tool_call,
@@ -18,6 +17,7 @@ from memorist.adapters.chat_items import (
     content_text,
 )
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
 from memorist.core.messages import JsonObject
 from memorist.store.home_layout import folder_name

@@ -18,8 +18,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.langchain_messages import decode_messages, encode_message, encode_reply
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.run_identity import (

@@ -21,13 +21,13 @@ from memorist.auto_memory.memory_changes import (
     find_path_problem,
     render_headline,
 )
-from memorist.auto_memory.memory_index import INDEX_NAME, TEAM_PREFIX, MemoryIndex
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
     Topic,
     parse_topic,
     with_header,
 )
+from memorist.auto_memory.memory_index import INDEX_NAME, TEAM_PREFIX, MemoryIndex
 from memorist.auto_memory.write_evidence import WriteEvidence, collect_write_evidence
 from memorist.auto_memory.write_gate import RefusedChange, judge_change, merge_reasons
 from memorist.auto_memory.write_result import WriteResult

@@ -18,8 +18,8 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import FunctionToolset
 
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.message_map import MessageMap
 from memorist.adapters.pydantic_ai_messages import (
     MessagePiece,

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Self, TypedDict, Unpack
 
-from memorist.adapters.bridge import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.conversation import HostConversation
+from memorist.adapters.engine_thread import EngineArguments, EngineThread, open_engine_thread
 from memorist.adapters.run_identity import RunIdentity, RunOwner, RunValue, find_user_id
 from memorist.adapters.wire_reply import ends_turn, is_too_long_response, read_wire_reply
 from memorist.core.messages import JsonObject

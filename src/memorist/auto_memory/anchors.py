@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.topic import MEMORIST_KEY, Topic, with_header
+from memorist.auto_memory.memory_file import MEMORIST_KEY, Topic, with_header
 
 ANCHORS_KEY = "anchors"
 """The list below memorist's own header key."""

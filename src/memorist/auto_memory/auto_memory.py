@@ -17,7 +17,6 @@ from memorist.auto_memory.client_rules import (
     match_client_rules,
 )
 from memorist.auto_memory.contradiction import SayingSearch, find_same, reconcile
-from memorist.auto_memory.folder import MemoryFolder, UsageSource
 from memorist.auto_memory.inbox import (
     Inbox,
     Proposal,
@@ -32,6 +31,19 @@ from memorist.auto_memory.memory_changes import (
     RecordedChange,
     render_headline,
 )
+from memorist.auto_memory.memory_file import (
+    USER_KINDS,
+    MemoryKind,
+    Provenance,
+    Topic,
+    Trust,
+    create_topic,
+    format_utc_timestamp,
+    make_file_name,
+    parse_topic,
+    with_provenance,
+)
+from memorist.auto_memory.memory_folder import MemoryFolder, UsageSource
 from memorist.auto_memory.memory_index import (
     MAX_FILE_BYTES,
     TEAM_PREFIX,
@@ -51,18 +63,6 @@ from memorist.auto_memory.memory_location import locate_memory, record_project
 from memorist.auto_memory.project_files import ProjectFiles
 from memorist.auto_memory.purge_journal import PurgeEntry, PurgeJournal, describe_purged
 from memorist.auto_memory.statements.statement_scope import reaches_every_project
-from memorist.auto_memory.topic import (
-    USER_KINDS,
-    MemoryKind,
-    Provenance,
-    Topic,
-    Trust,
-    create_topic,
-    format_utc_timestamp,
-    make_file_name,
-    parse_topic,
-    with_provenance,
-)
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_gate import (
     MODEL_ACTORS,

@@ -20,16 +20,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_index import USER_TRUST, MemoryHeader, is_shared
-from memorist.auto_memory.statements.statement_patterns import VERB
-from memorist.auto_memory.statements.statement_similarity import is_same_rule
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     Topic,
     parse_topic,
     with_body,
     with_header,
     with_provenance,
 )
+from memorist.auto_memory.memory_index import USER_TRUST, MemoryHeader, is_shared
+from memorist.auto_memory.statements.statement_patterns import VERB
+from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_text
 

@@ -29,6 +29,7 @@ from memorist.auto_memory.extraction_policy import (
     render_extraction_prompt,
 )
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_index import is_index_file
 from memorist.auto_memory.quotation_proof import keep_typed
 from memorist.auto_memory.statements.statement_parser import (
@@ -36,7 +37,6 @@ from memorist.auto_memory.statements.statement_parser import (
     find_statements,
     find_waiting_statements,
 )
-from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import (
     MIN_QUOTE_WORDS,
     collect_typed_evidence,

@@ -12,11 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
-from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.statements.statement_similarity import derive_title
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     KIND_GUIDANCE,
     MemoryKind,
     Provenance,
@@ -25,6 +21,10 @@ from memorist.auto_memory.topic import (
     create_topic,
     make_file_name,
 )
+from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
+from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.statement_parser import Statement
+from memorist.auto_memory.statements.statement_similarity import derive_title
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolUse

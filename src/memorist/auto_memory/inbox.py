@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange
-from memorist.auto_memory.topic import Trust, parse_topic
+from memorist.auto_memory.memory_file import Trust, parse_topic
 from memorist.errors import InputError
 from memorist.ports import FileSystem
 from memorist.store.disk_files import hold_lock, remove_if_exists

@@ -19,13 +19,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.statements.statement_similarity import (
-    SIMILAR_SHARE,
-    count_negations,
-    extract_content_words,
-    is_same_rule,
-)
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
     USER_KINDS,
     MemoryKind,
@@ -34,6 +28,12 @@ from memorist.auto_memory.topic import (
     Trust,
     parse_topic,
     with_provenance,
+)
+from memorist.auto_memory.statements.statement_similarity import (
+    SIMILAR_SHARE,
+    count_negations,
+    extract_content_words,
+    is_same_rule,
 )
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_text, replace_surrogates

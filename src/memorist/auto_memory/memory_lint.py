@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.contradiction import find_opposed_topics
+from memorist.auto_memory.memory_file import Topic
 from memorist.auto_memory.memory_index import (
     INDEX_NAME,
     MAX_FILE_BYTES,
@@ -18,7 +19,6 @@ from memorist.auto_memory.memory_index import (
     list_pointer_targets,
 )
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
-from memorist.auto_memory.topic import Topic
 from memorist.auto_memory.write_gate import find_unsafe_reasons
 from memorist.forks.fork_permissions import is_same_name
 from memorist.ports import FileInfo

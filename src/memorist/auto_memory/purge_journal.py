@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 from msgspec import Struct
 
-from memorist.auto_memory.topic import Topic
+from memorist.auto_memory.memory_file import Topic
 from memorist.ports import FileSystem
 from memorist.store.disk_files import remove_if_exists
 from memorist.store.home_layout import MemoryLayout

@@ -16,6 +16,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.memory_changes import Actor, MemoryChange, find_path_problem
+from memorist.auto_memory.memory_file import (
+    USER_KINDS,
+    Provenance,
+    Topic,
+    Trust,
+    parse_topic,
+    with_header,
+    with_mended_header,
+    with_provenance,
+)
 from memorist.auto_memory.memory_index import (
     USER_TRUST,
     TeamMemory,
@@ -30,16 +40,6 @@ from memorist.auto_memory.memory_index import (
     render_for_reader,
 )
 from memorist.auto_memory.quotation_proof import find_quoted_sentences, restrict_to_quoted
-from memorist.auto_memory.topic import (
-    USER_KINDS,
-    Provenance,
-    Topic,
-    Trust,
-    parse_topic,
-    with_header,
-    with_mended_header,
-    with_provenance,
-)
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     find_borrowed_sentences,

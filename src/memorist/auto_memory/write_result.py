@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from memorist.auto_memory.contradiction import Reconciliation
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, RecordedChange
-from memorist.auto_memory.topic import Topic, parse_topic
+from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.write_gate import AcceptedChange, NeedsReview, RefusedChange
 from memorist.safety.secrets import redact_bytes
 

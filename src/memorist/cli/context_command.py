@@ -60,7 +60,7 @@ from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
 from memorist.models.model_pricing import ModelPrice
 from memorist.recall.recall import load_recall_prompts, read_shown_index
-from memorist.rollouts.memory_files import SUMMARY_FILE
+from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime
 from memorist.settings import Family, Settings
 from memorist.skills.skill import load_skill_prompts

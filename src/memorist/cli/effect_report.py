@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.sessions_command import list_known_sessions
-from memorist.engine.effect_meter import (
+from memorist.engine.memory_effect import (
     LEVEL,
     MIN_SESSIONS,
     EffectEstimate,

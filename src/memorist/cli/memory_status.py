@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.topic import Trust, format_utc_timestamp
+from memorist.auto_memory.memory_file import Trust, format_utc_timestamp
 from memorist.cli.install_command import build_settings_scope
 from memorist.cli.memory.memory_commands import open_project_memory
 from memorist.hooks.agent_programs import find_joined_agents

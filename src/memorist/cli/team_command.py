@@ -12,13 +12,13 @@ import click
 
 from memorist.auto_memory.auto_memory import AutoMemory
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
+from memorist.auto_memory.memory_file import MemoryKind, format_utc_timestamp
 from memorist.auto_memory.memory_index import (
     TEAM_PREFIX,
     find_kind_sharing_problem,
     get_sharing_scope,
     is_shared,
 )
-from memorist.auto_memory.topic import MemoryKind, format_utc_timestamp
 from memorist.cli import output
 from memorist.cli.command_environment import read_environment
 from memorist.cli.memory.memory_commands import open_project_memory, print_write_result

@@ -19,7 +19,7 @@ from operator import mul
 from msgspec import Struct
 
 from memorist.compaction.extract_weights import BLOCK_WEIGHTS, EXTRACT_WEIGHTS, TYPICAL_SCORES
-from memorist.compaction.extracts import (
+from memorist.compaction.history_extracts import (
     Extract,
     SourceBlock,
     split_into_extracts,

@@ -6,7 +6,7 @@ sessions of other owners is in docs/benchmarks.md.
 
 from __future__ import annotations
 
-from memorist.compaction.extracts import ExtractKind
+from memorist.compaction.history_extracts import ExtractKind
 
 BLOCK_WEIGHTS: dict[ExtractKind, tuple[float, ...]] = {
     "said": (-2.40, 0.06, -1.01, 0.00, -0.19, 0.89, -0.88, -0.32, -0.04, -0.03, -0.43),

@@ -23,7 +23,7 @@ from memorist.compaction.extract_scores import (
     choose_promising_blocks,
     score_extracts,
 )
-from memorist.compaction.extracts import (
+from memorist.compaction.history_extracts import (
     Extract,
     ExtractSource,
     SourceBlock,

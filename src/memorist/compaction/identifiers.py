@@ -23,7 +23,7 @@ from memorist.compaction.extract_scores import (
     find_name_family,
 )
 from memorist.compaction.extract_weights import NAME_WEIGHTS
-from memorist.compaction.extracts import SourceBlock
+from memorist.compaction.history_extracts import SourceBlock
 from memorist.core.token_count import BYTES_PER_TOKEN
 
 _HASH = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")

@@ -38,7 +38,7 @@ from memorist.context.environment import (
     render_environment_fields,
     render_git_state,
 )
-from memorist.context.instruction_discovery import detect_environment
+from memorist.context.instruction_reading import detect_environment
 from memorist.context.instructions import (
     InstructionReport,
     describe_agents_sources,

@@ -18,8 +18,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientRule, split_rules
-from memorist.auto_memory.topic import parse_topic
-from memorist.context.instruction_discovery import (
+from memorist.auto_memory.memory_file import parse_topic
+from memorist.context.instruction_reading import (
     InstructionRead,
     RealPathCache,
     find_project_root,

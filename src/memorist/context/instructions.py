@@ -18,18 +18,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.context.context_pieces import OmittedSource
-from memorist.context.instruction_discovery import (
-    InstructionRead,
-    RealPathCache,
-    find_project_root,
-    read_instruction_text,
-)
 from memorist.context.instruction_imports import (
     expand_braces,
     find_imports,
     is_path_like,
     matches_any_glob,
     strip_comments,
+)
+from memorist.context.instruction_reading import (
+    InstructionRead,
+    RealPathCache,
+    find_project_root,
+    read_instruction_text,
 )
 from memorist.core.markdown import split_front_matter
 from memorist.core.token_count import estimate_text_tokens

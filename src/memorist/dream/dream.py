@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from memorist.auto_memory.memory_changes import (
     render_headline,
 )
+from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.auto_memory.memory_index import MemoryUsage
-from memorist.auto_memory.topic import format_utc_timestamp
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
 )
@@ -38,7 +38,7 @@ from memorist.dream.dream_journal import (
     summarize_acts,
 )
 from memorist.dream.dream_lock import DreamLock, DreamLockBusy
-from memorist.dream.model_pass import (
+from memorist.dream.dream_model_task import (
     DreamMaterial,
     FittedMaterial,
     ModelChanges,
@@ -48,16 +48,16 @@ from memorist.dream.model_pass import (
     max_retired,
     review_model_changes,
 )
-from memorist.dream.past_evidence import (
-    PastSession,
-    list_session_activity,
-)
-from memorist.dream.workspace import (
+from memorist.dream.dream_workspace import (
     DreamWorkspace,
     PreparedDream,
     append_journal,
     apply_dream,
     prepare_dream,
+)
+from memorist.dream.past_evidence import (
+    PastSession,
+    list_session_activity,
 )
 from memorist.errors import MemoristError, StoreError
 from memorist.events import DreamFailed, DreamFinished, Event

@@ -10,7 +10,7 @@ from difflib import unified_diff
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange
-from memorist.auto_memory.topic import format_utc_timestamp
+from memorist.auto_memory.memory_file import format_utc_timestamp
 from memorist.core.text_analysis import replace_surrogates
 from memorist.dream.structural_dream import DreamAct, DreamRemark
 from memorist.errors import InputError

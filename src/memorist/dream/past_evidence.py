@@ -19,8 +19,8 @@ from memorist.auto_memory.memory_changes import (
     RecordedChange,
     blame_lines,
 )
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_index import INDEX_NAME, MAX_FILE_BYTES
-from memorist.auto_memory.topic import parse_topic
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
     collect_write_evidence,
@@ -31,7 +31,7 @@ from memorist.core.messages import Message, Origin
 from memorist.dream.dream_gates import (
     SessionActivity,
 )
-from memorist.dream.model_pass import (
+from memorist.dream.dream_model_task import (
     UserUtterance,
 )
 from memorist.dream.structural_dream import (

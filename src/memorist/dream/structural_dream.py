@@ -16,10 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import Actor, MemoryChange
-from memorist.auto_memory.memory_index import find_suspicions
-from memorist.auto_memory.relative_dates import make_dates_absolute
-from memorist.auto_memory.statements.statement_similarity import rule_key
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
     USER_KINDS,
     MemoryKind,
@@ -29,6 +26,9 @@ from memorist.auto_memory.topic import (
     with_body,
     with_header,
 )
+from memorist.auto_memory.memory_index import find_suspicions
+from memorist.auto_memory.relative_dates import make_dates_absolute
+from memorist.auto_memory.statements.statement_similarity import rule_key
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import encode_text

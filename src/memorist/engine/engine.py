@@ -35,9 +35,10 @@ from memorist.core.lazy import LruCache
 from memorist.dream.dream import Dream
 from memorist.dream.project_dream import open_dream
 from memorist.engine.blocking_engine import BlockingMemorist
-from memorist.engine.context_assembly import ContextExtension
-from memorist.engine.effect_meter import is_held_out
+from memorist.engine.context_extension import ContextExtension
+from memorist.engine.memory_effect import is_held_out
 from memorist.engine.memory_extension import MemoryExtension, open_memory_extension
+from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.recorded_session import ObservedSession, ReplayedSession
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session import Session
@@ -48,7 +49,6 @@ from memorist.engine.session_pins import (
     note_off_session,
     read_off_sessions,
 )
-from memorist.engine.session_recall import SessionRecall
 from memorist.engine.unsaved_sessions import UnsavedSessions
 from memorist.engine.worker_process import has_exited, start_worker
 from memorist.errors import SessionInUse, StoreError, UsageError
@@ -319,7 +319,12 @@ class Memorist:
             return
         memory.turn_off()
         log.extensions.retire(
-            MemoryExtension, RolloutMemoryExtension, SessionRecall, MagicDocs, SessionMemory, Dream
+            MemoryExtension,
+            RolloutMemoryExtension,
+            PastSessionRecall,
+            MagicDocs,
+            SessionMemory,
+            Dream,
         )
         note_off_session(self._files, self.layout, log.context.id)
 
@@ -354,7 +359,7 @@ class Memorist:
             return False
         return held_out
 
-    def _open_session_recall(self, context: SessionContext) -> SessionRecall | None:
+    def _open_session_recall(self, context: SessionContext) -> PastSessionRecall | None:
         """Open the recall of the project's past sessions, and bring its index up to date in a
         thread; none without a project, since nothing crosses projects.
         """
@@ -367,7 +372,7 @@ class Memorist:
             or self._draw_holdout(context)
         ):
             return None
-        recall = SessionRecall(
+        recall = PastSessionRecall(
             context, lambda: open_state(self.settings.state, self.layout.database, waits_once=True)
         )
         recall.begin_sync()

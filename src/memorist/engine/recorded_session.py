@@ -18,10 +18,10 @@ from memorist.compaction.compactor import NO_USAGE
 from memorist.compaction.full_compaction import CompactionOutcome, CompactionRequest
 from memorist.core.messages import Message, Origin, ToolUse
 from memorist.engine.memory_extension import MemoryExtension, RecalledText
+from memorist.engine.past_session_recall import PastSessionRecall
 from memorist.engine.rollout_memory import RolloutMemoryExtension
 from memorist.engine.session_log import LogEntry, SessionLog
 from memorist.engine.session_pins import PinnedTexts
-from memorist.engine.session_recall import SessionRecall
 from memorist.errors import NothingToDo, StoreError
 from memorist.extensions import SessionReply
 from memorist.forks.fork_spec import Receipt
@@ -68,7 +68,7 @@ class ObservedSession:
         """Lets nothing more be read, shown or written in this session."""
         self._pins = log.extensions.find(PinnedTexts)
         self._rollout_memory = rollout_memory = log.extensions.find(RolloutMemoryExtension)
-        self._session_recall = log.extensions.find(SessionRecall)
+        self._session_recall = log.extensions.find(PastSessionRecall)
         self._on_close = on_close
         self._lock = asyncio.Lock()
         self._prompt_count = 0

@@ -15,11 +15,11 @@ from memorist.core.messages import ROLLOUT_MEMORY_ID_PREFIX, Message, Origin, Te
 from memorist.errors import StoreError
 from memorist.extensions import HistoryChange, SessionExtension, SessionReply, SessionView
 from memorist.rollouts.citations import strip_citations
-from memorist.rollouts.memory_files import SUMMARY_FILE, find_notes
-from memorist.rollouts.memory_folder import read_memory_folder
+from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import summary_paths
 from memorist.rollouts.session_claims import SessionLocation
 from memorist.rollouts.session_sources import SourceFolder, find_repository_root, find_rollouts
+from memorist.rollouts.summary_composition import SUMMARY_FILE, find_notes
 from memorist.rollouts.summary_view import (
     RolloutMemoryPrompts,
     SummaryViewOptions,

@@ -42,8 +42,7 @@ from memorist.rollouts.job_worker import (
     split_job_events,
     structural_fallback_remarks,
 )
-from memorist.rollouts.memory_files import restore_extracts_from_summaries
-from memorist.rollouts.memory_folder import read_memory_folder
+from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
 from memorist.rollouts.session_eligibility import judge_thread
 from memorist.rollouts.session_sources import (
@@ -61,6 +60,7 @@ from memorist.rollouts.stage_two import (
     ConsolidationResult,
     consolidate_folder,
 )
+from memorist.rollouts.summary_composition import restore_extracts_from_summaries
 from memorist.runtime import Runtime
 from memorist.safety.secrets import redact
 from memorist.settings import RolloutsSettings, Settings

@@ -16,7 +16,7 @@ from memorist.context.context_pieces import ContextPiece
 from memorist.context.environment import HostContext
 from memorist.core.messages import JsonObject, Message, ToolUse
 from memorist.core.token_count import token_factor
-from memorist.engine.context_assembly import ContextExtension
+from memorist.engine.context_extension import ContextExtension
 from memorist.engine.fetch_tool import build_fetch_tool
 from memorist.engine.history_search import SearchResults
 from memorist.engine.host_history import (
@@ -31,11 +31,11 @@ from memorist.engine.model_limits import (
     find_window,
     thresholds_for,
 )
+from memorist.engine.past_session_recall import search_session_history
 from memorist.engine.provider_edits import CacheWatcher, ProviderEdits
 from memorist.engine.request_view import IDLE_WORK_DELAY_SECONDS, RequestView
 from memorist.engine.session_log import SessionLog
 from memorist.engine.session_pins import add_pin
-from memorist.engine.session_recall import search_session_history
 from memorist.engine.view_window import ViewWindow
 from memorist.errors import FormatError, NothingToDo
 from memorist.events import (

@@ -15,9 +15,7 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory
 from memorist.auto_memory.extraction_policy import plan_removal
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.memory_changes import ChangeReason, MemoryChange, render_headline
-from memorist.auto_memory.memory_index import MemoryHeader, is_order_when_joined, sort_newest_first
-from memorist.auto_memory.statements.statement_parser import Statement
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MemoryKind,
     Provenance,
     Topic,
@@ -26,6 +24,8 @@ from memorist.auto_memory.topic import (
     with_header,
     with_provenance,
 )
+from memorist.auto_memory.memory_index import MemoryHeader, is_order_when_joined, sort_newest_first
+from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.write_evidence import WriteEvidence
 from memorist.auto_memory.write_result import WriteResult
 from memorist.core.markdown import load_prompt, render_template

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memorist.auto_memory.memory_changes import RecordedChange
-from memorist.auto_memory.topic import Topic, format_minute
+from memorist.auto_memory.memory_file import Topic, format_minute
 from memorist.auto_memory.write_result import WriteResult
 from memorist.mcp_server.tool_arguments import make_encodable
 from memorist.recall.memory_selection import MemoryMatch, MemorySelection

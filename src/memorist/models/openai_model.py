@@ -16,8 +16,8 @@ from memorist.models.context_window import (
     read_ollama_model,
 )
 from memorist.models.event_stream import ModelAccess, ReplyAssembler, StreamingModel, read_stream
+from memorist.models.local_servers import is_near_server
 from memorist.models.model_pricing import ModelSettings
-from memorist.models.near_server import is_near_server
 from memorist.models.reply_assembly import assemble_chat, assemble_responses
 from memorist.ports import Clock
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from memorist.context.rollback import drop_rolled_back
 from memorist.core.messages import JsonObject, Message
-from memorist.engine.disk_breaker import DiskBreaker
+from memorist.engine.disk_circuit_breaker import DiskCircuitBreaker
 from memorist.engine.engine import Memorist
 from memorist.engine.session import Session
 from memorist.engine.session_pool import PoolLimits, SessionPool
@@ -170,7 +170,7 @@ class ProxySessionPool:
         self._pool.is_wanted = lambda session: session.is_wanted
         self._failures: dict[_ConversationKey, _ConversationFailures] = {}
         """Of the conversations that failed last time."""
-        self._disk = DiskBreaker(SystemClock())
+        self._disk = DiskCircuitBreaker(SystemClock())
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.auto_memory.client_rules import ClientCounterpart
+from memorist.auto_memory.memory_file import Topic, Trust, format_utc_timestamp
 from memorist.auto_memory.memory_index import (
     TEAM_INDEX_HEADING,
     USER_TRUST,
@@ -21,7 +22,6 @@ from memorist.auto_memory.memory_index import (
     parse_pointer_target,
     render_pointer,
 )
-from memorist.auto_memory.topic import Topic, Trust, format_utc_timestamp
 from memorist.auto_memory.write_evidence import normalize_for_comparison
 from memorist.core.markdown import render_template
 from memorist.core.text_analysis import replace_surrogates, shorten

@@ -12,7 +12,7 @@ from contextlib import closing
 
 from msgspec.structs import replace
 
-from memorist.auto_memory.folder import MemoryFolder
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.errors import DamagedIndex, InputError, MemoristError
 from memorist.models.embedder import is_embedder_installed, shared_embedder
 from memorist.recall.lexical_score import SearchEntry

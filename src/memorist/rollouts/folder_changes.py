@@ -19,7 +19,6 @@ from memorist.rollouts.handbook import (
     HandbookSection,
     parse_entry,
 )
-from memorist.rollouts.memory_files import MemorySummary, SummaryPart, topic_key
 from memorist.rollouts.session_claims import (
     claim_fingerprint,
     claim_key,
@@ -27,6 +26,7 @@ from memorist.rollouts.session_claims import (
     is_dropped_claim,
     session_fingerprint,
 )
+from memorist.rollouts.summary_composition import MemorySummary, SummaryPart, topic_key
 
 MAX_DIFF_BYTES = 4 * 1024 * 1024
 """Upper bound of the text in bytes (codex.md section 1.8)."""

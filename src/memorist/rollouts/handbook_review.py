@@ -27,15 +27,6 @@ from memorist.rollouts.handbook import (
     parse_handbook,
     render_group,
 )
-from memorist.rollouts.memory_files import (
-    MAX_PROFILE_WORDS,
-    SUMMARY_FILE,
-    MemorySummary,
-    compose_summary,
-    find_summary_problem,
-)
-from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
-from memorist.rollouts.memory_files import render_memory_summary as render_summary
 from memorist.rollouts.rollout_summaries import short_thread_id
 from memorist.rollouts.session_claims import (
     MAX_LIST_ENTRIES,
@@ -44,6 +35,15 @@ from memorist.rollouts.session_claims import (
     limit_entries,
 )
 from memorist.rollouts.skill_procedures import SKILLS_FOLDER, review_model_skill
+from memorist.rollouts.summary_composition import (
+    MAX_PROFILE_WORDS,
+    SUMMARY_FILE,
+    MemorySummary,
+    compose_summary,
+    find_summary_problem,
+)
+from memorist.rollouts.summary_composition import parse_memory_summary as parse_summary
+from memorist.rollouts.summary_composition import render_memory_summary as render_summary
 from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import is_planted_order

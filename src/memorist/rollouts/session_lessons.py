@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.text_analysis import analyze_text, estimate_token_cost, shorten
-from memorist.rollouts.message_acts import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.rollouts.raw_memory import REPORTED_PREFIX, SAID_PREFIX
 from memorist.rollouts.task_log import CHECKS, CommandRuns, TaskLogBuilder, TaskRecord
 from memorist.session_memory.structural_notes import (

@@ -18,7 +18,7 @@ from memorist.errors import UnreadableSession
 from memorist.formats import gemini_cli
 from memorist.formats.format_detection import detect_format, read_session
 from memorist.formats.transcript_format import RecordedLine, SessionHead, timestamp_seconds
-from memorist.rollouts.message_acts import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.rollouts.structural_stage_one import clean_line
 from memorist.store.rollout_rows import MemoryMode
 

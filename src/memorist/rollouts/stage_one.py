@@ -33,7 +33,7 @@ from memorist.formats.transcript_format import (
     TurnRollback,
 )
 from memorist.models.event_stream import ErrorRecordingModel
-from memorist.models.near_server import is_near_model
+from memorist.models.local_servers import is_near_model
 from memorist.ports import Model, discover_window
 from memorist.rollouts.raw_memory import RawMemory
 from memorist.rollouts.session_evidence import (

@@ -43,8 +43,7 @@ from memorist.rollouts.handbook_review import (
     review_draft,
     select_shown_groups,
 )
-from memorist.rollouts.memory_files import SUMMARY_FILE
-from memorist.rollouts.memory_folder import (
+from memorist.rollouts.rollout_folder import (
     FolderSwap,
     MemoryFolderTree,
     begin_swap,
@@ -65,6 +64,7 @@ from memorist.rollouts.structural_handbook import (
     is_settled,
     replace_handbook_files,
 )
+from memorist.rollouts.summary_composition import SUMMARY_FILE
 from memorist.runtime import Runtime
 from memorist.store.disk_files import hold_lock, read_if_exists, remove_leftovers
 from memorist.store.overlay_files import OverlayFiles

@@ -32,18 +32,6 @@ from memorist.rollouts.handbook import (
     parse_handbook,
     render_handbook,
 )
-from memorist.rollouts.memory_files import (
-    SUMMARY_FILE,
-    MemorySummary,
-    UserNote,
-    compose_summary,
-    find_notes,
-    find_summary_problem,
-    fit_summary,
-    mark_note_merged,
-)
-from memorist.rollouts.memory_files import parse_memory_summary as parse_summary
-from memorist.rollouts.memory_files import render_memory_summary as render_summary
 from memorist.rollouts.rollout_summaries import (
     RAW_MEMORIES_FILE,
     SUMMARIES_FOLDER,
@@ -75,6 +63,18 @@ from memorist.rollouts.skill_procedures import (
     draft_procedures,
     kept_model_skills,
 )
+from memorist.rollouts.summary_composition import (
+    SUMMARY_FILE,
+    MemorySummary,
+    UserNote,
+    compose_summary,
+    find_notes,
+    find_summary_problem,
+    fit_summary,
+    mark_note_merged,
+)
+from memorist.rollouts.summary_composition import parse_memory_summary as parse_summary
+from memorist.rollouts.summary_composition import render_memory_summary as render_summary
 from memorist.store.rollout_rows import RolloutExtract, StoredExtract
 
 MAX_SUMMARY_TOKENS = 5_000

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.text_analysis import analyze_text, shorten, to_one_line
-from memorist.rollouts.message_acts import MessageAct
+from memorist.rollouts.message_effects import MessageAct
 from memorist.rollouts.raw_memory import (
     ASKED_PREFIX,
     MAX_ENTRY_CHARACTERS,

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from memorist.auto_memory.interop.codex_memory import SUMMARY_VERSION, parse_absolute_folders
 from memorist.core.markdown import render_template as fill
 from memorist.core.token_count import estimate_text_tokens
-from memorist.rollouts.memory_files import (
+from memorist.rollouts.session_claims import SessionLocation, applies_at
+from memorist.rollouts.summary_composition import (
     MemorySummary,
     SummaryPart,
     SummaryTopic,
@@ -21,7 +22,6 @@ from memorist.rollouts.memory_files import (
     parse_memory_summary,
     render_memory_summary,
 )
-from memorist.rollouts.session_claims import SessionLocation, applies_at
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import is_planted_order
 from memorist.safety.secrets import redact

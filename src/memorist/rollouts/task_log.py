@@ -19,7 +19,7 @@ from memorist.core.apply_patch import FileEdit
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.core.text_analysis import shorten
 from memorist.formats.transcript_format import CompactionBoundary, TranscriptEntry
-from memorist.rollouts.message_acts import (
+from memorist.rollouts.message_effects import (
     MAX_LASTING_CHARACTERS,
     MessageAct,
     classify_message,

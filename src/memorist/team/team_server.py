@@ -30,8 +30,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from memorist.auto_memory.memory_file import parse_topic
 from memorist.auto_memory.memory_index import find_kind_sharing_problem
-from memorist.auto_memory.topic import parse_topic
 from memorist.core.text_analysis import encode_text
 from memorist.errors import StoreError, UsageError
 from memorist.safety.secrets import find_secrets

@@ -25,7 +25,6 @@ from memorist.transcript.command_lines import (
 )
 from memorist.transcript.command_log import CommandLog, WorkFailure
 from memorist.transcript.dialogue import ANSWERING, INTERRUPTED, Dialogue
-from memorist.transcript.file_log import FileLog, find_shown_code, parse_git_status
 from memorist.transcript.statement_pool import COMMENT, COMMIT, EARLIER, PLAN, SAID, SHOWN, THOUGHT
 from memorist.transcript.tool_actions import (
     AskUserAction,
@@ -41,6 +40,7 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
+from memorist.transcript.touched_files import TouchedFiles, find_shown_code, parse_git_status
 from memorist.transcript.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and
@@ -98,7 +98,7 @@ class WorkRecord:
         self._talk = talk
         self.cwd = ""
         self.commands = commands
-        self.files = FileLog()
+        self.files = TouchedFiles()
         self.tasks: dict[str, TaskItem] = {}
         self.tools: dict[str, int] = {}
         self.searches: dict[str, None] = {}

@@ -23,6 +23,7 @@ from memorist.auto_memory.interop.dialect import (
     track_used_paths,
 )
 from memorist.auto_memory.memory_changes import find_path_problem
+from memorist.auto_memory.memory_file import Topic, make_file_name, parse_topic
 from memorist.auto_memory.memory_index import (
     INDEX_NAME,
     IndexLimits,
@@ -33,7 +34,6 @@ from memorist.auto_memory.memory_index import (
     is_memory_file,
     list_pointer_targets,
 )
-from memorist.auto_memory.topic import Topic, make_file_name, parse_topic
 from memorist.core.text_analysis import encode_text, replace_surrogates
 
 _DAILY_LOG = re.compile(r"logs/\d{4}/")

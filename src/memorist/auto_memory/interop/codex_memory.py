@@ -31,7 +31,7 @@ from memorist.auto_memory.interop.dialect import (
     split_superseded,
     track_used_paths,
 )
-from memorist.auto_memory.topic import MemoryKind, Topic, make_file_name
+from memorist.auto_memory.memory_file import MemoryKind, Topic, make_file_name
 from memorist.core.text_analysis import encode_text
 
 # Codex: the memories in its `MEMORY.md` (the handbook) and `memory_summary.md` (codex.md section

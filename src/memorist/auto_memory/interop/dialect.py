@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from memorist.auto_memory.topic import (
+from memorist.auto_memory.memory_file import (
     MEMORIST_KEY,
     MemoryKind,
     Provenance,

@@ -28,8 +28,8 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
     split_superseded,
 )
+from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_index import INDEX_NAME
-from memorist.auto_memory.topic import MemoryKind, Topic
 from memorist.core.text_analysis import encode_text
 
 GEMINI_FILE = "GEMINI.md"

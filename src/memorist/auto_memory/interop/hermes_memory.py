@@ -22,8 +22,8 @@ from memorist.auto_memory.interop.dialect import (
     find_losses,
     split_superseded,
 )
+from memorist.auto_memory.memory_file import USER_KINDS, MemoryKind, Topic
 from memorist.auto_memory.memory_index import list_pointer_targets
-from memorist.auto_memory.topic import USER_KINDS, MemoryKind, Topic
 from memorist.core.text_analysis import encode_text
 
 HERMES_SEPARATOR = "\n§\n"

@@ -26,7 +26,7 @@ from memorist.auto_memory.interop.dialect import (
     split_headed_sections,
     split_superseded,
 )
-from memorist.auto_memory.topic import MemoryKind, Topic
+from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.core.text_analysis import encode_text
 
 INSTRUCTION_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")

@@ -33,6 +33,8 @@ from memorist.auto_memory.statements.statement_patterns import (
     find_lead_in_end,
 )
 from memorist.auto_memory.statements.statement_scope import is_lasting_wish
+from memorist.auto_memory.statements.unconfirmed_patterns import WAITING_PATTERNS
+from memorist.auto_memory.statements.unconfirmed_score import score_sentence
 from memorist.auto_memory.statements.user_prose import (
     LONG_MESSAGE_CHARS,
     MAX_SENTENCE_CHARS,
@@ -40,8 +42,6 @@ from memorist.auto_memory.statements.user_prose import (
     mask_quotations,
     split_prose_sentences,
 )
-from memorist.auto_memory.statements.waiting_patterns import WAITING_PATTERNS
-from memorist.auto_memory.statements.waiting_score import score_sentence
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message, Origin, TextBlock
 from memorist.formats.host_markup import strip_host_markup

@@ -24,9 +24,9 @@ from memorist.cli.doctor.check_result import (
 from memorist.errors import MemoristError, StoreError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SessionHead
-from memorist.rollouts.memory_files import restore_extracts_from_summaries
-from memorist.rollouts.memory_folder import read_memory_folder
+from memorist.rollouts.rollout_folder import read_memory_folder
 from memorist.rollouts.rollout_summaries import parse_artifacts
+from memorist.rollouts.summary_composition import restore_extracts_from_summaries
 from memorist.store.database import (
     is_damage,
     is_unwritable,

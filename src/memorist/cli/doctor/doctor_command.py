@@ -31,7 +31,7 @@ from memorist.cli.doctor.installation_check import (
 )
 from memorist.cli.doctor.lock_check import check_locks
 from memorist.cli.doctor.memory_check import check_memories
-from memorist.cli.doctor.model_trial import check_model_answers
+from memorist.cli.doctor.model_check import check_model_answers
 from memorist.cli.doctor.team_check import check_team
 from memorist.config import load_settings
 from memorist.errors import MemoristError

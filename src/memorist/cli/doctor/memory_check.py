@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memorist.auto_memory.folder import MemoryFolder
 from memorist.auto_memory.history_objects import compute_blob_id
+from memorist.auto_memory.memory_file import parse_topic
+from memorist.auto_memory.memory_folder import MemoryFolder
 from memorist.auto_memory.memory_index import INDEX_NAME, MAX_FILE_BYTES, list_pointer_targets
 from memorist.auto_memory.memory_location import parse_directory_setting, read_project_record
 from memorist.auto_memory.purge_journal import PurgeJournal
-from memorist.auto_memory.topic import parse_topic
 from memorist.cli.doctor.check_result import (
     FIX_COMMAND,
     CheckResult,

@@ -21,6 +21,12 @@ from memorist.auto_memory.auto_memory import EVERYWHERE_PREFIX, AutoMemory, Stal
 from memorist.auto_memory.contradiction import find_opposed_topics
 from memorist.auto_memory.inbox import Proposal
 from memorist.auto_memory.memory_changes import ChangeReason, render_headline
+from memorist.auto_memory.memory_file import (
+    MemoryKind,
+    Topic,
+    format_utc_timestamp,
+    parse_topic,
+)
 from memorist.auto_memory.memory_index import (
     TEAM_PREFIX,
     MemoryHeader,
@@ -31,19 +37,13 @@ from memorist.auto_memory.memory_lint import LintProblem, describe_opposed
 from memorist.auto_memory.memory_lint import lint_folder as check_folder
 from memorist.auto_memory.memory_location import find_moved_projects, rebind_memory
 from memorist.auto_memory.statements.statement_filters import classify_statement
-from memorist.auto_memory.topic import (
-    MemoryKind,
-    Topic,
-    format_utc_timestamp,
-    parse_topic,
-)
 from memorist.auto_memory.write_result import FormerTopic, WriteResult
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
 from memorist.core.text_analysis import encode_text, shorten
 from memorist.engine.engine import Memorist
-from memorist.engine.session_recall import find_bearing_passages
+from memorist.engine.past_session_recall import find_bearing_passages
 from memorist.errors import InputError, NothingToDo
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant

@@ -21,8 +21,8 @@ from memorist.auto_memory.interop.memory_transfer import (
     select_exportable,
     write_export,
 )
+from memorist.auto_memory.memory_file import MemoryKind
 from memorist.auto_memory.memory_location import locate_project_root
-from memorist.auto_memory.topic import MemoryKind
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (

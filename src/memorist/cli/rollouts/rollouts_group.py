@@ -17,7 +17,7 @@ from memorist.cli.main import LazyGroup
 from memorist.engine.rollout_pipeline import RolloutStore, open_rollout_store
 from memorist.errors import NothingToDo
 from memorist.rollouts.handbook import EVERYWHERE
-from memorist.rollouts.memory_folder import write_note
+from memorist.rollouts.rollout_folder import write_note
 from memorist.rollouts.session_eligibility import judge_threads
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import Settings

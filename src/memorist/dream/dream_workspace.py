@@ -20,9 +20,9 @@ from memorist.auto_memory.memory_changes import (
     MemoryChange,
     render_headline,
 )
+from memorist.auto_memory.memory_file import Topic, parse_topic
 from memorist.auto_memory.memory_index import MemoryUsage, parse_pointer_target
 from memorist.auto_memory.project_files import ProjectFiles
-from memorist.auto_memory.topic import Topic, parse_topic
 from memorist.auto_memory.write_evidence import (
     WriteEvidence,
 )
@@ -36,7 +36,7 @@ from memorist.dream.dream_journal import (
     render_journal_entry,
     summarize_acts,
 )
-from memorist.dream.model_pass import (
+from memorist.dream.dream_model_task import (
     ModelChanges,
 )
 from memorist.dream.past_evidence import (

@@ -2,7 +2,7 @@
 
 Pure. It only decides what waits for the person's yes, never what is kept. Features are cues, form,
 and plain words; `benchmarks/statement_weights.py` fits the weights and writes
-`waiting_weights.py`.
+`unconfirmed_weights.py`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from memorist.auto_memory.statements.statement_filters import is_question
 from memorist.auto_memory.statements.statement_patterns import VERB, find_lead_in_end
+from memorist.auto_memory.statements.unconfirmed_weights import THRESHOLD, WEIGHTS
 from memorist.auto_memory.statements.user_prose import MASK_CHARACTER, ProseSentence
-from memorist.auto_memory.statements.waiting_weights import THRESHOLD, WEIGHTS
 from memorist.core.lazy import lazy_pattern
 
 CUES: dict[str, re.Pattern[str]] = {

@@ -40,7 +40,7 @@ CANDIDATES = 30
 """Passages that are judged for one prompt."""
 
 
-class SessionRecall(SessionExtension):
+class PastSessionRecall(SessionExtension):
     """What one session is shown of the past sessions of its project.
 
     The index is brought up to date in a thread, so that nobody waits for it; a prompt is answered
@@ -211,7 +211,7 @@ def search_session_history(log: SessionLog, query: str, limit: int) -> SearchRes
     if not log.context.project:
         return SearchResults()
     memory = log.extensions.find(MemoryExtension)
-    sessions = log.extensions.find(SessionRecall)
+    sessions = log.extensions.find(PastSessionRecall)
     recall = memory.recall if memory is not None else None
     return HistorySearch(
         log.runtime.layout,

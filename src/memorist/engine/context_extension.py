@@ -36,8 +36,8 @@ from memorist.context.environment import (
     apply_permissions,
     build_permissions_sections,
 )
-from memorist.context.instruction_discovery import WatchedFiles
 from memorist.context.instruction_imports import TouchedFiles, find_touched_paths
+from memorist.context.instruction_reading import WatchedFiles
 from memorist.context.message_normalization import IncrementalNormalizer
 from memorist.context.world_state import (
     EMPTY_WORLD_STATE,

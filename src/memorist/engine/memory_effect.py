@@ -19,7 +19,7 @@ from msgspec import Struct
 from memorist.auto_memory.write_evidence import extract_user_text
 from memorist.core.messages import Message
 from memorist.formats.transcript_format import TranscriptEntry
-from memorist.rollouts.message_acts import MessageAct, classify_message
+from memorist.rollouts.message_effects import MessageAct, classify_message
 from memorist.transcript.call_outcome import answer_ends, find_error_line, parse_call_outcome
 from memorist.transcript.tool_actions import CommandAction, parse_tool_action
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from memorist.auto_memory.memory_changes import MemoryChange, find_path_problem
+from memorist.auto_memory.memory_file import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.memory_index import INDEX_NAME, USER_TRUST
 from memorist.auto_memory.statements.statement_similarity import count_negations
-from memorist.auto_memory.topic import Topic, format_utc_timestamp, parse_topic
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
 from memorist.core.text_analysis import replace_surrogates

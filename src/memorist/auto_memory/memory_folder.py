@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from memorist.auto_memory.folder_glance import FolderGlance
+from memorist.auto_memory.folder_change_check import FolderGlance
 from memorist.auto_memory.history_objects import compute_blob_id
 from memorist.auto_memory.history_rewrite import HistoryRewrite
 from memorist.auto_memory.memory_changes import (
@@ -24,6 +24,7 @@ from memorist.auto_memory.memory_changes import (
     describe_external_changes,
     find_path_problem,
 )
+from memorist.auto_memory.memory_file import Topic, Trust, parse_topic
 from memorist.auto_memory.memory_history import FolderHistory
 from memorist.auto_memory.memory_index import (
     HEAD_BYTES,
@@ -49,7 +50,6 @@ from memorist.auto_memory.memory_index import (
     read_memory_header,
     select_headers,
 )
-from memorist.auto_memory.topic import Topic, Trust, parse_topic
 from memorist.core.text_analysis import encode_text
 from memorist.errors import InputError, StoreError, WriteConflict
 from memorist.ports import Clock, FileInfo, FileSystem

@@ -10,7 +10,7 @@ from memorist.ports import Clock
 from memorist.store.database import PAUSE_SECONDS, is_disk_failure
 
 
-class DiskBreaker:
+class DiskCircuitBreaker:
     """The pauses of the homes and sessions of one process."""
 
     def __init__(self, clock: Clock) -> None:

@@ -5,7 +5,6 @@ English first, then German, French, Spanish, Portuguese, Russian, Chinese and Ja
 
 from __future__ import annotations
 
-from memorist.auto_memory.statements.house_rules import HOUSE_RULES
 from memorist.auto_memory.statements.plain_english import (
     MOMENT,
     NOT_NAMED,
@@ -25,6 +24,7 @@ from memorist.auto_memory.statements.statement_patterns import (
     define_complaint,
     define_pattern,
 )
+from memorist.auto_memory.statements.written_rules import HOUSE_RULES
 
 MANNER = (
     r"(?:terse|concise|brief|honest|critical|precise|direct|explicit|skeptical|sceptical|succinct"
