@@ -1,4 +1,4 @@
-"""Fit the model of `auto_memory.statements.unconfirmed_score`: a logistic regression over its features.
+"""Fit the model of `statements.unconfirmed_score`: a logistic regression over its features.
 
     python -m benchmarks.statement_weights LABELS.jsonl...
 
@@ -229,7 +229,7 @@ def render_module(model: FittedModel, limit: float) -> str:
     """The source text of `unconfirmed_weights.py`."""
     table = {name: f"{w:.2f}" for name, w in sorted(model.weights.items()) if abs(w) >= 0.005}
     lines = [
-        '"""The weights of `unconfirmed_score`, written by `benchmarks/statement_weights.py`. Pure."""',
+        '"""The weights of `unconfirmed_score`, by `benchmarks/statement_weights.py`. Pure."""',
         "",
         "from __future__ import annotations",
         "",

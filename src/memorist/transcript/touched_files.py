@@ -70,7 +70,7 @@ class ChangedNames(Struct, frozen=True):
     names: tuple[str, ...]
 
 
-class TouchedFiles:
+class SessionFiles:
     """The files of a session, at most `2 * FILE_LIMIT`."""
 
     __slots__ = ("_before", "_order", "files")

@@ -40,7 +40,7 @@ from memorist.transcript.tool_actions import (
     ToolAction,
     parse_tool_action,
 )
-from memorist.transcript.touched_files import TouchedFiles, find_shown_code, parse_git_status
+from memorist.transcript.touched_files import SessionFiles, find_shown_code, parse_git_status
 from memorist.transcript.turn_log import StepAction, TurnLog
 
 # What was done in a session: calls and their results, recorded as files, commands, tasks and
@@ -98,7 +98,7 @@ class WorkRecord:
         self._talk = talk
         self.cwd = ""
         self.commands = commands
-        self.files = TouchedFiles()
+        self.files = SessionFiles()
         self.tasks: dict[str, TaskItem] = {}
         self.tools: dict[str, int] = {}
         self.searches: dict[str, None] = {}
