@@ -1,4 +1,4 @@
-"""The weights of `waiting_score`, by `benchmarks/statement_weights.py`. Pure."""
+"""The weights of `unconfirmed_score`, by `benchmarks/statement_weights.py`. Pure."""
 
 from __future__ import annotations
 
