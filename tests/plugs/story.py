@@ -45,8 +45,8 @@ WINDOW = 30_000
 MAX_OUTPUT = 1_000
 """Longest reply, for hosts that have to say one."""
 TOOL = "read_page"
-PAGES = 31
-"""Pages of the report: about 1,200 tokens each, more than a window together."""
+PAGES = 21
+"""Pages of the report: about 1,800 tokens each, more than a window together."""
 BOTH = 7
 """The model asks for this page and the next at once."""
 TASK = (
@@ -83,7 +83,7 @@ def read_page(number: int) -> str:
     return (
         f"Page {number}. "
         + f"On day {number} the ship Marigold-{number} came in with timber, and the harbour "
-        f"master wrote it down. " * 48
+        f"master wrote it down. " * 72
     )
 
 
