@@ -100,7 +100,7 @@ build/plugs/%/made: requirements/plugs/%.txt requirements/core.txt pyproject.tom
 	@echo "installing $* into build/plugs/$* …"
 	@rm -rf build/plugs/$*
 	@$(PYTHON) -m venv build/plugs/$*
-	@build/plugs/$*/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r $<
+	@build/plugs/$*/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r $<
 	@build/plugs/$*/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -286,7 +286,7 @@ def second(plug: Plug, home: Path, project: Path) -> None:
 
 LARGE_WINDOW = 60_000
 """Tokens: three large pages take a third of it."""
-LARGE_PAGES = 24
+LARGE_PAGES = 15
 AT_ONCE = 3
 """Large pages that the model asks for in one reply."""
 
