@@ -96,6 +96,8 @@ test-agents: .venv/dev  ## run opencode and pi and read what they record, and as
 	sh tests/clients/alone.sh $(BIN)/pytest -m real_client tests/clients/test_other_agents.py
 
 # An environment for each host, as one host's packages may keep another's from its newest release.
+# The pins are complete, so pip resolves nothing: it would look for newer releases of what has extras
+# (`google-auth[pyopenssl]`), and stop there without a hash.
 build/plugs/%/made: requirements/plugs/%.txt requirements/core.txt pyproject.toml
 	@echo "installing $* into build/plugs/$* …"
 	@rm -rf build/plugs/$*
