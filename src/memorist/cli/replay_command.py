@@ -14,6 +14,7 @@ from msgspec.structs import replace as changed
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from memorist import replay
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings, read_environment
 from memorist.errors import InputError, UnreadableSession
@@ -91,7 +92,7 @@ def demo_command(samples: Path | None, out: Path) -> None:
     Example: memorist demo --out replayed
     """
     own = find_own_sessions(Path.home(), read_environment())
-    files = own[:1] or sorted((samples or Path("examples/sessions")).glob("*.jsonl"))
+    files = own[:1] or _find_samples(samples or Path("examples/sessions"))
     if not files:
         raise UnreadableSession(
             "there is no session of Claude Code or Codex in your home folder, and no sample; "
@@ -108,6 +109,11 @@ def demo_command(samples: Path | None, out: Path) -> None:
         output.print_notes(record.notes)
     click.echo("")
     _print_summary(replayed)
+
+
+def _find_samples(folder: Path) -> list[Path]:
+    """The sample sessions of a folder, or else the one that an installed package brings."""
+    return sorted(folder.glob("*.jsonl")) or sorted(Path(replay.__file__).parent.glob("*.jsonl"))
 
 
 def find_own_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
