@@ -71,6 +71,24 @@ def test_one_command_joins_proves_and_shows_something_true(project: Path) -> Non
         run("uninstall", "codex")
 
 
+def test_a_project_of_which_nothing_is_known_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a past session or a telling file nothing is made up to fill the list."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    done = run("setup", "--yes")
+
+    assert "Nothing is known about empty yet (0 past sessions)" in done.output
+    assert not [line for line in done.output.splitlines() if line.startswith("  •")]
+
+    (folder / "pnpm-lock.yaml").touch()
+    assert "  • It is built with pnpm  (pnpm-lock.yaml)" in run("setup", "--yes").output
+
+
 def test_a_dry_run_writes_nothing(project: Path) -> None:
     """Nor does it start anything."""
     home = Path(os.environ["HOME"])

@@ -43,6 +43,10 @@ PACKAGE_FILES = (
     ("Makefile", "make"),
 )
 """Files that prove what a project is built with, the more telling first."""
+NOTHING_KNOWN = (
+    "Nothing is known about {project} yet ({source}). What you correct or ask your agent to "
+    "remember\nis kept from now on; to begin by hand: memorist memory add \"…\""
+)
 INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 
 
@@ -64,8 +68,8 @@ def _list_sessions(root: str) -> list[Rollout]:
 
 
 def find_project_facts(root: str) -> list[ProjectFact]:
-    """Three things that are known about a project: what the user said, what past sessions prove,
-    and where those are few, what its files show.
+    """Up to three things that are known about a project: what the user said, what past sessions
+    prove, and where those are few, what its files show. None where nothing is known.
     """
     facts = [*_find_stated()[:1], *select_project_facts(_read_extracts(root), FACTS)]
     if len(facts) < FACTS:
@@ -125,12 +129,6 @@ def _find_file_facts(root: Path) -> Iterator[ProjectFact]:
             lines = len(read_regular(root / file).decode("utf-8", "replace").splitlines())
             yield ProjectFact(f"{lines:,} lines of standing instructions for agents", file)
             break
-    kind = "a Git repository" if (root / ".git").exists() else "a folder without version control"
-    yield ProjectFact(f"It is {kind}", str(root))
-    with open_project_memory() as (_, memory):
-        kept = memory.layout.folder
-    yield ProjectFact("What is remembered of it is kept in plain files", str(kept))
-    yield ProjectFact("No other project sees what is remembered here", str(root))
 
 
 def _day(seconds: int) -> str:
@@ -138,14 +136,15 @@ def _day(seconds: int) -> str:
 
 
 def print_project_facts() -> None:
-    """Print the three things that are known about the project in the working folder."""
+    """Print what is known about the project in the working folder, or that nothing is yet."""
     root = find_repository_root(str(Path.cwd()))
     sessions = count_project_sessions(root)
     facts = find_project_facts(root)
-    click.echo(
-        f"\nKnown about {Path(root).name} now, from {sessions:,} past "
-        f"session{'' if sessions == 1 else 's'}:"
-    )
+    source = f"{sessions:,} past session{'' if sessions == 1 else 's'}"
+    if not facts:
+        click.echo(f"\n{NOTHING_KNOWN.format(project=Path(root).name, source=source)}")
+        return
+    click.echo(f"\nKnown about {Path(root).name} now, from {source}:")
     for fact in facts:
         click.echo(f"  • {fact.text}" + (f"  ({fact.proof})" if fact.proof else ""))
 
