@@ -45,7 +45,7 @@ PACKAGE_FILES = (
 """Files that prove what a project is built with, the more telling first."""
 NOTHING_KNOWN = (
     "Nothing is known about {project} yet ({source}). What you correct or ask your agent to "
-    "remember\nis kept from now on; to begin by hand: memorist memory add \"…\""
+    'remember\nis kept from now on; to begin by hand: memorist memory add "…"'
 )
 INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
 
