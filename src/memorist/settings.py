@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from memorist.core.text_analysis import word_set
 from memorist.errors import SettingsError
 from memorist.forks.fork_spec import ForkLimits
 from memorist.models.model_pricing import ModelSettings
@@ -658,15 +659,11 @@ ENVIRONMENT_PREFIX = "MEMORIST_"
 `session_memory.start_tokens`.
 """
 
-RESERVED_VARIABLES = frozenset(
-    {
-        "MEMORIST_API_KEY",
-        "MEMORIST_LOCAL_MODEL",
-        "MEMORIST_MCP_TOKEN",
-        "MEMORIST_OFF",
-        "MEMORIST_PROXY_TOKEN",
-        "MEMORIST_TEAM_TOKEN",
-    }
+RESERVED_VARIABLES = word_set(
+    """
+         MEMORIST_API_KEY MEMORIST_LOCAL_MODEL MEMORIST_MCP_TOKEN MEMORIST_OFF
+    MEMORIST_PROXY_TOKEN     MEMORIST_TEAM_TOKEN
+    """
 )
 """Variables with the prefix that are read elsewhere: keys, and the path of a model file on this
 machine.

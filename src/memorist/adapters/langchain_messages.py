@@ -24,19 +24,14 @@ from langchain_core.messages import (
 from langchain_core.messages.tool import tool_call
 
 from memorist.core.messages import JsonObject
+from memorist.core.text_analysis import word_set
 
 _TEXT_TYPES = frozenset({"text", "output_text", "input_text"})
-_OMITTED_TYPES = frozenset(
-    {
-        "thinking",
-        "redacted_thinking",
-        "reasoning",
-        "reasoning_content",
-        "tool_use",
-        "tool_call",
-        "tool_call_chunk",
-        "function_call",
-    }
+_OMITTED_TYPES = word_set(
+    """
+         thinking redacted_thinking reasoning reasoning_content tool_use tool_call tool_call_chunk
+    function_call
+    """
 )
 """Content blocks of a reply that are not text: tool calls are also listed beside the content, and
 thinking stays in LangChain's message.

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from memorist.auto_memory.contradiction import Agreement, compare_statement, list_near_words
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import word_set
 
 MAX_RULES = 2_000
 """Rules of all files that are compared. Our choice."""
@@ -28,23 +29,20 @@ index need. What comes after them is taken to stand in no file. Our choice.
 """
 _MAX_LINE_CHARS = 1_000
 """Longest line that is read; a longer one counts as one that limits what follows it."""
-PLAIN_HEADINGS = frozenset(
-    re.findall(
-        r"\S+",
-        """
-        a agent agents also always and answer answers architecture assistant basics behavior
-        behaviour build building claude claude.md agents.md code coding collaboration command
-        commands commit commits communication configuration contributing convention conventions
-        dependencies dependency dev developer developers development do docs documentation
-        engineering environment formatting general git guide guideline guidelines how important
-        indentation installation instruction instructions language languages linting main manager
-        managers memories memory must naming note notes of package packages personal practices
-        preference preferences principles process profile project quality quick read repo repository
-        requirement requirements response responses rule rules set setup spelling standard
-        standards start structure style team test testing tests the this to tone tool tooling
-        tools user users using versioning we with work workflow workflows working writing your
-        """,
-    )
+PLAIN_HEADINGS = word_set(
+    """
+             a agent agents also always and answer answers architecture assistant basics behavior
+    behaviour build building claude claude.md agents.md code coding collaboration command
+    commands commit commits communication configuration contributing convention conventions
+    dependencies dependency dev developer developers development do docs documentation
+    engineering environment formatting general git guide guideline guidelines how important
+    indentation installation instruction instructions language languages linting main manager
+    managers memories memory must naming note notes of package packages personal practices
+    preference preferences principles process profile project quality quick read repo repository
+    requirement requirements response responses rule rules set setup spelling standard
+    standards start structure style team test testing tests the this to tone tool tooling
+    tools user users using versioning we with work workflow workflows working writing your
+    """
 )
 """Words of a heading that limits nothing below it. Our choice, from headings of instruction files
 as people write them; under a heading with any other word nothing is compared.

@@ -31,7 +31,7 @@ from memorist.auto_memory.memory_index import USER_TRUST, MemoryHeader, is_share
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.auto_memory.statements.statement_similarity import is_same_rule
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import encode_text
+from memorist.core.text_analysis import encode_text, word_set
 
 
 class Agreement(StrEnum):
@@ -151,26 +151,23 @@ _ABANDONING = lazy_pattern(
     re.IGNORECASE,
 )
 _WORD = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+|[^\W_][\w@./+#=-]*[\w+#]|[^\W_]")
-_FRAME_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a an the this that these those it its is are be been was were as of to for in on at with
-        and or by i you we us me my our your they he she please pls kindly just only also really
-        actually always ever now again still yet back anymore more longer fine ok okay allowed
-        may can could should must shall will would need have has want like do does use used
-        using uses prefer preferred let lets make sure everywhere here there project repo
-        repository codebase everything every all any time from future going forward then so than
-        if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
-        sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
-        benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
-        une des nous je tu on il est sommes suis toujours utilise utilisez utiliser ici dans ce
-        cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
-        usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
-        projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
-        на с и
-        """,
-    )
+_FRAME_WORDS = word_set(
+    """
+             a an the this that these those it its is are be been was were as of to for in on at
+    with         and or by i you we us me my our your they he she please pls kindly just only also
+    really         actually always ever now again still yet back anymore more longer fine ok okay
+    allowed         may can could should must shall will would need have has want like do does use
+    used         using uses prefer preferred let lets make sure everywhere here there project repo
+    repository codebase everything every all any time from future going forward then so than
+    if instead rather over s t re ve ll m d both der die das ein eine einen einem wir ich du
+    sie uns mir bitte immer nur ab jetzt sofort hier im projekt verwende verwenden benutze
+    benutzen nutze nutzen nimm mit auf mehr und oder zu auch wieder stattdessen le la les un
+    une des nous je tu on il est sommes suis toujours utilise utilisez utiliser ici dans ce
+    cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
+    usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
+    projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
+    на с и
+    """
 )
 """Words that say nothing of what is asked for."""
 _LOOSE_END = lazy_pattern(r"(?:[\s,;:，；、]|\b(?:and|but|und|et|y|e)\b)+\Z")

@@ -28,6 +28,7 @@ from memorist.auto_memory.write_evidence import (
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import Message
 from memorist.core.search_words import stem_word
+from memorist.core.text_analysis import word_set
 
 MAX_PROVING_SENTENCES = 8
 """Consecutive sentences that one quotation may span."""
@@ -63,56 +64,12 @@ _POLITE_END = lazy_pattern(
 )
 _SHORT_NOT = lazy_pattern(r"\b(?:(ca)n|(wo)n|(\w+)n)['’]t\b", re.IGNORECASE)
 _SHORT_VERB = lazy_pattern(r"(?<=\w)['’](?:m|re|s|ve|d|ll)\b", re.IGNORECASE)
-_EMPTY_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "i",
-        "me",
-        "my",
-        "mine",
-        "you",
-        "your",
-        "he",
-        "she",
-        "it",
-        "its",
-        "they",
-        "them",
-        "their",
-        "user",
-        "users",
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "being",
-        "has",
-        "have",
-        "had",
-        "do",
-        "does",
-        "did",
-        "will",
-        "would",
-        "shall",
-        "please",
-        "just",
-        "also",
-        "really",
-        "very",
-        "请",
-        "的",
-        "了",
-        "吧",
-        "你",
-        "您",
-        "我",
-    ]
+_EMPTY_WORDS = word_set(
+    """
+         a an the i me my mine you your he she it its they them their user users am is are was
+    were be     been being has have had do does did will would shall please just also really very
+    请 的 了 吧 你 您     我
+    """
 )
 """Words that say nothing of what is to be done, or only who speaks."""
 
@@ -268,20 +225,10 @@ def _restrict_body(body: str, covered: Sequence[str]) -> tuple[str, tuple[str, .
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip("\n"), tuple(left_out)
 
 
-_PLAIN_NAMES = frozenset(
-    [
-        "note",
-        "memory",
-        "rule",
-        "user",
-        "feedback",
-        "project",
-        "reference",
-        "md",
-        "about",
-        "how",
-        "why",
-    ]
+_PLAIN_NAMES = word_set(
+    """
+         note memory rule user feedback project reference md about how why
+    """
 )
 
 

@@ -18,6 +18,7 @@ from memorist.compaction.measured_history import CompactionPrompts, RestoredReco
 from memorist.core.lazy import lazy_pattern
 from memorist.core.markdown import render_template
 from memorist.core.messages import SKILL_ID_PREFIX, Message, Origin, TextBlock
+from memorist.core.text_analysis import word_set
 from memorist.core.token_count import estimate_message_tokens, estimate_text_tokens, truncate_end
 from memorist.settings import CompactionSettings
 from memorist.transcript.tool_actions import ReadAction, parse_tool_action
@@ -29,17 +30,11 @@ ANNOUNCED = "what was announced before"
 RESTORED_ANNOUNCEMENT = f"{RESTORED_PREFIX} {ANNOUNCED}.\n"
 """Prefix of a restored announcement."""
 
-INSTRUCTION_FILES = frozenset(
-    {
-        "claude.md",
-        "claude.local.md",
-        "agents.md",
-        "agents.override.md",
-        "gemini.md",
-        "memory.md",
-        "memory_summary.md",
-        "summary.md",
-    }
+INSTRUCTION_FILES = word_set(
+    """
+         claude.md claude.local.md agents.md agents.override.md gemini.md memory.md
+    memory_summary.md     summary.md
+    """
 )
 """Instruction and memory files come with the context anyway (claude-code.md section 2.1, codex.md
 section 1.10).

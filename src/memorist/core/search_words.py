@@ -18,6 +18,7 @@ from memorist.core.languages import (
     stem_in_language,
 )
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import word_set
 
 # Stem English words by Porter's algorithm (Program 14(3), 1980), as SQLite's `porter` tokeniser
 # does.
@@ -144,18 +145,17 @@ def _strip_final_letters(word: str) -> str:
 # English words that the ranker treats specially.
 
 
-_QUERY_STOP_WORD_LIST = (
-    "a about after all also an and any are as at be been before being but by can could d did "
-    "do does doing done down during each for from"
-    " had has have having he her here hers him his how i if in into is it its just ll m many "
-    "may me might mine more most much must my no nor"
-    " not of on or other our ours out over re s shall she should since so some such t than "
-    "that the their theirs them then there these they"
-    " this those to under up us ve very was we were what when where which who whom whose why "
-    "will with would you your yours"
-    " isn didn doesn don wasn weren won wouldn couldn shouldn hasn haven hadn"
+QUERY_STOP_WORDS = word_set(
+    """
+    a about after all also an and any are as at be been before being but by can could d did do
+    does doing done down during each for from had has have having he her here hers him his how i
+    if in into is it its just ll m many may me might mine more most much must my no nor not of on
+    or other our ours out over re s shall she should since so some such t than that the their
+    theirs them then there these they this those to under up us ve very was we were what when
+    where which who whom whose why will with would you your yours isn didn doesn don wasn weren
+    won wouldn couldn shouldn hasn haven hadn
+    """
 )
-QUERY_STOP_WORDS = frozenset(_QUERY_STOP_WORD_LIST.split())
 """Words of a query that do not say what it is about."""
 
 _IRREGULAR_FORMS = (

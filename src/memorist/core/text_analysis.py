@@ -14,56 +14,49 @@ from msgspec import Struct, structs
 
 from memorist.core.lazy import lazy_pattern
 
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written as running text."""
+    return frozenset(text.split())
+
+
 STEM_LENGTH = 6
 """Letters of a word that count: inflections of a word coincide, without a stemmer."""
 
-NOTES_STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        about after again against already also although always another because been before being below between both came cannot comes
-        could does doing done down during each either else even ever every from further gets give goes going gone good have having
-        here hers herself himself however into itself just know left less like look made make many maybe might more most much must
-        need never next nothing okay once only onto other ours over perhaps please quite rather really right same seem seems shall
-        should since some something still such sure take than thank thanks that them then there therefore these they thing things
-        this those though through thus together under until upon very want wants well were what when where whether which while whom
-        whose will with within without would your yours yourself
-        """,
-    )
+NOTES_STOP_WORDS = word_set(
+    """
+             about after again against already also although always another because been before
+    being below between both came cannot comes         could does doing done down during each
+    either else even ever every from further gets give goes going gone good have having
+    here hers herself himself however into itself just know left less like look made make many
+    maybe might more most much must         need never next nothing okay once only onto other ours
+    over perhaps please quite rather really right same seem seems shall         should since some
+    something still such sure take than thank thanks that them then there therefore these they
+    thing things         this those though through thus together under until upon very want wants
+    well were what when where whether which while whom         whose will with within without
+    would your yours yourself
+    """
 )
 """Words without content in an account of work; words of three letters or fewer never count."""
 
-CUE_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        because since cause caused causes causing reason root problem issue bug turns means instead rather but however only never
-        always must require requires required need needs should already existing unrelated work works fail fails failed failing
-        broken stale confirm confirms confirmed verified fix fixed fixes not longer without unless depends expects same matches
-        consistent pattern convention pass passes passing clean
-        """,
-    )
+CUE_WORDS = word_set(
+    """
+             because since cause caused causes causing reason root problem issue bug turns means
+    instead rather but however only never         always must require requires required need needs
+    should already existing unrelated work works fail fails failed failing         broken stale
+    confirm confirms confirmed verified fix fixed fixes not longer without unless depends expects
+    same matches         consistent pattern convention pass passes passing clean
+    """
 )
 """Words that indicate a cause, a rule or a result rather than a description."""
 
 NAME_LENGTH = 200
 """Characters of one word that are searched for names."""
 
-DOUBT_WORDS = frozenset(
-    {
-        "might",
-        "maybe",
-        "possibly",
-        "probably",
-        "perhaps",
-        "seems",
-        "seem",
-        "suspect",
-        "wonder",
-        "guess",
-        "unsure",
-        "hmm",
-    }
+DOUBT_WORDS = word_set(
+    """
+         might maybe possibly probably perhaps seems seem suspect wonder guess unsure hmm
+    """
 )
 """Words by which a writer expresses doubt."""
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from memorist.core.apply_patch import FilePatch, PatchRejected, parse_file_patches
 from memorist.core.messages import JsonObject, ToolUse
+from memorist.core.text_analysis import word_set
 from memorist.errors import FormatError
 
 
@@ -355,16 +356,10 @@ _CALL_PARSERS: dict[str, Callable[[ToolUse], ForkToolCall]] = {
     "strreplacebasededittool": _parse_text_editor,
     "strreplaceeditor": _parse_text_editor,
 }
-_EDIT_TOOLS = frozenset(
-    (
-        "edit",
-        "editfile",
-        "replace",
-        "multiedit",
-        "applypatch",
-        "strreplacebasededittool",
-        "strreplaceeditor",
-    )
+_EDIT_TOOLS = word_set(
+    """
+         edit editfile replace multiedit applypatch strreplacebasededittool strreplaceeditor
+    """
 )
 
 

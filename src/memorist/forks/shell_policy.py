@@ -15,6 +15,8 @@ import shlex
 
 from msgspec import Struct
 
+from memorist.core.text_analysis import word_set
+
 # The read-only commands, and for each the read-only flags. What is not listed is refused (FK-4).
 
 
@@ -37,40 +39,36 @@ class CommandRules(Struct, frozen=True, kw_only=True):
     """Whether every word is plain text (`echo`)."""
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 COMMAND_RULES = {
     "ls": CommandRules(
         flags="1AaBCcdFfGghHiklLmNnopqQrRsStTuUvwxXZ",
-        long=_word_set("all almost-all human-readable recursive reverse directory size full-time"),
+        long=word_set("all almost-all human-readable recursive reverse directory size full-time"),
     ),
     "cat": CommandRules(
         flags="AbeEnstTuv",
-        long=_word_set("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
+        long=word_set("number number-nonblank squeeze-blank show-all show-ends show-tabs"),
     ),
     "tac": CommandRules(),
     "nl": CommandRules(flags="p", valued="bdfhilnsvw"),
     "head": CommandRules(
         flags="qvz",
         valued="nc",
-        long=_word_set("quiet verbose"),
-        long_valued=_word_set("lines bytes"),
+        long=word_set("quiet verbose"),
+        long_valued=word_set("lines bytes"),
         takes_number_flag=True,
     ),
     "tail": CommandRules(
         flags="qvz",
         valued="nc",
-        long=_word_set("quiet verbose"),
-        long_valued=_word_set("lines bytes"),
+        long=word_set("quiet verbose"),
+        long_valued=word_set("lines bytes"),
         takes_number_flag=True,
     ),
-    "wc": CommandRules(flags="clLmw", long=_word_set("bytes chars lines words max-line-length")),
+    "wc": CommandRules(flags="clLmw", long=word_set("bytes chars lines words max-line-length")),
     "grep": CommandRules(
         flags="EFGPivwxcLlqshHnobTrRaI",
         valued="eABCmd",
-        long=_word_set(
+        long=word_set(
             "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case "
             "invert-match word-regexp line-regexp count "
             "files-with-matches files-without-match quiet silent no-messages with-filename "
@@ -78,7 +76,7 @@ COMMAND_RULES = {
             "byte-offset "
             "recursive text null color"
         ),
-        long_valued=_word_set(
+        long_valued=word_set(
             "regexp after-context before-context context max-count include exclude exclude-dir "
             "color label binary-files"
         ),
@@ -87,7 +85,7 @@ COMMAND_RULES = {
     "rg": CommandRules(
         flags="FivwxclnNoHIPsSUu0aqLp.",
         valued="eABCmgtTMdjr",
-        long=_word_set(
+        long=word_set(
             "fixed-strings ignore-case smart-case case-sensitive invert-match word-regexp "
             "line-regexp count count-matches "
             "files-with-matches "
@@ -96,7 +94,7 @@ COMMAND_RULES = {
             "no-heading "
             "heading files json stats quiet null text trim vimgrep type-list no-config column"
         ),
-        long_valued=_word_set(
+        long_valued=word_set(
             "regexp after-context before-context context max-count glob iglob type type-not "
             "max-columns max-depth maxdepth max-filesize "
             "color "
@@ -106,57 +104,57 @@ COMMAND_RULES = {
     "stat": CommandRules(
         flags="Lft",
         valued="c",
-        long=_word_set("dereference file-system terse"),
-        long_valued=_word_set("format printf"),
+        long=word_set("dereference file-system terse"),
+        long_valued=word_set("format printf"),
     ),
     "file": CommandRules(
         flags="bhikLNr0",
-        long=_word_set("brief mime mime-type mime-encoding dereference no-dereference"),
+        long=word_set("brief mime mime-type mime-encoding dereference no-dereference"),
     ),
     "du": CommandRules(
         flags="0abcDhHklLmsSx",
         valued="dBt",
-        long=_word_set("all bytes total human-readable summarize apparent-size"),
-        long_valued=_word_set("max-depth exclude"),
+        long=word_set("all bytes total human-readable summarize apparent-size"),
+        long_valued=word_set("max-depth exclude"),
     ),
     "pwd": CommandRules(flags="LP", max_operands=0),
     "echo": CommandRules(takes_any_words=True),
     "sort": CommandRules(
         flags="bdfghiMnRrVsuzcCm",
         valued="kt",
-        long=_word_set(
+        long=word_set(
             "ignore-case numeric-sort human-numeric-sort reverse unique version-sort stable "
             "general-numeric-sort month-sort"
         ),
-        long_valued=_word_set("key field-separator"),
+        long_valued=word_set("key field-separator"),
     ),
     "uniq": CommandRules(
         flags="cdDiuz",
         valued="fsw",
-        long=_word_set("count repeated unique ignore-case"),
+        long=word_set("count repeated unique ignore-case"),
         max_operands=1,
     ),
     "cut": CommandRules(
         flags="nsz",
         valued="bcdf",
-        long=_word_set("only-delimited complement"),
-        long_valued=_word_set("bytes characters fields delimiter output-delimiter"),
+        long=word_set("only-delimited complement"),
+        long_valued=word_set("bytes characters fields delimiter output-delimiter"),
     ),
     "tr": CommandRules(
         flags="cCdst",
-        long=_word_set("complement delete squeeze-repeats truncate-set1"),
+        long=word_set("complement delete squeeze-repeats truncate-set1"),
         max_operands=2,
     ),
     "diff": CommandRules(
         flags="qsruNwbBiyaEtdTpcen",
         valued="UCWxI",
-        long=_word_set(
+        long=word_set(
             "brief recursive unified new-file ignore-case ignore-all-space ignore-space-change "
             "ignore-blank-lines side-by-side minimal text"
         ),
-        long_valued=_word_set("unified context width exclude color label"),
+        long_valued=word_set("unified context width exclude color label"),
     ),
-    "cmp": CommandRules(flags="bls", long=_word_set("verbose silent quiet print-bytes")),
+    "cmp": CommandRules(flags="bls", long=word_set("verbose silent quiet print-bytes")),
     "basename": CommandRules(flags="az", valued="s"),
     "dirname": CommandRules(flags="z"),
     "realpath": CommandRules(flags="ePLmqsz"),
@@ -166,8 +164,8 @@ COMMAND_RULES = {
     "date": CommandRules(
         flags="uRI",
         valued="dr",
-        long=_word_set("utc universal rfc-email iso-8601"),
-        long_valued=_word_set("date reference iso-8601 rfc-3339"),
+        long=word_set("utc universal rfc-email iso-8601"),
+        long_valued=word_set("date reference iso-8601 rfc-3339"),
     ),
     "true": CommandRules(max_operands=0),
     "false": CommandRules(max_operands=0),
@@ -176,24 +174,24 @@ COMMAND_RULES = {
 the read-only flags.
 """
 
-FIND_TESTS = _word_set(
+FIND_TESTS = word_set(
     "-empty -readable -writable -executable -true -false -print -print0 -ls -prune -quit -not "
     "-and -a -or -o -depth -mount -xdev -follow "
     "-daystart -nouser -nogroup"
 )
-FIND_VALUE_TESTS = _word_set(
+FIND_VALUE_TESTS = word_set(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype "
     "-size -mtime -mmin -atime -amin -ctime -cmin "
     "-newer "
     "-anewer -cnewer -newermt -maxdepth -mindepth -perm -user -group -uid -gid -links -inum "
     "-samefile -lname -ilname -printf"
 )
-FIND_OPTIONS = _word_set("-H -L -P")
+FIND_OPTIONS = word_set("-H -L -P")
 
 _GIT_LOG_RULES = CommandRules(
     flags="pucsizwbMCE",
     valued="SGnLU",
-    long=_word_set(
+    long=word_set(
         "oneline stat shortstat numstat name-only name-status summary patch no-patch graph all "
         "branches tags remotes reverse follow "
         "merges no-merges "
@@ -208,7 +206,7 @@ _GIT_LOG_RULES = CommandRules(
         "pickaxe-regex pickaxe-all regexp-ignore-case extended-regexp fixed-strings all-match "
         "invert-grep quiet exit-code root"
     ),
-    long_valued=_word_set(
+    long_valued=word_set(
         "format pretty date since until after before author committer grep max-count skip "
         "abbrev diff-filter decorate-refs unified color "
         "stat word-diff "
@@ -224,27 +222,27 @@ GIT_COMMANDS = {
     "diff": _GIT_LOG_RULES,
     "status": CommandRules(
         flags="sbuvz",
-        long=_word_set(
+        long=word_set(
             "short branch porcelain long show-stash untracked-files ignored null no-renames"
         ),
-        long_valued=_word_set("porcelain untracked-files"),
+        long_valued=word_set("porcelain untracked-files"),
     ),
     "blame": CommandRules(
         flags="lstfnewMC",
         valued="L",
-        long=_word_set("porcelain line-porcelain root show-name show-number show-email"),
-        long_valued=_word_set("date since abbrev"),
+        long=word_set("porcelain line-porcelain root show-name show-number show-email"),
+        long_valued=word_set("date since abbrev"),
     ),
     "ls-files": CommandRules(
         flags="cdmoiskutvz",
         valued="x",
-        long=_word_set(
+        long=word_set(
             "cached deleted modified others stage unmerged exclude-standard full-name error-unmatch"
         ),
-        long_valued=_word_set("exclude"),
+        long_valued=word_set("exclude"),
     ),
     "rev-parse": CommandRules(
-        long=_word_set("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
+        long=word_set("show-toplevel abbrev-ref short verify git-dir is-inside-work-tree")
     ),
 }
 """The `git` commands that inspect the history and the working tree."""

@@ -8,6 +8,7 @@ from itertools import islice
 import msgspec
 from msgspec import Struct
 
+from memorist.core.text_analysis import word_set
 from memorist.errors import UnreadableSession
 from memorist.formats import (
     claude_code,
@@ -33,27 +34,16 @@ _MAX_LINES = 10_000
 _CODEX_RECORDS = frozenset(
     {"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"}
 )
-_CODEX_ITEMS = frozenset(
-    {
-        "message",
-        "reasoning",
-        "function_call",
-        "function_call_output",
-        "local_shell_call",
-        "custom_tool_call",
-    }
+_CODEX_ITEMS = word_set(
+    """
+         message reasoning function_call function_call_output local_shell_call custom_tool_call
+    """
 )
 _CLAUDE_RECORDS = frozenset({"user", "assistant", "attachment", "system", "progress"})
-_CLAUDE_SIDE_RECORDS = frozenset(
-    {
-        "summary",
-        "file-history-snapshot",
-        "queue-operation",
-        "custom-title",
-        "ai-title",
-        "last-prompt",
-        "mode",
-    }
+_CLAUDE_SIDE_RECORDS = word_set(
+    """
+         summary file-history-snapshot queue-operation custom-title ai-title last-prompt mode
+    """
 )
 
 _COPILOT_RECORDS = (

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
+from memorist.core.text_analysis import word_set
 from memorist.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable
 from memorist.models.context_window import RequestSize, read_refused_size
 
@@ -46,13 +47,11 @@ _STATUS_BY_CODE = {
 pages).
 """
 
-_TOO_LONG_CODES = frozenset(
-    {
-        "context_length_exceeded",
-        "exceed_context_size_error",
-        "request_too_large",
-        "string_above_max_length",
-    }
+_TOO_LONG_CODES = word_set(
+    """
+         context_length_exceeded exceed_context_size_error request_too_large
+    string_above_max_length
+    """
 )
 _TOO_LONG_WORDS = lazy_pattern(
     r"prompt is too long|exceeds? (the |your )?(model'?s? )?(available |maximum |configured "

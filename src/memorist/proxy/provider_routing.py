@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from memorist.core.text_analysis import word_set
 from memorist.errors import SettingsError
 from memorist.proxy.client_identity import decode_header
 from memorist.safety.server_access import LOOPBACK_NAMES, is_host_allowed, is_same_token
@@ -204,18 +205,11 @@ def _token_hash(token: object, where: str, *, private: bool) -> str:
 # Which headers are passed on in each direction, and which requests are admitted. Pure.
 
 
-_HOP_HEADERS = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
+_HOP_HEADERS = word_set(
+    """
+         connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer
+    transfer-encoding upgrade
+    """
 )
 """Hop-by-hop headers (RFC 9110, section 7.6.1)."""
 _OWN_PREFIX = "x-memorist"

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 
 from memorist.core.lazy import lazy_pattern
-from memorist.core.text_analysis import shorten, split_sentences
+from memorist.core.text_analysis import shorten, split_sentences, word_set
 from memorist.session_memory.work_notes import CORRECTION_START
 
 
@@ -38,16 +38,14 @@ _BARE_COMMAND = lazy_pattern(
     re.DOTALL,
 )
 """The last two are inserted by Claude Code in the user's name."""
-_GO_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
-        cool go ahead continue proceed do it on with this that
-        these those them all both the a an next step steps finish keep going resume let s again try
-        run commit push merge pr main master origin changes
-        change branch         directly to done saved complete
-        ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送""",
-    )
+_GO_WORDS = word_set(
+    """
+    ok okay k yes yeah yep yup y sure please pls pelase then now and great good perfect nice
+    cool go ahead continue proceed do it on with this that         these those them all both the a
+    an next step steps finish keep going resume let s again try         run commit push merge pr
+    main master origin changes         change branch         directly to done saved complete
+    ship fine right correct 好 好的 继续 可以 是 对 行 嗯 提交 推送
+    """
 )
 _SHIPS = lazy_pattern(
     r"\b(?:commit|push|merge it|merge this|ship it|land it)\b|提交|推送|合并", re.IGNORECASE

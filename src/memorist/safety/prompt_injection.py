@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memorist.core.languages import COMMON_WORDS, MAX_DETECTED_CHARS, detect_language
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import word_set
 from memorist.safety.hidden_characters import (
     FoldedText,
     find_encoded_text,
@@ -331,28 +332,41 @@ def _scan_decoded(span: tuple[int, int], said: str, depth: int) -> Iterator[Safe
 # Whether a text instructs its reader to do, or not to do, something (SF-2). English and Chinese.
 
 
-_VERBS_TEXT = """
-    abort accept add adopt agree allow alert analyse analyze answer append apply approve ask assign assume attach avoid back be begin block browse build
-    bump call cancel change check choose clean clear click clone close collect combine commit compare compile complete configure confirm connect consider
-    consult continue convert copy count create cut debug declare define delete deploy describe design disable discard disregard do document download
-    drop edit email enable encrypt encode ensure erase escape evaluate examine exclude execute exit expand explain export expose extend extract fetch fill
-    filter find finish fix flag focus follow force forget format forward generate get give go grant group guard guess halt handle hash hide
-    highlight hold identify ignore implement import improve include increase inform insert inspect install instruct invoke isolate join keep kill
-    launch lead leave let limit link list load locate lock log look lower maintain make mark memorise memorize mention merge migrate minimise
-    minimize mock modify monitor mount move name never note notify obey omit open optimise optimize output override overwrite pass paste patch
-    perform persist pick pin place plan point post prefer prepare present preserve prevent print prioritise prioritize proceed produce promise
-    propose protect provide publish pull push put query quote raise read rebase rebuild recall recommend record redirect reduce refactor
-    refer refresh refuse register reject release rely reload remember remind remove rename render repeat replace reply report request
-    require reset resolve respect respond restart restore restrict retry return reuse reveal revert review revoke rewrite rollback rotate run
-    sanitise sanitize save scan schedule search select send separate serve set share ship show sign simplify skip sort specify split stage start stash
-    stay stick stop store strip submit suggest summarise summarize switch sync tag take tell terminate test think throw toggle track train
-    translate transmit treat trigger trim trust try turn type uninstall unset update upgrade upload use validate verify view visit wait wake
-    warn watch work wrap write
+_VERBS = word_set(
     """
-_VERBS = frozenset(_VERBS_TEXT.split())
-_OPENERS_TEXT = """please kindly just then now next first second finally also and but so instead always never only simply again later otherwise therefore
-    hereby immediately important note warning caution rule reminder todo tip hint instruction"""
-_SKIPPED_OPENERS = frozenset(_OPENERS_TEXT.split())
+         abort accept add adopt agree allow alert analyse analyze answer append apply approve ask
+    assign assume attach avoid back be begin block browse build     bump call cancel change check
+    choose clean clear click clone close collect combine commit compare compile complete configure
+    confirm connect consider     consult continue convert copy count create cut debug declare
+    define delete deploy describe design disable discard disregard do document download     drop
+    edit email enable encrypt encode ensure erase escape evaluate examine exclude execute exit
+    expand explain export expose extend extract fetch fill     filter find finish fix flag focus
+    follow force forget format forward generate get give go grant group guard guess halt handle
+    hash hide     highlight hold identify ignore implement import improve include increase inform
+    insert inspect install instruct invoke isolate join keep kill     launch lead leave let limit
+    link list load locate lock log look lower maintain make mark memorise memorize mention merge
+    migrate minimise     minimize mock modify monitor mount move name never note notify obey omit
+    open optimise optimize output override overwrite pass paste patch     perform persist pick pin
+    place plan point post prefer prepare present preserve prevent print prioritise prioritize
+    proceed produce promise     propose protect provide publish pull push put query quote raise
+    read rebase rebuild recall recommend record redirect reduce refactor     refer refresh refuse
+    register reject release rely reload remember remind remove rename render repeat replace reply
+    report request     require reset resolve respect respond restart restore restrict retry return
+    reuse reveal revert review revoke rewrite rollback rotate run     sanitise sanitize save scan
+    schedule search select send separate serve set share ship show sign simplify skip sort specify
+    split stage start stash     stay stick stop store strip submit suggest summarise summarize
+    switch sync tag take tell terminate test think throw toggle track train     translate transmit
+    treat trigger trim trust try turn type uninstall unset update upgrade upload use validate
+    verify view visit wait wake     warn watch work wrap write
+    """
+)
+_SKIPPED_OPENERS = word_set(
+    """
+    please kindly just then now next first second finally also and but so instead always never
+    only simply again later otherwise therefore     hereby immediately important note warning
+    caution rule reminder todo tip hint instruction
+    """
+)
 _PHRASES = lazy_pattern(
     r"\b(?:do not|don[’']?t|does not need to|never|always|make sure|be sure to|be careful|"
         r"remember to|take care|feel free to|under no circumstances"
@@ -382,9 +396,13 @@ _CLAUSE_BOUNDARY = lazy_pattern(
 )
 _CLAUSE_SCAN_LENGTH = 200
 _WORD = lazy_pattern(r"[A-Za-z][A-Za-z’'-]*")
-_NOT_AFTER_TEXT = """is are was were has have had will would can could may might does did of fails failed fail passes passed takes took works worked
-    shows showed says said time times results result files requests output outputs errors error coverage status"""
-_NOUN_FOLLOWERS = frozenset(_NOT_AFTER_TEXT.split())
+_NOUN_FOLLOWERS = word_set(
+    """
+    is are was were has have had will would can could may might does did of fails failed fail
+    passes passed takes took works worked     shows showed says said time times results result
+    files requests output outputs errors error coverage status
+    """
+)
 """Words after a verb's form that show it to be a noun: "Build fails", "Use of", "Test coverage"."""
 _CHINESE_PHRASES = lazy_pattern(
     r"请(?!求|问|假|客|愿|帖)|务必|必须|应该|应当|不应|(?<!不)需要|不要|不得|不许|不准|禁止|切勿|请勿|严禁|不可(?!能|以|用|见|靠|变)|总是|始终|"
@@ -429,28 +447,24 @@ def _is_in_read_language(text: str) -> bool:
     return foreign < english if accented else foreign <= english
 
 
-_ALSO_ENGLISH = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a as can comment con dare des die do dove due fine for i in is it me mi nach no non not o of on or our per plus pour pro se
-        si so son sur the to van via war was we z
-        """,
-    )
+_ALSO_ENGLISH = word_set(
+    """
+             a as can comment con dare des die do dove due fine for i in is it me mi nach no non
+    not o of on or our per plus pour pro se         si so son sur the to van via war was we z
+    """
 )
 _ONLY_FOREIGN = tuple(
     common - _ALSO_ENGLISH for language, common in COMMON_WORDS.items() if language != "english"
 )
 """Common words of each other language that an English text does not hold but by chance."""
-_FOREIGN_ORDER_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        immer nie niemals hier darf dürfen muss müssen erlaubt verboten direkt ohne toujours jamais doit doivent autorise autorisé
-        permis peut peuvent sans siempre nunca puede pueden debe deben permitido sin sempre pode podem deve devem sem mai possono
-        può devono senza altijd nooit mag mogen moet zonder alltid aldrig får måste utan zawsze nigdy można trzeba bez
-        """,
-    )
+_FOREIGN_ORDER_WORDS = word_set(
+    """
+             immer nie niemals hier darf dürfen muss müssen erlaubt verboten direkt ohne toujours
+    jamais doit doivent autorise autorisé         permis peut peuvent sans siempre nunca puede
+    pueden debe deben permitido sin sempre pode podem deve devem sem mai possono         può
+    devono senza altijd nooit mag mogen moet zonder alltid aldrig får måste utan zawsze nigdy
+    można trzeba bez
+    """
 )
 """Words with which orders and permissions are given in other languages."""
 FOREIGN_SHARE = 0.1

@@ -21,6 +21,7 @@ from memorist.core.apply_patch import (
     parse_patch,
 )
 from memorist.core.messages import JsonObject, ToolUse
+from memorist.core.text_analysis import word_set
 from memorist.transcript.codex_script import (
     SCRIPT_TOOL,
     find_script_commands,
@@ -133,71 +134,29 @@ ToolAction = (
     | OtherToolAction
 )
 
-_SHELL_TOOLS = frozenset(
-    {
-        "bash",
-        "shell",
-        "shell_command",
-        "exec_command",
-        "local_shell",
-        "local_shell_call",
-        "container.exec",
-        "powershell",
-        "run_shell_command",
-        "run_terminal_cmd",
-        "run_terminal_command_v2",
-    }
+_SHELL_TOOLS = word_set(
+    """
+         bash shell shell_command exec_command local_shell local_shell_call container.exec
+    powershell     run_shell_command run_terminal_cmd run_terminal_command_v2
+    """
 )
-_READ_TOOLS = frozenset(
-    {
-        "read",
-        "notebookread",
-        "view_image",
-        "read_file",
-        "view",
-        "ls",
-        "list_dir",
-        "list_directory",
-        "read_mcp_resource",
-    }
+_READ_TOOLS = word_set(
+    """
+         read notebookread view_image read_file view ls list_dir list_directory read_mcp_resource
+    """
 )
-_SEARCH_TOOLS = frozenset(
-    {
-        "grep",
-        "glob",
-        "find",
-        "rg",
-        "multi_grep",
-        "grep_files",
-        "grep_search",
-        "file_search",
-        "codebase_search",
-        "search",
-        "websearch",
-        "web_search",
-        "google_web_search",
-        "webfetch",
-        "web_fetch",
-        "toolsearch",
-    }
+_SEARCH_TOOLS = word_set(
+    """
+         grep glob find rg multi_grep grep_files grep_search file_search codebase_search search
+    websearch web_search google_web_search webfetch web_fetch toolsearch
+    """
 )
 _AGENT_TOOLS = frozenset({"task", "agent", "skill", "spawn_agent"})
-_IGNORED_TOOLS = frozenset(
-    {
-        "write_stdin",
-        "taskoutput",
-        "bashoutput",
-        "tasklist",
-        "taskget",
-        "wait",
-        "sleep",
-        "killshell",
-        "killbash",
-        "taskstop",
-        "read_bash",
-        "stop_bash",
-        "report_intent",
-    }
+_IGNORED_TOOLS = word_set(
+    """
+         write_stdin taskoutput bashoutput tasklist taskget wait sleep killshell killbash taskstop
+    read_bash stop_bash report_intent
+    """
 )
 _PATH_KEY = re.compile(
     r"(?:^|_)(?:path|file|filename|filepath|notebook|dir|directory|folder)s?$|(?:Path|File)s?$"

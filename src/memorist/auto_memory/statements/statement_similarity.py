@@ -19,6 +19,7 @@ from msgspec import Struct
 from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_patterns import VERB
 from memorist.core.lazy import lazy_pattern
+from memorist.core.text_analysis import word_set
 
 SIMILAR_SHARE = 0.5
 """Least Jaccard similarity of two texts' content words for one to be worth examining."""
@@ -32,45 +33,17 @@ _CJK = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]")
 _PUNCTUATION = frozenset(",.;:!?…—–。，；：！？-")
 _POLITE_WORDS = frozenset(["please", "pls", "kindly", "请", "吧"])
 _ARTICLES = frozenset(["a", "an", "the"])
-_LETTERED_NOUNS = frozenset(
-    [
-        "option",
-        "plan",
-        "variant",
-        "step",
-        "version",
-        "type",
-        "class",
-        "group",
-        "team",
-        "phase",
-        "part",
-        "point",
-        "grade",
-        "column",
-    ]
+_LETTERED_NOUNS = word_set(
+    """
+         option plan variant step version type class group team phase part point grade column
+    """
 )
 _UPPERCASE_NAMES = frozenset(["US", "IT", "WHO"])
 """Names that are other words in lower case."""
-_NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "nor",
-        "neither",
-        "without",
-        "none",
-        "cannot",
-        "nothing",
-        "nobody",
-        "不",
-        "别",
-        "没",
-        "无",
-        "勿",
-        "非",
-    ]
+_NEGATIONS = word_set(
+    """
+         not no never nor neither without none cannot nothing nobody 不 别 没 无 勿 非
+    """
 )
 _SHORT_FORMS = (
     (lazy_pattern(r"\b(?:can['’]t|cannot|can not)\b", re.IGNORECASE), "can not"),
@@ -85,14 +58,11 @@ _SHORT_FORMS = (
     (lazy_pattern(r"\bdont\b", re.IGNORECASE), "do not"),
     (lazy_pattern(r"\b(i|you|we|they)['’](ve|re|ll|d|m)\b", re.IGNORECASE), r"\1 '\2"),
 )
-_NOT_PLURAL = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        news always this does less goods means customs arms windows analysis alias us is was has its yes whereas perhaps besides
-        sales series species
-        """,
-    )
+_NOT_PLURAL = word_set(
+    """
+             news always this does less goods means customs arms windows analysis alias us is was
+    has its yes whereas perhaps besides         sales series species
+    """
 )
 _ORDER_MATTERS = lazy_pattern(
     r"\b(?:then|first|before|after|order|sequence|precede\w*|follow\w*|over|than|from|to|into|"
@@ -281,18 +251,17 @@ _MAX_IDEOGRAPHS = 16
 _RESERVED_NAMES = frozenset({"memory", "team", "index", "con", "prn", "aux", "nul"})
 """Names with another meaning in the folder, or that some file systems refuse."""
 
-_SLUG_STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a about after all also always am an and any anything are as at be because been before but by can could dear did do does
-        doing don dont each either ever every everything for from further future going good got had has have he her here him his
-        how i if in instead into is it its just kindly let like ll may me might mine more most much must my myself nor now of off
-        ok okay on once only or other our out over own please pls re really s shall she should so some something such sure t than
-        thanks that the their them then there these they thing things this those to too up us use ve very want was way we well
-        were what when whenever where which while who why will with would yes you your
-        """,
-    )
+_SLUG_STOP_WORDS = word_set(
+    """
+             a about after all also always am an and any anything are as at be because been before
+    but by can could dear did do does         doing don dont each either ever every everything for
+    from further future going good got had has have he her here him his         how i if in
+    instead into is it its just kindly let like ll may me might mine more most much must my myself
+    nor now of off         ok okay on once only or other our out over own please pls re really s
+    shall she should so some something such sure t than         thanks that the their them then
+    there these they thing things this those to too up us use ve very want was way we well
+    were what when whenever where which while who why will with would yes you your
+    """
 )
 _SLUG_WORD = lazy_pattern(r"[^\W_]+")
 _IDEOGRAPH_RUN = lazy_pattern(r"[぀-ヿ㐀-䶿一-鿿]+")
