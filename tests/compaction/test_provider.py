@@ -22,21 +22,17 @@ pytestmark = pytest.mark.covers("CP-13")
 ITEM = {"type": "compaction", "id": "cmp_1", "encrypted_content": "abc"}
 
 
-def test_anthropic_is_told_when_to_compact_and_how() -> None:
+def test_anthropic_is_told_when_to_compact() -> None:
     """The trigger is never below what the API takes; the request itself is not changed."""
     body: dict[str, Any] = {"model": "m", "messages": []}
 
-    change = request_anthropic_compaction(
-        body, trigger=10_000, instructions="keep the schema", pause=True
-    )
+    change = request_anthropic_compaction(body, trigger=10_000)
 
     assert change.body["context_management"] == {
         "edits": [
             {
                 "type": "compact_20260112",
                 "trigger": {"type": "input_tokens", "value": 50_000},
-                "instructions": "keep the schema",
-                "pause_after_compaction": True,
             }
         ]
     }
@@ -56,7 +52,7 @@ def test_the_compaction_block_of_a_reply_is_read() -> None:
     )
     assert read_anthropic_compaction(
         {"content": [block], "stop_reason": "compaction"}
-    ) == ProviderSummary(item=block, summary="so far", paused=True)
+    ) == ProviderSummary(item=block, summary="so far")
 
 
 def test_confirmed_edits_are_read_and_nonsense_is_nothing() -> None:

@@ -13,7 +13,6 @@ import threading
 import weakref
 from concurrent.futures import CancelledError, Future
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypedDict, TypeVar, Unpack
 
 from memorist.adapters.conversation import (
@@ -294,12 +293,7 @@ class EngineThread:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -356,14 +356,10 @@ class FolderHistory:
         commit = self._read_commit(change)
         return commit.parents[0].decode() if commit.parents else ""
 
-    def diff(self, change: str, since: str | None = None) -> str:
-        """Render a change as a unified diff, against its parent or against `since`."""
+    def diff(self, change: str) -> str:
+        """Render a change as a unified diff against its parent."""
         commit = self._read_commit(change)
-        base = (
-            self._read_commit(since).tree
-            if since
-            else (self._read_commit(commit.parents[0].decode()).tree if commit.parents else None)
-        )
+        base = self._read_commit(commit.parents[0].decode()).tree if commit.parents else None
         out = io.BytesIO()
         with self.translate_errors("read"):
             patch.write_tree_diff(out, self._open_or_create().object_store, base, commit.tree)

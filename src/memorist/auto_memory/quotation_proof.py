@@ -94,14 +94,12 @@ class QuotedSentences(Struct, frozen=True):
     sentences: tuple[str, ...]
 
 
-def find_quoted_sentences(
-    quote: str, evidence: WriteEvidence, *, min_words: int = MIN_QUOTE_WORDS
-) -> QuotedSentences | None:
+def find_quoted_sentences(quote: str, evidence: WriteEvidence) -> QuotedSentences | None:
     """Find the user's whole sentences that a quotation touches; None where the user said no such
     thing, where one of them is a question, and for too short a quotation.
     """
     wanted = normalize_for_comparison(quote)
-    if len(split_script_words(wanted)) < min_words:
+    if len(split_script_words(wanted)) < MIN_QUOTE_WORDS:
         return None
     messages, found = [], []
     for id, text in evidence.user_messages:

@@ -128,30 +128,19 @@ def _mark_lifetimes(parts: Iterable[object]) -> Iterator[str]:
             yield str(mark.get("ttl", "5m"))
 
 
-def fingerprint_request(
-    body: JsonObject,
-    *,
-    before: RequestFingerprint | None = None,
-    unchanged_entries: int = 0,
-    exact: bool = False,
-) -> RequestFingerprint:
-    """Fingerprint a request body of any of the three wire formats.
-
-    The caller may know that the first `unchanged_entries` entries of the history are those of
-    `before`: their hashes are reused, so that only new entries are hashed.
-    """
+def fingerprint_request(body: JsonObject, *, exact: bool = False) -> RequestFingerprint:
+    """Fingerprint a request body of any of the three wire formats."""
     tools, system = (
         _as_blocks(body.get("tools")),
         _as_blocks(body.get("system", body.get("instructions"))),
     )
     history = _as_blocks(body.get("messages", body.get("input")))
-    old = before.messages[:unchanged_entries] if before is not None else ()
     return RequestFingerprint(
         model=str(body.get("model", "")),
         system=tuple(_hash_value(block, exact=exact) for block in system),
         tools=tuple((_tool_name(tool), _hash_value(tool, exact=exact)) for tool in tools),
         params=tuple((name, _hash_value(body[name])) for name in CACHE_KEY_PARAMS if name in body),
-        messages=(*old, *(_hash_value(entry, exact=exact) for entry in history[len(old) :])),
+        messages=tuple(_hash_value(entry, exact=exact) for entry in history),
         marks=(
             *_mark_lifetimes(tools),
             *_mark_lifetimes(system),

@@ -76,15 +76,9 @@ class InlineLimit(Struct, frozen=True):
     usable: int
 
 
-def compute_inline_limit(
-    window: int, effective_percent: int = 95, configured: int | None = None
-) -> InlineLimit:
-    """The limits of a window: 90 % of it, or the configured number where that is lower; at most 95
-    % of it is usable.
-    """
-    share = window * 9 // 10
-    auto = share if configured is None or configured <= 0 else min(configured, share)
-    return InlineLimit(auto=auto, usable=window * effective_percent // 100)
+def compute_inline_limit(window: int) -> InlineLimit:
+    """The limits of a window: compaction at 90 % of it; 95 % of it is usable."""
+    return InlineLimit(auto=window * 9 // 10, usable=window * 95 // 100)
 
 
 RETRY_GROWTH_PERCENT = 110

@@ -52,7 +52,6 @@ _NUMBER_DIGITS = 9
 _CHANGES_LIMIT = 40
 _TITLE_COMMAND = 60
 _NUMBERED = lazy_pattern(r"^ *(\d+)(?:→|\t)(.*)$", re.MULTILINE)
-_LONG_NUMBER = lazy_pattern(r"^ *\d{5}", re.MULTILINE)
 _REMINDER = lazy_pattern(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _ANSI = lazy_pattern(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PATCH_START = "*** Begin Patch"
@@ -96,13 +95,10 @@ class SourceBlock(Struct, frozen=True):
 
 
 class BlockExtracts(Struct, frozen=True):
-    """A block and its extracts. `is_whole` means that the extracts hold exactly the names of the
-    block: no line was cut within a word, and no line number is long enough to count as a name.
-    """
+    """A block and its extracts."""
 
     block: SourceBlock
     extracts: list[Extract]
-    is_whole: bool
 
 
 def collect_source_blocks(messages: Sequence[Message], root: str = "") -> list[SourceBlock]:
@@ -241,8 +237,7 @@ def split_into_extracts(piece: SourceBlock) -> BlockExtracts:
     """The extracts of a block, in order."""
     lines, cut = _wrap_long_lines(piece.text)
     numbered = cut or _NUMBERED.search(piece.text) is not None
-    whole = not cut and not (numbered and _LONG_NUMBER.search(piece.text))
-    return BlockExtracts(piece, list(_split_lines(piece.source, lines, numbered=numbered)), whole)
+    return BlockExtracts(piece, list(_split_lines(piece.source, lines, numbered=numbered)))
 
 
 def _split_lines(

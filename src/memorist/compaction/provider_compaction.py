@@ -48,8 +48,6 @@ class ProviderSummary(Struct, frozen=True, kw_only=True):
     """The block or item as received. It is sent back unchanged."""
     summary: str
     """Empty where the provider does not reveal it."""
-    paused: bool = False
-    """The reply stopped after the compaction, so that messages can be added."""
 
 
 def add_context_edit(body: JsonObject, edit: JsonObject) -> JsonObject:
@@ -77,20 +75,12 @@ def _context_edits(management: object) -> list[JsonObject]:
     return [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else []
 
 
-def request_anthropic_compaction(
-    body: JsonObject, *, trigger: int, instructions: str = "", pause: bool = False
-) -> ProviderRequest:
-    """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000).
-    `instructions` replace its own prompt.
-    """
+def request_anthropic_compaction(body: JsonObject, *, trigger: int) -> ProviderRequest:
+    """Let Anthropic compact when the input reaches `trigger` tokens (at least 50,000)."""
     edit: JsonObject = {
         "type": COMPACT_EDIT,
         "trigger": {"type": "input_tokens", "value": max(MIN_TRIGGER_TOKENS, trigger)},
     }
-    if instructions.strip():
-        edit["instructions"] = instructions
-    if pause:
-        edit["pause_after_compaction"] = True
     return ProviderRequest(add_context_edit(body, edit), (COMPACT_BETA,))
 
 
@@ -104,9 +94,7 @@ def read_anthropic_compaction(reply: JsonObject) -> ProviderSummary | UnusableSu
     content = block.get("content")
     if not isinstance(content, str) or not content:
         return UnusableSummary("The provider's compaction failed: it has no content.")
-    return ProviderSummary(
-        item=block, summary=content, paused=reply.get("stop_reason") == "compaction"
-    )
+    return ProviderSummary(item=block, summary=content)
 
 
 def read_applied_edits(reply: JsonObject) -> tuple[AppliedEdit, ...]:

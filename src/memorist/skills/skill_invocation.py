@@ -273,28 +273,21 @@ def _short_digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def find_invoked_skills(
-    messages: Iterable[Message], skills: Sequence[Skill] = ()
-) -> tuple[InvokedSkill, ...]:
-    """Find the skills whose bodies are in these messages, for a compaction.
-
-    A skill that is still known is returned with its current body, others with the body shown. The
-    last occurrence of a skill counts.
+def find_invoked_skills(messages: Iterable[Message]) -> tuple[InvokedSkill, ...]:
+    """Find the skills whose bodies are in these messages, for a compaction. The last occurrence of
+    a skill counts.
     """
-    known = {_escape_text(skill.path): skill for skill in skills} | {
-        _escape_text(skill.folder): skill for skill in skills
-    }
     found: dict[str, InvokedSkill] = {}
     for order, message in enumerate(messages):
         for block in message.blocks:
             if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.INJECTED:
-                one = _parse_body(block.text, float(order), known)
+                one = _parse_body(block.text, float(order))
                 if one is not None:
                     found[one.path] = one
     return tuple(found.values())
 
 
-def _parse_body(text: str, order: float, known: dict[str, Skill]) -> InvokedSkill | None:
+def _parse_body(text: str, order: float) -> InvokedSkill | None:
     tagged = _ROLLOUT_BODY.fullmatch(text)
     based = None if tagged else _FILE_NATIVE_BODY.fullmatch(text)
     if tagged is not None:
@@ -304,9 +297,6 @@ def _parse_body(text: str, order: float, known: dict[str, Skill]) -> InvokedSkil
         name = PurePosixPath(path).parent.name
     else:
         return None
-    skill = known.get(path)
-    if skill is not None:
-        return InvokedSkill(skill.name, skill.path, skill.body, order)
     return InvokedSkill(name, path, contents.strip("\n"), order)
 
 
@@ -348,10 +338,6 @@ class InvokedSkills(SessionExtension):
             self._found.pop(each.name, None)
             self._found[each.name] = replace(each, order=float(self._count), message=message.id)
 
-    def list_invoked(self, skills: Sequence[Skill] = ()) -> tuple[InvokedSkill, ...]:
-        """Return the invoked skills, oldest first; those in `skills` with their current body."""
-        now = {skill.path: skill for skill in skills}
-        return tuple(
-            replace(each, content=now[each.path].body) if each.path in now else each
-            for each in self._found.values()
-        )
+    def list_invoked(self) -> tuple[InvokedSkill, ...]:
+        """Return the invoked skills, oldest first."""
+        return tuple(self._found.values())

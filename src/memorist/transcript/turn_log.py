@@ -35,8 +35,6 @@ class WorkStep(Struct):
     order: int
     words: StatementCandidate | None = None
     actions: list[StepAction] = field(default_factory=list)
-    omitted_actions: int = 0
-    """Number of actions beyond those kept."""
     is_notable: bool = False
     """Something was changed, committed or broken in it."""
     line_cache: tuple[object, str] = ((), "")
@@ -111,8 +109,6 @@ class TurnLog:
         )
         if len(step.actions) < _ACTIONS_LIMIT:
             step.actions.append(deed)
-        else:
-            step.omitted_actions += 1
         turn = self.current_turn
         if (
             deed.kind == "edit"

@@ -221,9 +221,7 @@ ENGLISH_CORRECTION_PATTERNS: tuple[StatementPattern, ...] = (
         rf"(?P<text>{NEGATION} .+ (?:any ?more|ever again)\b.*)",
         rejects_task_words=True,
     ),
-    define_pattern(
-        "correction", rf"(?P<text>you keep (?={_AGENT_HABIT}\b).+)", takes_next_sentence=True
-    ),
+    define_pattern("correction", rf"(?P<text>you keep (?={_AGENT_HABIT}\b).+)"),
     define_pattern(
         "correction",
         r"(?:.{0,40}, )?(?P<text>keep (?:doing|using|writing|making) (?!(?:that|this|it|so|what)\b).+)",

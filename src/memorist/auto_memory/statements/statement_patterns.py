@@ -36,8 +36,6 @@ class StatementPattern(Struct, frozen=True):
     """Matched against the statement's text; a match rules it out. Empty for none."""
     preceding_pattern: str = ""
     """The preceding sentence has to match this from its start. Empty for none."""
-    takes_next_sentence: bool = False
-    """Whether the sentence after it belongs to it."""
     may_ask: bool = False
     """Whether it is a complaint that people put as a question."""
 
@@ -66,10 +64,9 @@ def define_pattern(
     rejects_task_words: bool = False,
     unless: str = "",
     after: str = "",
-    takes_next_sentence: bool = False,
 ) -> StatementPattern:
     """Define a pattern; all expressions ignore case."""
-    return StatementPattern(act, pattern, rejects_task_words, unless, after, takes_next_sentence)
+    return StatementPattern(act, pattern, rejects_task_words, unless, after)
 
 
 def define_complaint(pattern: str) -> StatementPattern:
