@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Literal
 
-from msgspec import Struct, structs
+import msgspec
+from msgspec import Struct
 
 from memorist.core.markdown import escape_attribute, find_placeholders, render_template
 from memorist.core.messages import Origin, Role
@@ -48,271 +49,151 @@ class ScaffoldRow(Struct, frozen=True, kw_only=True):
     """Whether it gets a message of its own; others share one with neighbours of the same role."""
 
 
-def _plain_row(
-    family: Family,
-    role: Role,
-    tag: str,
-    known: RowForm,
-    when: str,
-    origin: Origin = Origin.INJECTED,
-) -> ScaffoldRow:
-    """Build a row of the plain form: the tag on a line of its own before and after the text."""
-    bare = known == "role"
-    return ScaffoldRow(
-        tag=tag,
-        family=family,
-        role=role,
-        when=when,
-        opening="" if bare else f"<{tag}>\n",
-        closing="" if bare else f"\n</{tag}>",
-        form=known,
-        origin=origin,
-    )
+_ROLLOUT_TABLE = """
+    developer | base_instructions         | role  | always, first | apart
+    developer | model_switch              | whole | the model changed between turns
+    developer | developer_instructions    | role  | developer instructions are set
+    developer | memory                    | role  | memory is on and there is a summary or an index
+    developer | context_window            | whole | the window has a token budget
+    developer | personality_spec          | whole | a personality is set that the model's own
+        instructions lack
+    developer | context_window_guidance   | whole | guidance for the window is set
+    developer | realtime_conversation     | whole | a spoken conversation begins or ends
+    developer | skills_instructions       | whole | there is a skill to offer
+    developer | permissions instructions  | whole | always: what needs approval, and the sandbox
+    developer | collaboration_mode        | whole | the mode has a text
+    developer | environments_instructions | whole | there is more than one environment
+    developer | apps_instructions         | whole | there are apps
+    developer | plugins_instructions      | whole | there are plugins
+    developer | tools                     | whole | tools are described in the context
+    developer | rollout_budget            | whole | the session has a budget
+    developer | git_attribution           | whole | commits are to name the agent
+    developer | multi_agent_role          | whole | the agent is one of several | apart
+    developer | multi_agent_mode          | whole | agents work together | apart
+    user      | recommended_plugins       | whole | plugins are recommended
+    user      | external_KEY              | whole | an extension adds a value
+    user      | AGENTS.md                 | lead  | there are instruction files from the project's
+        root to the working folder
+    user      | user_instructions         | part  | older clients: instruction files
+    user      | environment_context       | part  | first turn; later only what changed
+    user      | environments              | whole | inside environment_context, where there are
+        several
+    user      | skill                     | whole | a skill is mentioned; after the user's message
+    user      | image                     | label | around a picture of the user's message; a local
+        one has a name
+    user      | image end                 | label | after a picture of the user's message
+    user      | user_shell_command        | whole | the user ran a command
+    user      | turn_aborted              | part  | the user stopped a turn
+    user      | subagent_notification     | part  | a subagent's state changed | notification
+    user      | user_action               | whole | the user did something outside the
+        conversation, such as a review
+    user      | codex_internal_context    | part  | the client steers a goal or a hand-over
+    user      | goal_context              | whole | the client goes on with a goal
+    user      | codex_delegation          | part  | another thread handed work over | agent
+    user      | handover                  | lead  | after compaction: the summary | summary
+    assistant | proposed_plan             | whole | plan mode's final answer | model
+    """
 
+_FILE_NATIVE_TABLE = """
+    system    | static                   | role  | always: what is the same for every session
+    system    | boundary                 | lead  | parts the static from the dynamic part; not sent
+    system    | dynamic                  | role  | what is this session's own: memory, language,
+        style
+    system    | env                      | whole | always: folder, platform, shell, system, model
+    system    | git                      | role  | in a repository: a snapshot from the session's
+        start
+    user      | system-reminder          | part  | all that a harness says: instruction files,
+        date, memory, hook text, attachments
+    user      | available-deferred-tools | part  | there are tools that are not in the schema
+    user      | local-command-caveat     | part  | before the output of commands that the user ran
+    user      | local-command-stdout     | part  | a slash command said something
+    user      | local-command-stderr     | part  | a slash command failed
+    user      | command-name             | lead  | the user gave a slash command | user
+    user      | command-message          | lead  | with command-name: what is shown of it | user
+    user      | command-args             | lead  | with command-name: its arguments | user
+    user      | bash-input               | whole | the user ran a shell line | user
+    user      | bash-stdout              | part  | what that shell line said
+    user      | bash-stderr              | part  | what that shell line said of errors
+    user      | user-memory-input        | whole | the user wrote a line to remember | user
+    user      | ide_opened_file          | part  | a file is open in the editor
+    user      | ide_selection            | part  | lines are selected in the editor
+    user      | ide_diagnostics          | part  | the editor's diagnostics
+    user      | new-diagnostics          | part  | diagnostics that an edit brought
+    user      | session-start-hook       | part  | a hook at the start of a session said something
+    user      | user-prompt-submit-hook  | part  | a hook on a prompt said something
+    user      | pre-tool-use-hook        | part  | a hook before a tool said something
+    user      | post-tool-use-hook       | part  | a hook after a tool said something
+    user      | stop-hook                | part  | a hook at the end of a turn said something
+    user      | tick                     | part  | time passed in proactive mode
+    user      | task-notification        | part  | news of background work | notification
+    user      | teammate-message         | part  | another agent wrote | agent
+    user      | cross-session-message    | part  | another session wrote | agent
+    user      | channel                  | whole | a message came in by a chat or a server
+    user      | scheduled-task           | part  | a task's time has come | notification
+    user      | scheduled-wakeup         | part  | a timer ran out | notification
+    user      | interruption             | lead  | the user stopped the reply
+    user      | current_notes_content    | whole | in the update of session notes: the notes as
+        they are
+    user      | continuation             | lead  | after compaction: the summary | summary
+    assistant | analysis                 | whole | in the answer to a compaction: the draft,
+        dropped | model
+    assistant | summary                  | whole | in the answer to a compaction: the summary |
+        model
+    """
 
-def _with_form(row: ScaffoldRow, opening: str, closing: str) -> ScaffoldRow:
-    return structs.replace(row, opening=opening, closing=closing)
-
-
-def _standing_apart(row: ScaffoldRow) -> ScaffoldRow:
-    return structs.replace(row, apart=True)
-
-
-_R: Family = "rollout"
-_F: Family = "file-native"
-
-ROLLOUT_ROWS: tuple[ScaffoldRow, ...] = (
-    _standing_apart(_plain_row(_R, "developer", "base_instructions", "role", "always, first")),
-    _plain_row(_R, "developer", "model_switch", "whole", "the model changed between turns"),
-    _plain_row(_R, "developer", "developer_instructions", "role", "developer instructions are set"),
-    _plain_row(
-        _R, "developer", "memory", "role", "memory is on and there is a summary or an index"
-    ),
-    _plain_row(_R, "developer", "context_window", "whole", "the window has a token budget"),
-    _plain_row(
-        _R,
-        "developer",
-        "personality_spec",
-        "whole",
-        "a personality is set that the model's own instructions lack",
-    ),
-    _plain_row(
-        _R, "developer", "context_window_guidance", "whole", "guidance for the window is set"
-    ),
-    _plain_row(
-        _R, "developer", "realtime_conversation", "whole", "a spoken conversation begins or ends"
-    ),
-    _plain_row(_R, "developer", "skills_instructions", "whole", "there is a skill to offer"),
-    _plain_row(
-        _R,
-        "developer",
-        "permissions instructions",
-        "whole",
-        "always: what needs approval, and the sandbox",
-    ),
-    _plain_row(_R, "developer", "collaboration_mode", "whole", "the mode has a text"),
-    _plain_row(
-        _R, "developer", "environments_instructions", "whole", "there is more than one environment"
-    ),
-    _plain_row(_R, "developer", "apps_instructions", "whole", "there are apps"),
-    _plain_row(_R, "developer", "plugins_instructions", "whole", "there are plugins"),
-    _plain_row(_R, "developer", "tools", "whole", "tools are described in the context"),
-    _plain_row(_R, "developer", "rollout_budget", "whole", "the session has a budget"),
-    _plain_row(_R, "developer", "git_attribution", "whole", "commits are to name the agent"),
-    _standing_apart(
-        _plain_row(_R, "developer", "multi_agent_role", "whole", "the agent is one of several")
-    ),
-    _standing_apart(
-        _plain_row(_R, "developer", "multi_agent_mode", "whole", "agents work together")
-    ),
-    _plain_row(_R, "user", "recommended_plugins", "whole", "plugins are recommended"),
-    _with_form(
-        _plain_row(_R, "user", "external_KEY", "whole", "an extension adds a value"),
-        "<external_{{key}}>\n",
-        "\n</external_{{key}}>",
-    ),
-    _with_form(
-        _plain_row(
-            _R,
-            "user",
-            "AGENTS.md",
-            "lead",
-            "there are instruction files from the project's root to the working folder",
-        ),
+_SPECIAL_TAGS = {
+    "external_KEY": ("<external_{{key}}>\n", "\n</external_{{key}}>"),
+    "AGENTS.md": (
         "# AGENTS.md instructions for {{folder}}\n\n<INSTRUCTIONS>\n",
         "\n</INSTRUCTIONS>",
     ),
-    _plain_row(_R, "user", "user_instructions", "part", "older clients: instruction files"),
-    _plain_row(_R, "user", "environment_context", "part", "first turn; later only what changed"),
-    _plain_row(
-        _R, "user", "environments", "whole", "inside environment_context, where there are several"
-    ),
-    _plain_row(_R, "user", "skill", "whole", "a skill is mentioned; after the user's message"),
-    _with_form(
-        _plain_row(
-            _R,
-            "user",
-            "image",
-            "label",
-            "around a picture of the user's message; a local one has a name",
-        ),
-        "<image name={{name}}>",
-        "",
-    ),
-    _with_form(
-        _plain_row(_R, "user", "image end", "label", "after a picture of the user's message"),
-        "</image>",
-        "",
-    ),
-    _plain_row(_R, "user", "user_shell_command", "whole", "the user ran a command"),
-    _plain_row(_R, "user", "turn_aborted", "part", "the user stopped a turn"),
-    _plain_row(
-        _R,
-        "user",
-        "subagent_notification",
-        "part",
-        "a subagent's state changed",
-        Origin.NOTIFICATION,
-    ),
-    _plain_row(
-        _R,
-        "user",
-        "user_action",
-        "whole",
-        "the user did something outside the conversation, such as a review",
-    ),
-    _with_form(
-        _plain_row(
-            _R, "user", "codex_internal_context", "part", "the client steers a goal or a hand-over"
-        ),
+    "image": ("<image name={{name}}>", ""),
+    "image end": ("</image>", ""),
+    "codex_internal_context": (
         '<codex_internal_context source="{{source}}">\n',
         "\n</codex_internal_context>",
     ),
-    _plain_row(_R, "user", "goal_context", "whole", "the client goes on with a goal"),
-    _plain_row(
-        _R, "user", "codex_delegation", "part", "another thread handed work over", Origin.AGENT
-    ),
-    _with_form(
-        _plain_row(_R, "user", "handover", "lead", "after compaction: the summary", Origin.SUMMARY),
-        "Another language model started to solve this problem\n",
-        "",
-    ),
-    _plain_row(_R, "assistant", "proposed_plan", "whole", "plan mode's final answer", Origin.MODEL),
-)
-"""In the order of a first context; then what comes later."""
-
-FILE_NATIVE_ROWS: tuple[ScaffoldRow, ...] = (
-    _plain_row(_F, "system", "static", "role", "always: what is the same for every session"),
-    _with_form(
-        _plain_row(
-            _F, "system", "boundary", "lead", "parts the static from the dynamic part; not sent"
-        ),
-        "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__",
-        "",
-    ),
-    _plain_row(
-        _F, "system", "dynamic", "role", "what is this session's own: memory, language, style"
-    ),
-    _plain_row(_F, "system", "env", "whole", "always: folder, platform, shell, system, model"),
-    _plain_row(_F, "system", "git", "role", "in a repository: a snapshot from the session's start"),
-    _plain_row(
-        _F,
-        "user",
-        "system-reminder",
-        "part",
-        "all that a harness says: instruction files, date, memory, hook text, attachments",
-    ),
-    _plain_row(
-        _F, "user", "available-deferred-tools", "part", "there are tools that are not in the schema"
-    ),
-    _plain_row(
-        _F,
-        "user",
-        "local-command-caveat",
-        "part",
-        "before the output of commands that the user ran",
-    ),
-    _plain_row(_F, "user", "local-command-stdout", "part", "a slash command said something"),
-    _plain_row(_F, "user", "local-command-stderr", "part", "a slash command failed"),
-    _plain_row(_F, "user", "command-name", "lead", "the user gave a slash command", Origin.USER),
-    _plain_row(
-        _F, "user", "command-message", "lead", "with command-name: what is shown of it", Origin.USER
-    ),
-    _plain_row(_F, "user", "command-args", "lead", "with command-name: its arguments", Origin.USER),
-    _plain_row(_F, "user", "bash-input", "whole", "the user ran a shell line", Origin.USER),
-    _plain_row(_F, "user", "bash-stdout", "part", "what that shell line said"),
-    _plain_row(_F, "user", "bash-stderr", "part", "what that shell line said of errors"),
-    _plain_row(
-        _F, "user", "user-memory-input", "whole", "the user wrote a line to remember", Origin.USER
-    ),
-    _plain_row(_F, "user", "ide_opened_file", "part", "a file is open in the editor"),
-    _plain_row(_F, "user", "ide_selection", "part", "lines are selected in the editor"),
-    _plain_row(_F, "user", "ide_diagnostics", "part", "the editor's diagnostics"),
-    _plain_row(_F, "user", "new-diagnostics", "part", "diagnostics that an edit brought"),
-    _plain_row(
-        _F, "user", "session-start-hook", "part", "a hook at the start of a session said something"
-    ),
-    _plain_row(_F, "user", "user-prompt-submit-hook", "part", "a hook on a prompt said something"),
-    _plain_row(_F, "user", "pre-tool-use-hook", "part", "a hook before a tool said something"),
-    _plain_row(_F, "user", "post-tool-use-hook", "part", "a hook after a tool said something"),
-    _plain_row(_F, "user", "stop-hook", "part", "a hook at the end of a turn said something"),
-    _plain_row(_F, "user", "tick", "part", "time passed in proactive mode"),
-    _plain_row(
-        _F, "user", "task-notification", "part", "news of background work", Origin.NOTIFICATION
-    ),
-    _with_form(
-        _plain_row(_F, "user", "teammate-message", "part", "another agent wrote", Origin.AGENT),
-        '<teammate-message teammate_id="{{agent}}">\n',
-        "\n</teammate-message>",
-    ),
-    _with_form(
-        _plain_row(
-            _F, "user", "cross-session-message", "part", "another session wrote", Origin.AGENT
-        ),
+    "handover": ("Another language model started to solve this problem\n", ""),
+    "boundary": ("__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__", ""),
+    "teammate-message": ('<teammate-message teammate_id="{{agent}}">\n', "\n</teammate-message>"),
+    "cross-session-message": (
         '<cross-session-message from-name="{{agent}}">\n',
         "\n</cross-session-message>",
     ),
-    _plain_row(_F, "user", "channel", "whole", "a message came in by a chat or a server"),
-    _plain_row(_F, "user", "scheduled-task", "part", "a task's time has come", Origin.NOTIFICATION),
-    _plain_row(_F, "user", "scheduled-wakeup", "part", "a timer ran out", Origin.NOTIFICATION),
-    _with_form(
-        _plain_row(_F, "user", "interruption", "lead", "the user stopped the reply"),
-        "[Request interrupted by user]",
-        "",
-    ),
-    _plain_row(
-        _F,
-        "user",
-        "current_notes_content",
-        "whole",
-        "in the update of session notes: the notes as they are",
-    ),
-    _with_form(
-        _plain_row(
-            _F, "user", "continuation", "lead", "after compaction: the summary", Origin.SUMMARY
-        ),
-        "This session is being continued from a previous conversation\n",
-        "",
-    ),
-    _plain_row(
-        _F,
-        "assistant",
-        "analysis",
-        "whole",
-        "in the answer to a compaction: the draft, dropped",
-        Origin.MODEL,
-    ),
-    _plain_row(
-        _F,
-        "assistant",
-        "summary",
-        "whole",
-        "in the answer to a compaction: the summary",
-        Origin.MODEL,
-    ),
-)
-"""In the order of a first context; then what comes later."""
+    "interruption": ("[Request interrupted by user]", ""),
+    "continuation": ("This session is being continued from a previous conversation\n", ""),
+}
+"""Opening and closing of the rows that do not enclose their text in lines with their tag."""
 
+
+def _parse_rows(family: Family, table: str) -> tuple[ScaffoldRow, ...]:
+    """The rows of a table: role, tag, form, when it appears, and after that its origin, or `apart`,
+    where they are not the default.
+    """
+    rows: list[ScaffoldRow] = []
+    for line in table.strip().replace("\n        ", " ").splitlines():
+        role, tag, form, when, *marks = (cell.strip() for cell in line.split("|"))
+        plain = ("", "") if form == "role" else (f"<{tag}>\n", f"\n</{tag}>")
+        opening, closing = _SPECIAL_TAGS.get(tag, plain)
+        row = {
+            "tag": tag,
+            "family": family,
+            "role": role,
+            "when": when,
+            "opening": opening,
+            "closing": closing,
+            "form": form,
+            "origin": next((mark for mark in marks if mark != "apart"), Origin.INJECTED),
+            "apart": "apart" in marks,
+        }
+        rows.append(msgspec.convert(row, ScaffoldRow))
+    return tuple(rows)
+
+
+ROLLOUT_ROWS = _parse_rows("rollout", _ROLLOUT_TABLE)
+"""In the order of a first context; then what comes later."""
+FILE_NATIVE_ROWS = _parse_rows("file-native", _FILE_NATIVE_TABLE)
+"""In the order of a first context; then what comes later."""
 SCAFFOLD_TABLE: tuple[ScaffoldRow, ...] = (*ROLLOUT_ROWS, *FILE_NATIVE_ROWS)
 
 
