@@ -8,7 +8,7 @@ tool runner, goes through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from anthropic import APIRequest, APIResponse, AsyncAPIResponse, AsyncCallNext, CallNext, Middleware
@@ -131,7 +131,16 @@ def _add_betas(headers: dict[str, Any], betas: Sequence[str]) -> dict[str, Any]:
 # Anthropic's memory tool over a project's memory.
 
 
-MemoryCommand = Callable[[MemoryToolCommands], str]
+_COMMAND_FIELDS = {
+    "view": ("path", "view_range"),
+    "create": ("path", "file_text"),
+    "str_replace": ("path", "old_str", "new_str"),
+    "insert": ("path", "insert_line", "insert_text"),
+    "delete": ("path",),
+    "rename": ("old_path", "new_path"),
+    "clear": (),
+}
+"""Fields of each of the tool's commands, in the order of the method's parameters."""
 
 
 class _MemoryToolBackend:
@@ -144,29 +153,33 @@ class _MemoryToolBackend:
             raise UsageError("a memory tool needs a project, whose memory it is")
         self._adapter = adapter
 
-    async def _execute(self, command: MemoryCommand, conversation: HostConversation) -> str:
+    async def _execute(self, name: str, command: object, conversation: HostConversation) -> str:
         session = conversation.session
         engine = await self._adapter.attached.find_engine(conversation.name.user)
         memory = engine.memory(self._adapter.project)
-        return command(
+        files = (
             MemoryToolCommands(memory)
             if session is None
             else MemoryToolCommands(memory, lambda: collect_evidence(session))
         )
+        # The model may leave a field out; the command then says so.
+        values = [getattr(command, field, None) for field in _COMMAND_FIELDS[name]]
+        done: str = getattr(files, name)(*values)
+        return done
 
-    def run(self, command: MemoryCommand) -> str:
-        """Run a command and wait. Raises ToolError, whose text the model sees."""
+    def run(self, name: str, command: object = None) -> str:
+        """Run the command of this name and wait. Raises ToolError, whose text the model sees."""
         talk = self._adapter.conversation()
         try:
-            return self._adapter.attached.run(lambda: self._execute(command, talk))
+            return self._adapter.attached.run(lambda: self._execute(name, command, talk))
         except MemoristError as error:
             raise ToolError(str(error)) from error
 
-    async def arun(self, command: MemoryCommand) -> str:
+    async def arun(self, name: str, command: object = None) -> str:
         """As `run`, async."""
         talk = self._adapter.conversation()
         try:
-            return await self._adapter.attached.arun(lambda: self._execute(command, talk))
+            return await self._adapter.attached.arun(lambda: self._execute(name, command, talk))
         except MemoristError as error:
             raise ToolError(str(error)) from error
 
@@ -191,58 +204,34 @@ class MemoristMemoryTool(BetaAbstractMemoryTool):
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a folder's files, or a file's lines."""
-        return self._backend.run(
-            lambda files: files.view(
-                _command_field(command, "path"), _command_field(command, "view_range")
-            )
-        )
+        return self._backend.run("view", command)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Create a file."""
-        return self._backend.run(
-            lambda files: files.create(
-                _command_field(command, "path"), _command_field(command, "file_text")
-            )
-        )
+        return self._backend.run("create", command)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace one text in a file."""
-        return self._backend.run(
-            lambda files: files.str_replace(
-                _command_field(command, "path"),
-                _command_field(command, "old_str"),
-                _command_field(command, "new_str"),
-            )
-        )
+        return self._backend.run("str_replace", command)
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines into a file."""
-        return self._backend.run(
-            lambda files: files.insert(
-                _command_field(command, "path"),
-                _command_field(command, "insert_line"),
-                _command_field(command, "insert_text"),
-            )
-        )
+        return self._backend.run("insert", command)
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Delete a file or folder; the user is asked first."""
-        return self._backend.run(lambda files: files.delete(_command_field(command, "path")))
+        return self._backend.run("delete", command)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Rename a file or folder."""
-        return self._backend.run(
-            lambda files: files.rename(
-                _command_field(command, "old_path"), _command_field(command, "new_path")
-            )
-        )
+        return self._backend.run("rename", command)
 
     def clear_all_memory(self) -> str:
         """Forget all files; the program's request counts as the user's.
 
         The history still has them.
         """
-        return self._backend.run(lambda files: files.clear())
+        return self._backend.run("clear")
 
 
 class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
@@ -265,60 +254,31 @@ class AsyncMemoristMemoryTool(BetaAsyncAbstractMemoryTool):
 
     async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """Show a folder's files, or a file's lines."""
-        return await self._backend.arun(
-            lambda files: files.view(
-                _command_field(command, "path"), _command_field(command, "view_range")
-            )
-        )
+        return await self._backend.arun("view", command)
 
     async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Create a file."""
-        return await self._backend.arun(
-            lambda files: files.create(
-                _command_field(command, "path"), _command_field(command, "file_text")
-            )
-        )
+        return await self._backend.arun("create", command)
 
     async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace one text in a file."""
-        return await self._backend.arun(
-            lambda files: files.str_replace(
-                _command_field(command, "path"),
-                _command_field(command, "old_str"),
-                _command_field(command, "new_str"),
-            )
-        )
+        return await self._backend.arun("str_replace", command)
 
     async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines into a file."""
-        return await self._backend.arun(
-            lambda files: files.insert(
-                _command_field(command, "path"),
-                _command_field(command, "insert_line"),
-                _command_field(command, "insert_text"),
-            )
-        )
+        return await self._backend.arun("insert", command)
 
     async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Delete a file or folder; the user is asked first."""
-        return await self._backend.arun(lambda files: files.delete(_command_field(command, "path")))
+        return await self._backend.arun("delete", command)
 
     async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Rename a file or folder."""
-        return await self._backend.arun(
-            lambda files: files.rename(
-                _command_field(command, "old_path"), _command_field(command, "new_path")
-            )
-        )
+        return await self._backend.arun("rename", command)
 
     async def clear_all_memory(self) -> str:
         """Forget all files; the program's request counts as the user's.
 
         The history still has them.
         """
-        return await self._backend.arun(lambda files: files.clear())
-
-
-def _command_field(command: object, name: str) -> object:
-    """A field of a command; None when the model left it out."""
-    return getattr(command, name, None)
+        return await self._backend.arun("clear")

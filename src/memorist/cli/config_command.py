@@ -54,7 +54,7 @@ def config_group() -> None:
 @config_group.command("show")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--source", is_flag=True, help="Say where each value comes from.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def config_show_command(names: tuple[str, ...], source: bool, as_json: bool) -> None:
     """Show every setting and its value, with the flags of the file that `flags.file` names. NAME
     shows one, or all below it.

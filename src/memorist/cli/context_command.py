@@ -180,7 +180,7 @@ _PIECE_NOUNS = {
     help=f"What it is told of the sandbox: {', '.join(SANDBOX_MODES)}. [default: "
     f"{DEFAULT_PERMISSIONS.sandbox}]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def context_command(**options: object) -> None:
     """Show what the model is shown, piece by piece, with tokens, source and reason.
 

@@ -40,9 +40,6 @@ from memorist.store.transcript_writer import LineFile
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 
-JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
 PROJECT = click.option(
     "--project",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -83,7 +80,7 @@ def docs_group() -> None:
 
 @docs_group.command("list")
 @PROJECT
-@JSON
+@output.JSON_OPTION
 def docs_list_command(project: Path | None, as_json: bool) -> None:
     """List the Magic Docs of a project, and say why one is not kept.
 
@@ -112,7 +109,7 @@ def docs_list_command(project: Path | None, as_json: bool) -> None:
 @docs_group.command("check")
 @click.argument("files", type=FILES, nargs=-1)
 @PROJECT
-@JSON
+@output.JSON_OPTION
 def docs_check_command(files: Sequence[Path], project: Path | None, as_json: bool) -> None:
     """Say what is wrong with FILES, or with all Magic Docs of a project: why one is not kept,
     secrets, planted orders, paths that lead nowhere.
@@ -153,7 +150,7 @@ def docs_check_command(files: Sequence[Path], project: Path | None, as_json: boo
     "--model", default=None, help="Model to ask, such as anthropic:NAME. [default: the setting]"
 )
 @PROJECT
-@JSON
+@output.JSON_OPTION
 def docs_update_command(
     files: Sequence[Path], session: str, model: str | None, project: Path | None, as_json: bool
 ) -> None:

@@ -34,9 +34,6 @@ from memorist.store.home_layout import MemoryLayout
 from memorist.system import SystemClock
 from memorist.telemetry.tracing import SessionTracer
 
-JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
 MODEL = click.option(
     "--model", default=None, help="Another model than the settings name; `structural` for none."
 )
@@ -100,7 +97,7 @@ async def _dream_now(dream: Dream, *, dry_run: bool) -> DreamReport:
     "--dry-run", is_flag=True, help="Show what a dream would do now, as a diff, and write nothing."
 )
 @MODEL
-@JSON
+@output.JSON_OPTION
 @click.pass_context
 def dream_group(
     context: click.Context, now: bool, dry_run: bool, model: str | None, as_json: bool
@@ -168,7 +165,7 @@ def find_last_dream(memory: AutoMemory) -> RecordedChange | None:
 
 @dream_group.command("undo")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@JSON
+@output.JSON_OPTION
 def dream_undo_command(yes: bool, as_json: bool) -> None:
     """Take back the newest dream that is not taken back yet, all of it.
 
@@ -188,7 +185,7 @@ def dream_undo_command(yes: bool, as_json: bool) -> None:
 
 
 @dream_group.command("journal")
-@JSON
+@output.JSON_OPTION
 def dream_journal_command(as_json: bool) -> None:
     """Show what dreams did to this project's memory, oldest first.
 
@@ -203,7 +200,7 @@ def dream_journal_command(as_json: bool) -> None:
 
 
 @dream_group.command("archive")
-@JSON
+@output.JSON_OPTION
 def dream_archive_command(as_json: bool) -> None:
     """List the memories that dreams took out and that are still gone; `memorist memory undo CHANGE`
     brings them back.
@@ -241,7 +238,7 @@ def dream_archive_command(as_json: bool) -> None:
 
 @dream_group.command("log")
 @click.argument("text")
-@JSON
+@output.JSON_OPTION
 def dream_log_command(text: str, as_json: bool) -> None:
     """Add TEXT to today's log of this project: one line, with the time. The next dream of a model
     reads it.
@@ -260,7 +257,7 @@ def dream_log_command(text: str, as_json: bool) -> None:
     help="Print a line for crontab that does this every night, and do nothing else.",
 )
 @MODEL
-@JSON
+@output.JSON_OPTION
 @click.pass_context
 def dream_nightly_command(
     context: click.Context, cron: bool, model: str | None, as_json: bool

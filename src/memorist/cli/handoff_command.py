@@ -79,7 +79,7 @@ class SessionFile(Struct, frozen=True):
     help="Write a session file that the client resumes, instead of a first prompt.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the client with it, in this folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def handoff_command(
     session: str, target: str, budget: int, resumable: bool, opens: bool, as_json: bool
 ) -> None:

@@ -65,7 +65,7 @@ from memorist.store.transcript_writer import LineFile, TranscriptWriter
     default=None,
     help="Model for --update, such as anthropic:NAME. [default: the setting, structural at first]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def notes_command(session: str, update: bool, model: str | None, as_json: bool) -> None:
     """Show the notes of a session; without SESSION of the newest one of this folder.
 
@@ -185,7 +185,7 @@ STRATEGIES = (
     default=None,
     help="Show the whole text of a message or tool result by its id, and do nothing else.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the options by name
     """Show what a compaction of a recorded session would keep, cut and say. FILE itself is never
     changed.

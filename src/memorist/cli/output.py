@@ -13,6 +13,11 @@ from rich.markdown import Markdown
 from memorist.core.text_analysis import replace_surrogates
 from memorist.session_memory.notes_template import STRUCTURAL_MARK
 
+JSON_OPTION = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+"""For a command that prints text or, with this, JSON."""
+
 
 def make_console() -> Console:
     """A console for readers. In a pipe it writes plain text without colours, at a fixed width."""

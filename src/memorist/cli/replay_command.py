@@ -46,7 +46,7 @@ MAX_PREFIX_BREAKS = 3
     default=None,
     help="Context window in tokens to assume.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def replay_command(
     files: tuple[Path, ...], out: Path, model: str | None, context_window: int | None, as_json: bool
 ) -> None:

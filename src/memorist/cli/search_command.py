@@ -60,7 +60,7 @@ def sync_session_index(*, everywhere: bool = False) -> SessionIndex:
 @click.option(
     "--open", "number", type=click.IntRange(1), help="Show one turn whole, by its number."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def search_command(
     query: str, limit: int, everywhere: bool, number: int | None, as_json: bool
 ) -> None:

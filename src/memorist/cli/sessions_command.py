@@ -60,7 +60,7 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Sessions to show."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def sessions_command(everywhere: bool, limit: int, as_json: bool) -> None:
     """List the sessions of this project, newest first, with what each was about.
 

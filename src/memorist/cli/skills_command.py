@@ -51,7 +51,7 @@ def _discover_skills(settings: Settings) -> DiscoveredSkills:
 
 
 @skills_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def skills_list_command(as_json: bool) -> None:
     """List the skills of the working folder's project, the user and the system, and the files that
     cannot be used.
@@ -84,7 +84,7 @@ def skills_list_command(as_json: bool) -> None:
 
 @skills_group.command("show")
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def skills_show_command(name: str, as_json: bool) -> None:
     """Show one skill. NAME is its name, or the path of its SKILL.md or folder where several have
     the name.
@@ -195,7 +195,7 @@ class _SkillifyOptions(Struct, frozen=True, kw_only=True):
 )
 @click.option("--to", default="", help="Skills folder to save in, such as .claude/skills.")
 @click.option("--yes", is_flag=True, help="Save without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def skills_skillify_command(**options: object) -> None:
     """Draft a skill from a session, without a model: what was changed and run with success, in
     order, and what failed.

@@ -227,7 +227,7 @@ DUE_SOURCES: tuple[Callable[[DueContext], Sequence[DueWork]], ...] = (
 @click.option(
     "--effect", is_flag=True, help="Whether memory helps, by the sessions that went without it."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def status_command(days: int, effect: bool, as_json: bool) -> None:
     """Show what is remembered here, by origin, what waits and what was shown last; then what ran in
     the background, what it cost, what is left of the caps, what is due, on hold

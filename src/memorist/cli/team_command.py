@@ -39,9 +39,6 @@ from memorist.team.team_remote import MAX_KEYS, RemoteState
 from memorist.team.team_server import TeamStore, open_team_store
 from memorist.team.team_sync import TeamSync, TeamSyncReport
 
-JSON_OPTION = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
 DELETIONS_OPTION = click.option(
     "--delete",
     "deletions",
@@ -196,7 +193,7 @@ def read_team_status() -> dict[str, Any]:
 
 
 @team_group.command("status")
-@JSON_OPTION
+@output.JSON_OPTION
 def team_status_command(as_json: bool) -> None:
     """What would be sent, what stays here and why, what waits, and what could be shared. Asks no
     remote.
@@ -236,7 +233,7 @@ def team_status_command(as_json: bool) -> None:
 @click.option(
     "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Changes to show."
 )
-@JSON_OPTION
+@output.JSON_OPTION
 def team_log_command(path: str, limit: int, as_json: bool) -> None:
     """Who changed which of the team's memories and when, newest first, deletions too; of all, or of
     the one at PATH. Asks the remote.
@@ -279,7 +276,7 @@ def team_log_command(path: str, limit: int, as_json: bool) -> None:
     help="Go by what the remote shows, though it is older than before. Nothing is deleted or "
     "overwritten.",
 )
-@JSON_OPTION
+@output.JSON_OPTION
 def team_pull_command(deletions: bool, anew: bool, as_json: bool) -> None:
     """Take what others changed. Two changes of one memory are brought together, or kept beside each
     other.
@@ -292,7 +289,7 @@ def team_pull_command(deletions: bool, anew: bool, as_json: bool) -> None:
 
 @team_group.command("push")
 @DELETIONS_OPTION
-@JSON_OPTION
+@output.JSON_OPTION
 def team_push_command(deletions: bool, as_json: bool) -> None:
     """Take what others changed, then send what was changed here.
 

@@ -20,7 +20,7 @@ from memorist.auto_memory.memory_file import (
     create_topic,
     make_file_name,
 )
-from memorist.core.text_analysis import replace_surrogates
+from memorist.core.text_analysis import encode_text, replace_surrogates
 from memorist.safety.secrets import redact
 
 # Sections and list entries of a Markdown file, parsed by rule and written back without loss.
@@ -226,6 +226,28 @@ class Dialect(Struct, frozen=True, kw_only=True):
     recognise: Callable[[Mapping[str, bytes]], bool]
     read: Callable[[Mapping[str, bytes]], DialectImport]
     write: Callable[[Sequence[Topic], Mapping[str, bytes]], DialectExport]
+
+
+def export_to_section(
+    existing: bytes, name: str, heading: str, entries: Sequence[str], losses: Sequence[ExportLoss]
+) -> DialectExport:
+    """Add to the section of the file `name` the entries that it does not contain yet; all else in
+    the file stays.
+    """
+    text = existing.decode("utf-8", "surrogateescape")
+    start, end = find_section_span(text, heading)
+    section = text[start:end].replace("\r\n", "\n").split("\n")[1:] if start >= 0 else []
+    known = {collapse_whitespace(each) for each in parse_bullets(section)[0]}
+    added: list[str] = []
+    for entry in entries:
+        key = collapse_whitespace(entry)
+        if key not in known:
+            known.add(key)
+            added.append(render_bullet(entry))
+    changed = append_entries(text, heading, added)
+    return DialectExport(
+        files={name: encode_text(changed)} if changed else {}, losses=tuple(losses)
+    )
 
 
 def decode_text(data: bytes) -> str:

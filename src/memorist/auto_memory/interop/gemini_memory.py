@@ -16,21 +16,18 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredEntry,
-    append_entries,
     collapse_whitespace,
     create_list_topics,
     decode_text,
     describe_loss,
+    export_to_section,
     find_losses,
     find_section_span,
-    parse_bullets,
-    render_bullet,
     split_headed_sections,
     split_superseded,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic
 from memorist.auto_memory.memory_index import INDEX_NAME
-from memorist.core.text_analysis import encode_text
 
 GEMINI_FILE = "GEMINI.md"
 GEMINI_HEADING = "## Gemini Added Memories"
@@ -93,35 +90,19 @@ def render_gemini_line(text: str) -> str:
 def write_gemini(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = split_superseded(topics)
-    text = existing_files.get(GEMINI_FILE, b"").decode("utf-8", "surrogateescape")
-    start, end = find_section_span(text, GEMINI_HEADING)
-    known = (
-        {collapse_whitespace(each) for each in parse_bullets(text[start:end].split("\n")[1:])[0]}
-        if start >= 0
-        else set()
-    )
-    told: list[ExportLoss] = [*missing]
-    added: list[str] = []
+    losses: list[ExportLoss] = [*missing]
+    lines: list[str] = []
     for topic in active:
         line = render_gemini_line(topic.body)
         if not line:
-            told.append(
-                ExportLoss(
-                    topic.path, ("nothing of it is left on one line without signs",), whole=True
-                )
-            )
+            why = "nothing of it is left on one line without signs"
+            losses.append(ExportLoss(topic.path, (why,), whole=True))
             continue
         brackets = ("angle brackets",) if "<" in topic.body or ">" in topic.body else ()
-        told += describe_loss(topic, (*find_losses(topic, _GEMINI_TRAITS), *brackets))
-        if line not in known:
-            known.add(line)
-            added.append(render_bullet(line))
-    return DialectExport(
-        files={GEMINI_FILE: encode_text(append_entries(text, GEMINI_HEADING, added))}
-        if text or added
-        else {},
-        losses=tuple(told),
-    )
+        losses += describe_loss(topic, (*find_losses(topic, _GEMINI_TRAITS), *brackets))
+        lines.append(line)
+    existing = existing_files.get(GEMINI_FILE, b"")
+    return export_to_section(existing, GEMINI_FILE, GEMINI_HEADING, lines, losses)
 
 
 GEMINI = Dialect(

@@ -14,20 +14,16 @@ from memorist.auto_memory.interop.dialect import (
     DialectImport,
     ExportLoss,
     IgnoredEntry,
-    append_entries,
-    collapse_whitespace,
     create_list_topics,
     decode_text,
     describe_loss,
+    export_to_section,
     find_losses,
     find_section_span,
-    parse_bullets,
-    render_bullet,
     split_headed_sections,
     split_superseded,
 )
 from memorist.auto_memory.memory_file import MemoryKind, Topic
-from memorist.core.text_analysis import encode_text
 
 INSTRUCTION_FILE_NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "AGENTS.override.md")
 INSTRUCTION_FILE = "AGENTS.md"
@@ -79,31 +75,14 @@ def write_instructions(
 ) -> DialectExport:
     """Add the memories that the section does not contain yet; all else in the file stays."""
     active, missing = split_superseded(topics)
-    text = existing_files.get(INSTRUCTION_FILE, b"").decode("utf-8", "surrogateescape")
-    start, end = find_section_span(text, INSTRUCTION_HEADING)
-    there = (
-        parse_bullets(text[start:end].replace("\r\n", "\n").split("\n")[1:])[0]
-        if start >= 0
-        else []
-    )
-    known = {collapse_whitespace(each) for each in there}
-    told: list[ExportLoss] = [*missing]
-    added: list[str] = []
+    losses: list[ExportLoss] = [*missing]
     for topic in active:
         kind = () if topic.kind in (None, MemoryKind.FEEDBACK) else ("kind",)
-        told += describe_loss(
-            topic,
-            (*kind, *(each for each in find_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")),
-        )
-        if collapse_whitespace(topic.body) not in known:
-            known.add(collapse_whitespace(topic.body))
-            added.append(render_bullet(topic.body))
-    return DialectExport(
-        files={INSTRUCTION_FILE: encode_text(append_entries(text, INSTRUCTION_HEADING, added))}
-        if text or added
-        else {},
-        losses=tuple(told),
-    )
+        others = (each for each in find_losses(topic, _INSTRUCTION_TRAITS) if each != "kind")
+        losses += describe_loss(topic, (*kind, *others))
+    existing = existing_files.get(INSTRUCTION_FILE, b"")
+    entries = [topic.body for topic in active]
+    return export_to_section(existing, INSTRUCTION_FILE, INSTRUCTION_HEADING, entries, losses)
 
 
 INSTRUCTIONS = Dialect(

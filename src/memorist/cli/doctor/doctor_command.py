@@ -82,7 +82,7 @@ STATE_MARKS = {"wrong": "WRONG ", "mended": "MENDED", "note": "note  ", "good": 
     is_flag=True,
     help="Instead, ask the model one tiny task of each form, and say what it is good enough for.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def doctor_command(fix: bool, reach: bool, tries_model: bool, as_json: bool) -> None:
     """Look for what is wrong with this installation, and say how to mend it. Changes nothing
     without --fix. What is wrong comes first. Exit status 1 when anything stays wrong.

@@ -11,7 +11,6 @@ from memorist.auto_memory.memory_index import INDEX_NAME
 from memorist.cli import output
 from memorist.cli.memory.client_counterparts import FoundElsewhere, find_elsewhere
 from memorist.cli.memory.memory_commands import (
-    JSON_OPTION,
     YES_OPTION,
     confirm,
     describe_succession,
@@ -40,7 +39,7 @@ def _change_object(each: RecordedChange) -> dict[str, object]:
 @click.option(
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Changes to show."
 )
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_log_command(path: str, limit: int, as_json: bool) -> None:
     """Show who changed what in this project's memory, and why, newest first; of one memory when
     PATH is given.
@@ -63,7 +62,7 @@ def memory_log_command(path: str, limit: int, as_json: bool) -> None:
 
 @click.command("diff")
 @click.argument("change", default="")
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_diff_command(change: str, as_json: bool) -> None:
     """Show what a change did, as a unified diff; the newest one when CHANGE is left out. CHANGE is
     the start of an id of `memory log`.
@@ -119,7 +118,7 @@ def blame_memory(
 
 @click.command("blame")
 @click.argument("path")
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_blame_command(path: str, as_json: bool) -> None:
     """Show where each line of a memory comes from: the change, who made it, and the session,
     message and words that led to it.
@@ -155,7 +154,7 @@ def memory_blame_command(path: str, as_json: bool) -> None:
 
 @click.command("why")
 @click.argument("path")
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_why_command(path: str, as_json: bool) -> None:
     """Show what a memory came in place of; when it stood in the index that a session was shown, or
     was shown by itself, and why; when it was opened or cited; and when it was withheld.

@@ -110,16 +110,13 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 KIND_CHOICE = click.Choice([kind.value for kind in MemoryKind])
-JSON_OPTION = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
-)
 MAX_AUTHORS = 4
 """Earlier changes of a team memory that are listed with its text. Our choice."""
 YES_OPTION = click.option("--yes", is_flag=True, help="Do it without asking.")
 
 
 @click.command("list")
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_list_command(as_json: bool) -> None:
     """List the memories of this project, newest first, then those that hold in every project of
     yours (`everywhere/`).
@@ -167,7 +164,7 @@ def memory_list_command(as_json: bool) -> None:
 
 @click.command("show")
 @click.argument("path")
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_show_command(path: str, as_json: bool) -> None:
     """Show one memory as it stands in its file, by its path or the name that any list prints.
 
@@ -243,7 +240,7 @@ def describe_succession(topic: Topic, former: FormerTopic | None) -> Iterator[st
 @click.option(
     "--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Memories to show."
 )
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_search_command(query: str, limit: int, as_json: bool) -> None:
     """Search the memories of this project by words and, with the extra `embed`, by meaning.
 
@@ -512,7 +509,7 @@ def _find_folder_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintPro
     metavar="NAME",
     help="This memory still holds as the project is now. Repeatable; all takes every one.",
 )
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_check_command(accepted: tuple[str, ...], as_json: bool) -> None:
     """Look for what is wrong, and for memories of files and commands that changed since.
 
@@ -599,7 +596,7 @@ def memory_rebind_command(old: str, yes: bool) -> None:
 
 
 @click.group("inbox", invoke_without_command=True)
-@JSON_OPTION
+@output.JSON_OPTION
 @click.pass_context
 def memory_inbox_group(context: click.Context, as_json: bool) -> None:
     """Changes that wait for your word: what looked doubtful, and everything under the policy
@@ -642,7 +639,7 @@ def _verb(given: Proposal) -> str:
 
 @memory_inbox_group.command("show")
 @click.argument("id")
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_inbox_show_command(id: str, as_json: bool) -> None:
     """Show a waiting change: why it waits, where it comes from, and what it would do.
 
@@ -776,7 +773,7 @@ def find_past_words(engine: Memorist, project: str, query: str) -> tuple[Passage
 @click.option(
     "--why", is_flag=True, help="Say what each was found by, and what was found and is left out."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def recall_command(
     query: str, memory_dir: Path | None, limit: int, why: bool, as_json: bool
 ) -> None:

@@ -26,7 +26,6 @@ from memorist.auto_memory.memory_location import locate_project_root
 from memorist.auto_memory.write_result import WriteResult
 from memorist.cli import output
 from memorist.cli.memory.memory_commands import (
-    JSON_OPTION,
     KIND_CHOICE,
     YES_OPTION,
     confirm,
@@ -55,7 +54,7 @@ DRY_RUN_OPTION = click.option(
     help="Also take what holds for the folders of other projects only.",
 )
 @DRY_RUN_OPTION
-@JSON_OPTION
+@output.JSON_OPTION
 @YES_OPTION
 @click.pass_context
 def memory_import_command(
@@ -168,7 +167,7 @@ def _import_object(plan: ImportPlan, written: WriteResult, *, dry_run: bool) -> 
 )
 @click.option("--force", is_flag=True, help="Also change files that are there with other content.")
 @DRY_RUN_OPTION
-@JSON_OPTION
+@output.JSON_OPTION
 def memory_export_command(
     target: Path, dialect: str, kinds: tuple[str, ...], **flags: bool
 ) -> None:

@@ -88,7 +88,7 @@ def with_past_state(work: Callable[[RolloutStore], T]) -> T:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def rollouts_status_command(as_json: bool) -> None:
     """Show what is known of past sessions, what waits and why, and what failed.
 
@@ -241,7 +241,7 @@ def rollouts_reset_command(yes: bool) -> None:
 
 @click.command("show")
 @click.argument("thread", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def rollouts_show_command(thread: str | None, as_json: bool) -> None:
     """Show what stage one made of a session, by the begin of its id; without one the summary that
     sessions are shown.

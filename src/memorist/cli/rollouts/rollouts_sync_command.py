@@ -60,7 +60,7 @@ sessions_option = click.option(
     default=None,
     help="Model of both stages, such as anthropic:NAME, or structural. [default: as set]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@output.JSON_OPTION
 def rollouts_sync_command(
     named: Sequence[Path], max_age_days: int | None, model: str | None, as_json: bool
 ) -> None:
