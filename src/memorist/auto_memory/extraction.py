@@ -169,10 +169,10 @@ class MemoryExtraction:
 
     def _collect_statements(self, typed: Message) -> None:
         self._typed_ids.append(typed.id)
-        wishes = find_statements(typed)
-        self._statements += wishes
+        statements = find_statements(typed)
+        self._statements += statements
         waiting = keep_typed(find_waiting_statements(typed, self._last_reply()), typed)
-        self._deferred_statements += [(wish, typed) for wish in (*wishes, *waiting)]
+        self._deferred_statements += [(statement, typed) for statement in (*statements, *waiting)]
 
     def _last_reply(self) -> str:
         """The text of the model's newest message, which a confirmation confirms."""
@@ -200,13 +200,13 @@ class MemoryExtraction:
 
         A failing disk is reported once and stops nothing: the statements wait for the next call.
         """
-        wishes, self._deferred_statements = self._deferred_statements, []
-        for place, (wish, message) in enumerate(wishes):
+        statements, self._deferred_statements = self._deferred_statements, []
+        for position, (statement, message) in enumerate(statements):
             try:
-                if wish.act == "forget" and not wish.text:
+                if statement.act == "forget" and not statement.text:
                     self._retract_latest(message)
                     continue
-                written = self._apply_at_prompt(wish, message)
+                written = self._apply_at_prompt(statement, message)
                 self._tell_written(written)
                 self._note_latest(message.id, written)
                 self._is_disk_refusing = False
@@ -216,34 +216,34 @@ class MemoryExtraction:
                     self._runtime.emit(MemoryRefused("", (str(error),)))
                 self._is_disk_refusing = refuses
                 if refuses:
-                    self._deferred_statements = wishes[place:][-MAX_WAITING:]
+                    self._deferred_statements = statements[position:][-MAX_WAITING:]
                     return
 
-    def _apply_at_prompt(self, wish: Statement, message: Message) -> WriteResult:
+    def _apply_at_prompt(self, statement: Statement, message: Message) -> WriteResult:
         """Apply a statement for whose answer somebody waits: many files are not looked at again for
         each step, but where one that it changes was edited since the last look.
         """
         try:
             with self._memory.folder.scan_once(at_prompt=True):
-                return self._apply_statement(wish, message)
+                return self._apply_statement(statement, message)
         except WriteConflict:
-            return self._apply_statement(wish, message)
+            return self._apply_statement(statement, message)
 
     def _tell_written(self, written: WriteResult) -> None:
         if self._on_written is not None and written.paths:
             self._on_written(written.paths)
 
-    def _apply_statement(self, wish: Statement, message: Message) -> WriteResult:
-        memory, decided = self._plan(wish, message)
+    def _apply_statement(self, statement: Statement, message: Message) -> WriteResult:
+        memory, decided = self._plan(statement, message)
         why = ChangeReason(
             actor="said",
-            what=render_headline(wish.act, wish.text),
+            what=render_headline(statement.act, statement.text),
             session=self._context.id,
             messages=(message.id,),
-            quote=wish.quote,
+            quote=statement.quote,
         )
         match decided:
-            case AddMemory(change=change) if not wish.certain:
+            case AddMemory(change=change) if not statement.certain:
                 return memory.propose([change], why, UNCERTAIN, tell=self._runtime.emit)
             case AddMemory(change=change):
                 return memory.write(
@@ -267,16 +267,18 @@ class MemoryExtraction:
                     tell=self._runtime.emit,
                 )
 
-    def _plan(self, wish: Statement, message: Message) -> tuple[AutoMemory, PlannedChange]:
+    def _plan(self, statement: Statement, message: Message) -> tuple[AutoMemory, PlannedChange]:
         """What to do about a statement, and in which memory: what is to be forgotten may be the
         user's in every project.
         """
         at = message.timestamp or self._runtime.clock.now()
-        if wish.act != "forget":
+        if statement.act != "forget":
             taken = self._memory.headers_by_path()
-            return self._memory, plan_addition(wish, taken, session=self._context.id, timestamp=at)
+            return self._memory, plan_addition(
+                statement, taken, session=self._context.id, timestamp=at
+            )
         plans = [
-            (memory, plan_removal(wish, memory.read_topics()))
+            (memory, plan_removal(statement, memory.read_topics()))
             for memory in (self._memory, self._memory.everywhere)
             if memory is not None
         ]
@@ -342,7 +344,9 @@ class MemoryExtraction:
             (*self._outside_texts, *collect_write_evidence("", seen).outside_texts)
         )
         self._new_messages = [message for message in self._new_messages if message.id not in known]
-        self._statements = [wish for wish in self._statements if wish.message_id not in known]
+        self._statements = [
+            statement for statement in self._statements if statement.message_id not in known
+        ]
 
     def _messages_until(self, last: str) -> tuple[Message, ...]:
         """Return the new messages up to `last`; none when they were examined meanwhile."""
@@ -429,7 +433,7 @@ class MemoryExtraction:
             folder=folder,
             count=count_dialogue_messages(messages),
             today=format_utc_timestamp(self._runtime.clock.now())[:10],
-            user_requests=tuple(wish.quote for wish in self._statements),
+            user_requests=tuple(statement.quote for statement in self._statements),
             team_readers=self._memory.team_readers,
         )
         newest = [
@@ -470,10 +474,10 @@ def repeats_statement(topic: Topic, statements: Sequence[Statement]) -> bool:
     applied already: it quotes the same words, or has no word beside them.
     """
     quote = normalize_for_comparison(topic.provenance.quote).strip(" .!")
-    for wish in statements:
-        said = normalize_for_comparison(wish.quote)
+    for statement in statements:
+        said = normalize_for_comparison(statement.quote)
         same = len(quote.split()) >= MIN_QUOTE_WORDS and quote in said
-        if same or CoveredLines(wish.quote).covers(topic.body, share=1.0):
+        if same or CoveredLines(statement.quote).covers(topic.body, share=1.0):
             return True
     return False
 

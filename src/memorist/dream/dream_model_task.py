@@ -321,7 +321,7 @@ def fit_material(material: DreamMaterial, *, limit: int) -> FittedMaterial:
         room // 3,
     )
     room -= sum(map(len, logs))
-    said, heard = _select_fitting(
+    said, spoken = _select_fitting(
         [
             (str(number), _render_utterance(*each))
             for number, each in enumerate(material.utterances)
@@ -336,7 +336,7 @@ def fit_material(material: DreamMaterial, *, limit: int) -> FittedMaterial:
     return FittedMaterial(
         text="\n\n".join((index, *memories, *logs, *said, *files)),
         paths=paths,
-        utterances=tuple(material.utterances[int(number)][0] for number in heard),
+        utterances=tuple(material.utterances[int(number)][0] for number in spoken),
         left_out=len(material.topics) - len(paths),
     )
 

@@ -246,14 +246,16 @@ class MemoryTools:
         """
         if not arguments.text.strip():
             raise InputError("there is no text to remember")
-        heard = (
+        evidence = (
             self._dependencies.find_quote(arguments.quote, arguments.session)
             if arguments.quote.strip()
             else None
         )
-        written = self._change(arguments, heard) if arguments.path else self._add(arguments, heard)
+        written = (
+            self._change(arguments, evidence) if arguments.path else self._add(arguments, evidence)
+        )
         told = self._add_quote_remark(
-            render_write_result(written, "remembered"), arguments.quote, heard
+            render_write_result(written, "remembered"), arguments.quote, evidence
         )
         if written.refused and not written.paths and not written.proposals:
             raise InputError(told)
@@ -353,31 +355,31 @@ class MemoryTools:
         """
         memory, path = self._memory.locate(arguments.path.removeprefix(f"{MEMORY_URI}/"))
         topic = memory.folder.read_topic(path)
-        heard = (
+        evidence = (
             self._dependencies.find_quote(arguments.quote, arguments.session)
             if arguments.quote.strip()
             else None
         )
-        means_it = heard is not None and self._is_meant(memory, topic.path, heard.wishes)
+        means_it = evidence is not None and self._is_meant(memory, topic.path, evidence.statements)
         why = ChangeReason(
             actor="said" if means_it else "agent",
             what=render_headline(f"{self._dependencies.client} forgets", topic.path),
-            session=heard.session if heard else self._session_label,
+            session=evidence.session if evidence else self._session_label,
             quote=arguments.quote if means_it else "",
         )
         return self._add_quote_remark(
             render_write_result(memory.forget([topic.path], why), "forgotten"),
             arguments.quote,
-            heard,
+            evidence,
         )
 
     @staticmethod
-    def _is_meant(memory: AutoMemory, path: str, wishes: Sequence[Statement]) -> bool:
+    def _is_meant(memory: AutoMemory, path: str, statements: Sequence[Statement]) -> bool:
         """Whether one of the user's statements asks to forget this memory and cannot mean
         another.
         """
-        asked = [wish for wish in wishes if wish.act == "forget"]
-        dropped = [plan_removal(wish, memory.read_topics()) for wish in asked]
+        asked = [statement for statement in statements if statement.act == "forget"]
+        dropped = [plan_removal(statement, memory.read_topics()) for statement in asked]
         return any(
             each.sure and [change.path for change in each.changes] == [path] for each in dropped
         )

@@ -52,7 +52,7 @@ class QuoteSource(Struct, frozen=True):
 
     session: str
     user: tuple[tuple[str, str], ...]
-    wishes: tuple[Statement, ...]
+    statements: tuple[Statement, ...]
     """What these messages explicitly ask to remember or forget."""
 
 
@@ -152,19 +152,19 @@ class ProjectSessions:
                 if message.origin is Origin.USER
                 and wanted in normalize_for_comparison(message.text)
             ]
-            heard = collect_write_evidence(each.id, likely)
-            ids = set(find_quoted_messages(quote, heard))
+            evidence = collect_write_evidence(each.id, likely)
+            ids = set(find_quoted_messages(quote, evidence))
             if ids:
-                wishes = [
-                    wish
+                statements = [
+                    statement
                     for message in likely
                     if message.id in ids
-                    for wish in find_proven_statements(message)
+                    for statement in find_proven_statements(message)
                 ]
                 return QuoteSource(
                     each.id,
-                    tuple(pair for pair in heard.user_messages if pair[0] in ids),
-                    tuple(wishes),
+                    tuple(pair for pair in evidence.user_messages if pair[0] in ids),
+                    tuple(statements),
                 )
         return None
 

@@ -85,16 +85,16 @@ class TranscriptPass(Struct, frozen=True):
 
 def scan_transcript(lines: RecordedLines, parent: RecordedLines | None = None) -> TranscriptPass:
     """Scan a session without what it copied of its `parent`. Raises UnreadableSession."""
-    deeds, maker = TaskLogBuilder(), EvidenceRowBuilder()
+    task_log, maker = TaskLogBuilder(), EvidenceRowBuilder()
     weights = [0]
     for entry in read_own_entries(lines, parent):
-        deeds.add(entry)
+        task_log.add(entry)
         for row in maker.add(entry):
             if row.tier is EvidenceTier.USER and maker.turns > len(weights) - 1:
                 weights.append(0)
             if row.tier <= EvidenceTier.COMMENTARY:
                 weights[-1] += row_bytes(row)
-    return TranscriptPass(deeds, weights)
+    return TranscriptPass(task_log, weights)
 
 
 def collect_evidence(

@@ -283,14 +283,16 @@ class TaskLogBuilder:
             if self.tasks:
                 self.current_task.last_turn = self.ledger.turns.count
             return
-        wishes = [wish for wish in find_proven_statements(message) if wish.act != "forget"]
+        statements = [
+            statement for statement in find_proven_statements(message) if statement.act != "forget"
+        ]
         own = cut_others_words(words) if message.is_typed else ""
-        probable = _find_probable_rules(message, own) if own and not wishes else []
+        probable = _find_probable_rules(message, own) if own and not statements else []
         self.has_probable_rule |= bool(probable or find_waiting_statements(message))
         if (
             act is MessageAct.BEGINS
             and self.tasks
-            and 2 * sum(len(wish.quote) for wish in wishes) > len(words)
+            and 2 * sum(len(statement.quote) for statement in statements) > len(words)
         ):
             act = MessageAct.GOES_ON  # a rule for later is no task
         # Where nothing was done since the last request, this one is about the same.
@@ -313,9 +315,9 @@ class TaskLogBuilder:
                 own,
             ),
         )
-        task.preferences += [_build_preference(wish, message) for wish in wishes]
+        task.preferences += [_build_preference(statement, message) for statement in statements]
         task.preferences += [_build_bullet(f"{SAID_PREFIX}“{each}”", message) for each in probable]
-        agreed = find_agreed_proposal(own, self._last_reply) if own and not wishes else ""
+        agreed = find_agreed_proposal(own, self._last_reply) if own and not statements else ""
         if agreed:
             task.decided.append(
                 _build_bullet(
@@ -474,13 +476,13 @@ def _find_probable_rules(message: Message, words: str) -> list[str]:
     return list(dict.fromkeys((*lasting, *short)))
 
 
-def _build_preference(wish: Statement, message: Message) -> MemoryBullet:
+def _build_preference(statement: Statement, message: Message) -> MemoryBullet:
     """Build a preference from the user's statement, with absolute dates.
 
     About the user, or about all projects, it holds everywhere (RO-7).
     """
-    everywhere = applies_everywhere(wish.quote)
-    made = _build_bullet(make_dates_absolute(wish.text, message.timestamp), message)
+    everywhere = applies_everywhere(statement.quote)
+    made = _build_bullet(make_dates_absolute(statement.text, message.timestamp), message)
     return MemoryBullet(
         text=made.text,
         proof="said",

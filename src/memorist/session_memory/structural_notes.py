@@ -488,7 +488,7 @@ def _render_turn(turn: TurnRecord, root: str, *, with_steps: bool) -> str:
             )
         )
     parts.extend(
-        f"{kind} {'passed' if deed.ok else 'failed'}" for kind, deed in turn.checks.items()
+        f"{kind} {'passed' if action.ok else 'failed'}" for kind, action in turn.checks.items()
     )
     parts.extend(f"committed {commit}" for commit in turn.commits[-2:])
     if turn.compacted:
@@ -508,7 +508,7 @@ def _render_step(step: WorkStep, words: str, root: str) -> str:
     trimmed = trimmed[:1].upper() + trimmed[1:]
     with_steps = _render_actions(step.actions, root)
     if not trimmed:
-        trimmed = "; ".join(dict.fromkeys(deed.about for deed in step.actions if deed.about))
+        trimmed = "; ".join(dict.fromkeys(action.about for action in step.actions if action.about))
         trimmed = trimmed if len(trimmed) < 200 else ""
     if not trimmed:
         return with_steps[:1].upper() + with_steps[1:]
@@ -518,18 +518,18 @@ def _render_step(step: WorkStep, words: str, root: str) -> str:
 def _render_actions(with_steps: list[StepAction], root: str) -> str:
     edits: dict[str, int] = {}
     parts = []
-    for deed in with_steps:
-        if deed.kind == "edit" and deed.ok:
-            name = display_path(deed.what, root).rsplit("/", 1)[-1]
+    for action in with_steps:
+        if action.kind == "edit" and action.ok:
+            name = display_path(action.what, root).rsplit("/", 1)[-1]
             edits[name] = edits.get(name, 0) + 1
-        elif deed.kind == "refused":
-            parts.append(f"the user refused {deed.what}")
-        elif deed.kind == "agent":
-            parts.append(f"agent: {shorten(deed.what, 80)}")
-        elif deed.kind not in ("look", "read", "search", "ask", "use", "edit"):
+        elif action.kind == "refused":
+            parts.append(f"the user refused {action.what}")
+        elif action.kind == "agent":
+            parts.append(f"agent: {shorten(action.what, 80)}")
+        elif action.kind not in ("look", "read", "search", "ask", "use", "edit"):
             parts.append(
-                f"`{shorten(deed.what, 70)}` "
-                f"{render_ending(deed.ok, shorten(deed.line, 90), deed.kind)}"
+                f"`{shorten(action.what, 70)}` "
+                f"{render_ending(action.ok, shorten(action.line, 90), action.kind)}"
             )
     if edits:
         parts.insert(
@@ -541,16 +541,16 @@ def _render_actions(with_steps: list[StepAction], root: str) -> str:
         return "; ".join(parts[:4])
     reads = list(
         dict.fromkeys(
-            shorten(display_path(deed.what, root).rsplit("/", 1)[-1], 50)
-            for deed in with_steps
-            if deed.kind == "read" and deed.what
+            shorten(display_path(action.what, root).rsplit("/", 1)[-1], 50)
+            for action in with_steps
+            if action.kind == "read" and action.what
         )
     )
     sought = list(
         dict.fromkeys(
-            f"`{shorten(deed.what, 50)}`"
-            for deed in with_steps
-            if deed.kind == "search" and "`" not in deed.what
+            f"`{shorten(action.what, 50)}`"
+            for action in with_steps
+            if action.kind == "search" and "`" not in action.what
         )
     )
     found = ["read " + ", ".join(reads[:4])] if reads else []

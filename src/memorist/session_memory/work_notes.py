@@ -155,7 +155,7 @@ def _find_foreign_changes(ledger: TranscriptLedger, changed: list[str]) -> list[
     """What `git status` lists, except what was edited here, folders with an edit in them, and what
     a changing command names.
     """
-    deeds = "\n".join(
+    actions = "\n".join(
         note.text
         for note in ledger.work_record.commands.commands.values()
         if note.kind not in ("look", "commit")
@@ -167,7 +167,7 @@ def _find_foreign_changes(ledger: TranscriptLedger, changed: list[str]) -> list[
             each.endswith(path.rstrip("/")) or f"/{path.rstrip('/')}/" in f"/{each}"
             for each in changed
         )
-        and path.rstrip("/").rsplit("/", 1)[-1] not in deeds
+        and path.rstrip("/").rsplit("/", 1)[-1] not in actions
     ]
 
 

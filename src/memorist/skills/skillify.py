@@ -95,21 +95,23 @@ def collect_steps(ledger: TranscriptLedger, root: str) -> list[SkillStep]:
     """
     found: dict[tuple[str, str], SkillStep] = {}
     failed: dict[tuple[str, str], str] = {}
-    for deed in (
-        deed
+    for action in (
+        action
         for step in ledger.turns.steps
-        for deed in step.actions
-        if deed.kind not in _NON_STEP_KINDS and deed.what
+        for action in step.actions
+        if action.kind not in _NON_STEP_KINDS and action.what
     ):
-        what = display_path(deed.what, root) if deed.kind == "edit" else deed.what
-        key = deed.kind, what
-        if deed.ok is False:
-            failed.setdefault(key, shorten(deed.line, 160) or "failed")
-        elif deed.ok and key in found:
+        what = display_path(action.what, root) if action.kind == "edit" else action.what
+        key = action.kind, what
+        if action.ok is False:
+            failed.setdefault(key, shorten(action.line, 160) or "failed")
+        elif action.ok and key in found:
             found[key].times += 1
-            found[key].line = deed.line or found[key].line
-        elif deed.ok:
-            found[key] = SkillStep(deed.kind, what, deed.line, earlier_failure=failed.get(key, ""))
+            found[key].line = action.line or found[key].line
+        elif action.ok:
+            found[key] = SkillStep(
+                action.kind, what, action.line, earlier_failure=failed.get(key, "")
+            )
     taken_back = {
         display_path(path, root)
         for path, note in ledger.work_record.files.files.items()

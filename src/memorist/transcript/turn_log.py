@@ -99,24 +99,24 @@ class TurnLog:
             self.steps = self.steps[-STEP_LIMIT:]
         return made
 
-    def record_action(self, deed: StepAction) -> None:
+    def record_action(self, action: StepAction) -> None:
         """Record an action in the current step."""
         if not self.steps or self.steps[-1].turn != self.current_turn.number:
             self.begin_step(None)
         step = self.steps[-1]
         step.is_notable = (
-            step.is_notable or deed.ok is False or deed.kind in ("edit", "commit", "push")
+            step.is_notable or action.ok is False or action.kind in ("edit", "commit", "push")
         )
         if len(step.actions) < _ACTIONS_LIMIT:
-            step.actions.append(deed)
+            step.actions.append(action)
         turn = self.current_turn
         if (
-            deed.kind == "edit"
-            and deed.ok
-            and (deed.what in turn.edited or len(turn.edited) < _ACTIONS_LIMIT)
+            action.kind == "edit"
+            and action.ok
+            and (action.what in turn.edited or len(turn.edited) < _ACTIONS_LIMIT)
         ):
-            turn.edited[deed.what] = turn.edited.get(deed.what, 0) + 1
-        elif deed.kind == "commit" and deed.ok and len(turn.commits) < _ACTIONS_LIMIT:
-            turn.commits.append(deed.line or deed.what)
-        elif deed.kind in ("test", "lint", "typecheck", "build"):
-            turn.checks[deed.kind] = deed
+            turn.edited[action.what] = turn.edited.get(action.what, 0) + 1
+        elif action.kind == "commit" and action.ok and len(turn.commits) < _ACTIONS_LIMIT:
+            turn.commits.append(action.line or action.what)
+        elif action.kind in ("test", "lint", "typecheck", "build"):
+            turn.checks[action.kind] = action
