@@ -197,15 +197,16 @@ def test_a_wrong_call_exits_with_two(tmp_path: Path, arguments: list[str]) -> No
 
 
 def test_notes_shows_a_replayed_session_and_updates_it(session: Path, tmp_path: Path) -> None:
-    """By its folder; --update follows the transcript again."""
+    """By its folder; what is not kept is made from the transcript, and --update keeps it again."""
     run("replay", str(session), "--out", "out", cwd=tmp_path)
     shown = run("notes", "out/session", cwd=tmp_path)
     (tmp_path / "out/session/session-memory/summary.md").unlink()
-    missing = run("notes", "out/session", cwd=tmp_path)
+    unkept = run("notes", "out/session", cwd=tmp_path)
     made = run("notes", "out/session", "--update", "--json", cwd=tmp_path)
 
     assert "Do not touch the schema." in shown.stdout
-    assert (missing.returncode, "no notes yet" in missing.stderr) == (1, True)
+    assert "Do not touch the schema." in unkept.stdout
+    assert "no notes are kept of session" in unkept.stderr
     assert "Do not touch the schema." in json.loads(made.stdout)["notes"]
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from memorist import Memorist
 from memorist.cli.main import memorist_group
+from rollouts.conftest import claude
 
 
 def run(*arguments: str) -> Result:
@@ -66,6 +67,51 @@ def test_notes_alone_are_the_newest_of_this_folder(shop: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "coupon" in shown.output
     assert "harbour" not in shown.output
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of a session of Claude Code in this folder in which memorist took no part."""
+    folder = tmp_path / "shop"
+    (folder / ".git").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(folder)
+    file = tmp_path / ".claude" / "projects" / "shop" / "0c5f-1a.jsonl"
+    words = ["Why is the total of the cart wrong? Do not touch the schema."]
+    words += [f"Add a test of the coupon number {number}." for number in range(120)]
+    claude(file, words, session="c1-0c5f")
+    file.write_text(file.read_text().replace("/home/dev/shop", str(folder)))
+    assert run("import", "--yes").exit_code == 0
+    [listed] = json.loads(run("sessions", "--json").output)["sessions"]
+    return str(listed["id"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["notes"], ["compact", "--budget", "600"], ["handoff"], ["replay"]],
+    ids=" ".join,
+)
+def test_every_command_takes_the_ids_that_are_listed(arguments: list[str], recorded: str) -> None:
+    """Whole or its start; an id that nobody has is one sentence that says where ids stand."""
+    command, *options = arguments
+    for name in (recorded, recorded[:5]):
+        done = run(command, name, *options)
+        assert done.exit_code == 0, done.output
+    nobody = run(command, "ffff", *options)
+
+    assert nobody.exit_code == 1
+    assert "'ffff'" in str(nobody.exception)
+    assert "memorist sessions" in str(nobody.exception)
+
+
+def test_notes_of_a_session_without_memorist_are_made_from_its_recording(recorded: str) -> None:
+    """Also the newest one's, where none is named; and it is said that they are not kept."""
+    shown, newest = run("notes", recorded), run("notes")
+
+    assert "Do not touch the schema." in shown.stdout
+    assert "no notes are kept" in shown.stderr
+    assert newest.stdout == shown.stdout
+    assert json.loads(run("notes", recorded, "--json").stdout)["path"] == ""
 
 
 def test_a_memory_goes_by_every_name_that_is_printed(

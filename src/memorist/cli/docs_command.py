@@ -13,12 +13,12 @@ from msgspec import Struct
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings
-from memorist.cli.notes_compact_commands import find_session
+from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.core.messages import Message
 from memorist.errors import InputError, NothingToDo
 from memorist.events import Event, MagicDocFound, MagicDocUnchanged, MagicDocUpdated
 from memorist.forks.fork_spec import Receipt
-from memorist.formats import transcript_format
+from memorist.formats.format_detection import read_session
 from memorist.magic_docs.document_files import (
     DocumentRegistry,
     DocumentScope,
@@ -159,8 +159,8 @@ def docs_update_command(
     Example: memorist docs update docs/architecture.md
     """
     settings = load_project_settings(model)
-    name, layout = find_session(session)
-    conversation = _read_conversation(layout.transcript)
+    found = find_recorded_session(session)
+    conversation = _read_conversation(found.path)
     asked = open_model(model or settings.model, settings.models)
     if asked is None:
         raise NothingToDo(
@@ -174,7 +174,7 @@ def docs_update_command(
             unknown = "it cannot be read, or has no line `# MAGIC DOC: title`"
             raise InputError(f"{path} is not kept: {unknown if place is None else place.why}")
         conversation.on_file_read(str(place.path))
-    done = asyncio.run(_update_docs(name, conversation, scope, settings, asked))
+    done = asyncio.run(_update_docs(found.name, conversation, scope, settings, asked))
     if as_json:
         output.print_json(done)
     else:
@@ -230,12 +230,8 @@ def _describe_doc(
 
 def _read_conversation(transcript: Path) -> ConversationReader:
     """Read the conversation without the files it read: only the named files are updated."""
-    if not transcript.exists():
-        raise NothingToDo(
-            f"{transcript.parent} holds no transcript, so there is nothing to learn from"
-        )
     conversation = ConversationReader()
-    for entry in transcript_format.read_session(LineFile(transcript)):
+    for entry in read_session(LineFile(transcript)):
         if isinstance(entry, Message):
             conversation.on_message(entry)
     conversation.take_read_files()

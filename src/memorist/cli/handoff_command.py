@@ -13,11 +13,10 @@ from typing import get_args
 from uuid import uuid4
 
 import click
-from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.command_environment import find_home
-from memorist.cli.notes_compact_commands import find_session
+from memorist.cli.recorded_sessions import SessionFile, find_recorded_session
 from memorist.compaction.handoff import HandoffSource, render_handoff
 from memorist.compaction.recorded_window import read_recorded_window
 from memorist.core.markdown import load_prompt
@@ -31,12 +30,8 @@ from memorist.formats.resumable_session import (
 )
 from memorist.formats.transcript_format import FORMAT_TITLES
 from memorist.session_memory.notes_template import written_bodies
-from memorist.store.database import open_database
 from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import SessionLayout, folder_name
-from memorist.store.rollout_rows import list_rollouts
-from memorist.store.session_rows import find_session_folders
-from memorist.store.state_database import SqliteState
 from memorist.store.transcript_writer import LineFile
 from memorist.system import SystemClock
 
@@ -47,14 +42,6 @@ ARGUMENT_BYTES = 100_000
 """Bytes up to which a hand-over is the client's argument; a longer one, and every one on Windows,
 where a batch file takes no lines, is read from its file. Linux allows 131,072 bytes. Our choice.
 """
-
-
-class SessionFile(Struct, frozen=True):
-    """Where a session is recorded: its file, and memorist's folder of it, if any."""
-
-    name: str
-    path: Path
-    layout: SessionLayout | None = None
 
 
 @click.command("handoff")
@@ -121,51 +108,6 @@ def handoff_command(
     if opens and client is not None:
         direct = not resumable and os.name != "nt" and len(text.encode()) <= ARGUMENT_BYTES
         _open_client(client, (text,) if direct else arguments)
-
-
-def find_recorded_session(session: str) -> SessionFile:
-    """Find where a session is recorded, by a file, an id, the start of an id, or memorist's own
-    folder of it. Raises InputError.
-    """
-    path = Path(session).expanduser()
-    if path.is_file():
-        return SessionFile(path.stem, path.absolute())
-    past = None if path.is_dir() else _find_past(session)
-    if past is not None:
-        return past
-    name, layout = find_session(session)
-    if not layout.transcript.exists():
-        raise InputError(f"{layout.folder} holds no transcript; name the session's own file")
-    return SessionFile(name, layout.transcript, layout)
-
-
-def _find_past(session: str) -> SessionFile | None:
-    """The one session file of a client whose id begins so, with memorist's folder where it has
-    notes of it; None where memorist knows none.
-
-    Raises InputError where several do.
-    """
-    home = find_home()
-    if not home.database.exists():
-        return None
-    database = open_database(home.database)
-    try:
-        rollouts = list_rollouts(SqliteState(database, SystemClock().now))
-        folders = dict(find_session_folders(database, session))
-    finally:
-        database.close()
-    fitting = [each for each in rollouts if each.id.startswith(session)]
-    exact = [each for each in fitting if each.id == session] or fitting
-    if len(exact) > 1:
-        some = ", ".join(each.id for each in exact[:5])
-        raise InputError(
-            f"{len(exact)} sessions begin with {session!r} ({some} …); give more of the id"
-        )
-    if not exact or not Path(exact[0].path).is_file():
-        return None
-    folder = folders.get(exact[0].id)
-    layout = None if folder is None else SessionLayout(Path(folder))
-    return SessionFile(exact[0].id, Path(exact[0].path), layout)
 
 
 def _render_session(found: SessionFile, budget: int) -> str:

@@ -11,10 +11,12 @@ from typing import Any, cast
 import click
 from msgspec.structs import replace
 
+from memorist.auto_memory.memory_location import locate_project_root
 from memorist.budget.budget_governor import BudgetGovernor
 from memorist.cli import output
-from memorist.cli.command_environment import find_home, load_project_settings
-from memorist.cli.sessions_command import find_newest_notes
+from memorist.cli.command_environment import load_project_settings
+from memorist.cli.recorded_sessions import SessionFile, find_recorded_session
+from memorist.cli.sessions_command import find_newest_notes, list_known_sessions
 from memorist.compaction.compactor import request_summary
 from memorist.compaction.full_compaction import build_summary_request
 from memorist.compaction.measured_history import (
@@ -27,6 +29,7 @@ from memorist.compaction.measured_history import (
 )
 from memorist.compaction.offline_compaction import (
     OfflineOptions,
+    build_structural_notes,
     compact_offline,
     find_token_factor,
 )
@@ -46,12 +49,12 @@ from memorist.formats.codec_registry import find_codec
 from memorist.formats.format_detection import read_session
 from memorist.formats.transcript_format import CompactionBoundary, SessionHead
 from memorist.models.model_choice import open_model
-from memorist.platforms.regular_files import read_regular
 from memorist.runtime import Runtime
+from memorist.session_memory.structural_notes import NotesBudget
 from memorist.settings import Settings
 from memorist.store.database import open_database
+from memorist.store.disk_files import DiskFiles, read_if_exists
 from memorist.store.home_layout import SessionLayout
-from memorist.store.session_rows import find_session_folders
 from memorist.store.transcript_writer import LineFile, TranscriptWriter
 
 
@@ -69,67 +72,67 @@ from memorist.store.transcript_writer import LineFile, TranscriptWriter
 def notes_command(session: str, update: bool, model: str | None, as_json: bool) -> None:
     """Show the notes of a session; without SESSION of the newest one of this folder.
 
-    SESSION is its id, the start of its id, or its folder (such as one that `memorist replay`
-    wrote). `memorist sessions` lists them.
+    SESSION is its id, the start of its id, its file, or its folder (such as one that `memorist
+    replay` wrote). `memorist sessions` lists them. Of a session that memorist took no part in,
+    notes are made from the recording, and not kept.
 
     Example: memorist notes 01a20126
     """
-    name, layout = find_session(session) if session else find_newest_notes()
-    text = (
-        asyncio.run(_update_notes(name, layout, model)) if update else _read_notes(layout, session)
-    )
+    found = find_recorded_session(session) if session else _find_newest_session()
+    layout = found.layout
+    if update:
+        text = asyncio.run(_update_notes(found, model))
+    else:
+        text = _read_notes(layout) or _make_notes(found)
     if as_json:
-        output.print_json({"session": name, "path": str(layout.notes), "notes": text})
+        path = str(layout.notes) if layout and layout.notes.exists() else ""
+        output.print_json({"session": found.name, "path": path, "notes": text})
     else:
         output.print_notes(text)
 
 
-def find_session(session: str) -> tuple[str, SessionLayout]:
-    """Id and folder of the session given by its id, the start of its id, or its folder.
-
-    Raises InputError.
+def _find_newest_session() -> SessionFile:
+    """The newest session of this folder that has notes, else the newest that is recorded. Raises
+    NothingToDo.
     """
-    folder = Path(session)
-    if folder.is_dir():
-        return folder.resolve().name, SessionLayout(folder.resolve())
-    home = find_home()
-    if not home.database.exists():
-        raise InputError(f"no session {session!r} is known: {home.home} holds none yet")
-    database = open_database(home.database)
     try:
-        found = find_session_folders(database, session)
-    finally:
-        database.close()
-    exact = [row for row in found if row[0] == session] or found
-    if not exact:
-        raise InputError(
-            f"no session begins with {session!r}; give an id, its start, or a session's folder"
-        )
-    if len(exact) > 1:
-        some = ", ".join(row[0] for row in exact[:5])
-        raise InputError(
-            f"{len(exact)} sessions begin with {session!r} ({some} …); give more of the id"
-        )
-    return exact[0][0], SessionLayout(Path(exact[0][1]))
+        name, layout = find_newest_notes()
+    except NothingToDo:
+        recorded = [
+            each for each in list_known_sessions(locate_project_root(Path.cwd())) if each.file
+        ]
+        if not recorded:
+            raise
+        return SessionFile(recorded[0].id, Path(recorded[0].file))
+    return SessionFile(name, layout.transcript, layout)
 
 
-def _read_notes(layout: SessionLayout, session: str) -> str:
-    try:
-        return read_regular(layout.notes).decode("utf-8", "replace")
-    except OSError as error:
+def _read_notes(layout: SessionLayout | None) -> str:
+    """The notes that are kept of a session; empty where there are none."""
+    raw = read_if_exists(DiskFiles(), layout.notes) if layout else None
+    return (raw or b"").decode("utf-8", "replace")
+
+
+def _make_notes(found: SessionFile) -> str:
+    """The notes that a recording proves."""
+    recorded = read_recorded_window(read_session(LineFile(found.path)))
+    if not recorded.all_messages:
+        raise NothingToDo(f"{found.path} holds no message, so there is nothing to take notes of")
+    click.echo(f"memorist: no notes are kept of {found.name}; these are made from it now", err=True)
+    tokens = load_project_settings().session_memory.structural_tokens
+    return build_structural_notes(
+        recorded, load_prompt("session_memory/template"), NotesBudget(total_tokens=tokens)
+    )
+
+
+async def _update_notes(found: SessionFile, model: str | None) -> str:
+    if found.layout is None or not found.layout.transcript.exists():
         raise NothingToDo(
-            f"the session {session!r} has no notes yet; make them with: memorist notes "
-            f"{session} --update"
-        ) from error
-
-
-async def _update_notes(name: str, layout: SessionLayout, model: str | None) -> str:
-    if not layout.transcript.exists():
-        raise NothingToDo(
-            f"{layout.folder} holds no transcript, so there is nothing to take notes of"
+            f"memorist keeps no transcript of {found.name}, so it has no notes to bring up to "
+            "date; leave --update out to see what its recording proves"
         )
     async with Memorist(model=model) as engine:
-        session = await engine.open(name, folder=layout.folder)
+        session = await engine.open(found.name, folder=found.layout.folder)
         return await session.summarise()
 
 
@@ -144,7 +147,7 @@ STRATEGIES = (
 
 
 @click.command(name="compact")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("session")
 @click.option(
     "--at",
     default="",
@@ -187,12 +190,14 @@ STRATEGIES = (
 )
 @output.JSON_OPTION
 def compact_command(**options: Any) -> None:  # noqa: ANN401 - click passes the options by name
-    """Show what a compaction of a recorded session would keep, cut and say. FILE itself is never
-    changed.
+    """Show what a compaction of a recorded session would keep, cut and say.
+
+    SESSION is a session file, an id or the start of one (`memorist sessions` lists them), or a
+    session's folder. It is never changed.
 
     Example: memorist compact session.jsonl --budget 8000
     """
-    source: Path = options["file"]
+    source = find_recorded_session(options["session"]).path
     recorded = read_recorded_window(read_session(LineFile(source)), options["at"])
     if options["wanted"]:
         click.echo(_full_text(recorded, options["wanted"]))

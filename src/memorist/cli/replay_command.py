@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from memorist import replay
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings, read_environment
+from memorist.cli.recorded_sessions import find_recorded_session
 from memorist.errors import InputError, UnreadableSession
 from memorist.replay.replay import ReplayOptions, ReplayResult
 from memorist.replay.replay import replay_files as run_replay
@@ -27,7 +28,7 @@ MAX_PREFIX_BREAKS = 3
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -48,17 +49,17 @@ MAX_PREFIX_BREAKS = 3
 )
 @output.JSON_OPTION
 def replay_command(
-    files: tuple[Path, ...], out: Path, model: str | None, context_window: int | None, as_json: bool
+    files: tuple[str, ...], out: Path, model: str | None, context_window: int | None, as_json: bool
 ) -> None:
     """Run recorded sessions through the engine as if they were live.
 
-    FILES are sessions of Claude Code, Codex or memorist itself (JSONL, also .zst); a folder stands
-    for all sessions in it. Writes each session's notes, transcript and events below --out, and one
-    report.html.
+    FILES are sessions of Claude Code, Codex or memorist itself (JSONL, also .zst), or their ids as
+    `memorist sessions` lists them; a folder stands for all sessions in it. Writes each session's
+    notes, transcript and events below --out, and one report.html.
 
     Example: memorist replay session.jsonl --out replayed
     """
-    replayed = _run_replay(_expand_folders(files), out, model, context_window)
+    replayed = _run_replay(_find_files(files), out, model, context_window)
     if as_json:
         output.print_json(
             {"sessions": [_session_object(record) for record in replayed.record.sessions]}
@@ -131,9 +132,10 @@ def find_own_sessions(home: Path, environment: Mapping[str, str]) -> list[Path]:
     )
 
 
-def _expand_folders(files: tuple[Path, ...]) -> list[Path]:
+def _find_files(names: tuple[str, ...]) -> list[Path]:
     found: list[Path] = []
-    for path in files:
+    for name in names:
+        path = Path(name)
         if path.is_dir():
             inside = sorted(
                 each for each in path.rglob("*") if each.name.endswith((".jsonl", ".jsonl.zst"))
@@ -144,7 +146,7 @@ def _expand_folders(files: tuple[Path, ...]) -> list[Path]:
                 )
             found += inside
         else:
-            found.append(path)
+            found.append(find_recorded_session(name).path)
     return found
 
 

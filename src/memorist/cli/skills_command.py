@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from memorist.cli import output
 from memorist.cli.command_environment import load_project_settings, read_environment
-from memorist.cli.notes_compact_commands import find_session
-from memorist.errors import InputError, NothingToDo, UsageError
+from memorist.cli.recorded_sessions import find_recorded_session
+from memorist.errors import InputError, UsageError
 from memorist.settings import Settings
 from memorist.skills.skill import Skill, load_skill_prompts
 from memorist.skills.skill_discovery import (
@@ -32,7 +32,7 @@ from memorist.skills.skillify import (
     read_material,
     render_interview,
 )
-from memorist.store.disk_files import DiskFiles
+from memorist.store.disk_files import DiskFiles, read_if_exists
 
 
 @click.group("skills")
@@ -265,15 +265,6 @@ def _load_material(session: str) -> SkillMaterial:
     """Load the material of a session given by its id, the start of its id, its folder or
     its file.
     """
-    source = Path(session)
-    if source.is_file():
-        return read_material(source)
-    layout = find_session(session)[1]
-    if not layout.transcript.exists():
-        raise NothingToDo(
-            f"{layout.folder} holds no transcript, so there is nothing to make a skill of"
-        )
-    return read_material(
-        layout.transcript,
-        layout.notes.read_text("utf-8", "replace") if layout.notes.exists() else "",
-    )
+    found = find_recorded_session(session)
+    notes = read_if_exists(DiskFiles(), found.layout.notes) if found.layout else None
+    return read_material(found.path, (notes or b"").decode("utf-8", "replace"))

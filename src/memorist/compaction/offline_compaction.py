@@ -132,7 +132,7 @@ def _rewrite_spoken(
     match strategy:
         case "session-memory":
             notes = SessionNotes(
-                text=build_structural_notes(recorded, options),
+                text=_build_notes(recorded, options),
                 path=options.source,
                 template=options.template,
                 last_summarised=None,
@@ -140,11 +140,11 @@ def _rewrite_spoken(
             return session_memory_compaction.compact_with_notes(held, notes, terms)
         case "full":
             return full_compaction.compact_with_summary(
-                held, options.summary or build_structural_notes(recorded, options), terms
+                held, options.summary or _build_notes(recorded, options), terms
             )
         case "inline":
             return inline_compaction.compact_inline(
-                held, options.summary or build_structural_notes(recorded, options), terms
+                held, options.summary or _build_notes(recorded, options), terms
             )
         case "structural":
             return build_extractive_summary(
@@ -163,7 +163,13 @@ def _rewrite_spoken(
             )
 
 
-def build_structural_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:
+def _build_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:
+    """Notes that leave the newest messages half of the budget."""
+    tokens = min(NotesBudget().total_tokens, options.budget // 2)
+    return build_structural_notes(recorded, options.template, NotesBudget(total_tokens=tokens))
+
+
+def build_structural_notes(recorded: RecordedWindow, template: str, budget: NotesBudget) -> str:
     """The structural notes of everything said so far."""
     head = recorded.head
     ledger = TranscriptLedger(
@@ -173,11 +179,7 @@ def build_structural_notes(recorded: RecordedWindow, options: OfflineOptions) ->
     )
     for message in recorded.all_messages:
         ledger.add(message)
-    return merge_structural_notes(
-        options.template,
-        options.template,
-        render_structural_notes(ledger, NotesBudget(total_tokens=min(2_900, options.budget // 2))),
-    )
+    return merge_structural_notes(template, template, render_structural_notes(ledger, budget))
 
 
 def find_token_factor(messages: Sequence[Message]) -> float:
