@@ -273,6 +273,20 @@ EXAMPLE_FILES = [
 """Files of the projects in examples."""
 
 
+def test_every_document_is_in_the_lists_that_a_reader_starts_from() -> None:
+    """The first page and the menu of the site name each page; decisions stand in a folder."""
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in DOCUMENTS[1:]]
+    first = (ROOT / "docs" / "start-here.md").read_text("utf-8")
+    menu = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = {"start-here.md", *re.findall(r"\]\(([\w/.-]+\.md)\)", first)}
+    plugs = {page for page in pages if page.startswith("plugs/")}
+
+    assert not [
+        page for page in pages if page not in listed | plugs and not page.startswith("decisions/")
+    ]
+    assert not [page for page in pages if page not in menu]
+
+
 def test_the_changelog_names_this_version() -> None:
     """The newest entry but what is not released yet is the package's version."""
     newest = re.search(
