@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from memorist.team.remote_location import recognize_remote
 from support.program import run_program
 from team.conftest import TOKEN
 
@@ -140,6 +141,37 @@ def shares(a: Clone, b: Clone) -> None:
     status = a.json("team", "status")
     assert list(status["staying"]) == ["deploy.md"]
     assert status["to_send"] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("origin", "git:origin"),
+        ("git:origin", "git:origin"),
+        ("git@forge.invalid:shop/memory.git", "git:git@forge.invalid:shop/memory.git"),
+        ("forge.invalid:shop/memory", "git:forge.invalid:shop/memory"),
+        ("ssh://git@forge.invalid/shop", "git:ssh://git@forge.invalid/shop"),
+        ("git://forge.invalid/shop", "git:git://forge.invalid/shop"),
+        ("https://forge.invalid/shop.git", "git:https://forge.invalid/shop.git"),
+        ("https://team.invalid", "https://team.invalid"),
+        ("http://127.0.0.1:8765", "http://127.0.0.1:8765"),
+        ("no such folder/at all", "no such folder/at all"),
+    ],
+)
+def test_an_address_is_taken_as_git_takes_it(typed: str, kept: str) -> None:
+    """What only Git can read needs no prefix; the rest is a server's, or refused."""
+    assert recognize_remote(typed) == kept
+
+
+@pytest.mark.covers("TM-1")
+def test_a_team_may_keep_its_memories_in_a_folder(tmp_path: Path, bare: Path) -> None:
+    """Named as people name it: a path, also of a project that is no clone of it."""
+    project = tmp_path / "other"
+    project.mkdir()
+    a = Clone(tmp_path / "a", bare)
+    for address in (str(bare), os.path.relpath(bare, a.project), "origin"):
+        assert "shop.git" in a.run("team", "init", address)
+        assert "0 memories" in a.run("team", "status")
 
 
 @pytest.mark.slow

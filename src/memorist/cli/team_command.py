@@ -31,6 +31,7 @@ from memorist.team.remote_location import (
     RemoteLocation,
     open_remote,
     read_remote_location,
+    recognize_remote,
     save_remote_location,
 )
 from memorist.team.shared_file import find_key_problem, find_sharing_problem
@@ -96,13 +97,16 @@ def _open_sync() -> Iterator[tuple[Memorist, AutoMemory, TeamSync]]:
     help="Name of the team on a server. [default: by the address of the project's Git remote]",
 )
 def team_init_command(remote: str, branch: str, folder: str | None, space: str) -> None:
-    """Choose where this project's team keeps its memories: https://HOST (a team server), or
-    git:URL, git:origin for the project's own remote.
+    """Choose where this project's team keeps its memories: https://HOST (a team server), origin
+    (the project's own Git remote), or a Git repository (its address or folder; with git: in front
+    where the address alone could be a server's).
 
     Example: memorist team init git:origin
     """
     with open_project_memory() as (engine, memory):
-        place = RemoteLocation(remote=remote, branch=branch, folder=folder, space=space)
+        place = RemoteLocation(
+            remote=recognize_remote(remote), branch=branch, folder=folder, space=space
+        )
         found = open_remote(
             memory.layout.team, place, Path.cwd(), engine.settings.team, read_environment()
         )

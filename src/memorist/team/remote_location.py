@@ -4,6 +4,7 @@ otherwise that of the settings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +24,10 @@ from memorist.team.team_remote import TeamRemote
 
 AUTH_VARIABLE = "MEMORIST_TEAM_TOKEN"
 _GIT_PREFIX = "git:"
+_ONLY_GIT = re.compile(
+    r"(?:ssh|git|file)://\S+|https?://\S+\.git/?|(?:[\w.-]+@)?[\w.-]+:(?!//)\S+|[\w-]+"
+)
+"""The forms of an address that Git documents, but for a server's page without an ending."""
 _MAX_LOCATION_BYTES = 4_096
 
 
@@ -49,6 +54,18 @@ def read_remote_location(
         return RemoteLocation(remote=settings.remote) if settings.remote else None
 
 
+def recognize_remote(address: str) -> str:
+    """The address as it is kept: with `git:` in front of all that only Git can read (a folder, the
+    name of a remote, `HOST:PATH`, an address that ends in `.git`); anything else as it is.
+    """
+    if address.startswith(_GIT_PREFIX) and not address.startswith("git://"):
+        return address
+    path = Path(address).expanduser()
+    if path.is_dir():
+        return _GIT_PREFIX + str(path.resolve())
+    return _GIT_PREFIX + address if _ONLY_GIT.fullmatch(address) else address
+
+
 def save_remote_location(files: FileSystem, where: TeamLayout, location: RemoteLocation) -> None:
     """Choose a location for a project. Raises StoreError."""
     files.write(where.location, msgspec.json.encode(location))
@@ -63,8 +80,9 @@ def open_remote(
 ) -> TeamRemote:
     """Open the remote at a location. Raises SettingsError for one that cannot be used."""
     root = locate_project_root(project)
-    if location.remote.startswith(_GIT_PREFIX):
-        address = location.remote.removeprefix(_GIT_PREFIX)
+    remote = recognize_remote(location.remote)
+    if remote.startswith(_GIT_PREFIX):
+        address = remote.removeprefix(_GIT_PREFIX)
         plain = address.replace("-", "").replace("_", "").isalnum()
         branch = TeamBranch(
             url=find_project_remote(root, address) if plain else address,
@@ -76,8 +94,8 @@ def open_remote(
         return GitRemote(where.mirror, branch, environment)
     if not location.remote.startswith(("https://", "http://")):
         raise SettingsError(
-            f"{location.remote!r} is no place for a team: write https://HOST for a team "
-            f"server, or git:URL"
+            f"{location.remote!r} is neither a team server (https://HOST) nor a Git repository "
+            "(origin, git:URL, or a folder that is there)"
         )
     access = ServerAccess(
         url=location.remote,
