@@ -9,9 +9,16 @@ import pytest
 from msgspec.structs import replace
 
 from memorist.core.markdown import load_prompt
-from memorist.recall.passages import PassageMatch, render_passages, select_passages
+from memorist.recall.passages import (
+    Passage,
+    PassageMatch,
+    describe_outcome,
+    render_passages,
+    select_passages,
+)
 from memorist.recall.session_index import SessionIndex, read_passages
 from support.past_sessions import ROUNDING, TALK, write_session
+from team.conftest import TOKEN
 
 
 def find(index: SessionIndex, prompt: str) -> tuple[PassageMatch, ...]:
@@ -35,9 +42,38 @@ def test_what_was_decided_is_quoted_at_the_prompt(tmp_path: Path) -> None:
         text = render_passages(PROMPT, shown, load_prompt("recall/sessions"))
 
         assert "- 2026-11-05, session 11111111: “No: bankers rounding, per line" in text
+        assert "\n  then the agent said: “Done, per line.”\n" in text
         assert "grid" not in text
         assert find(index, "bump the version and push") == ()
         assert find(index, "plan a weekend in Lisbon with two children") == ()
+
+
+@pytest.mark.parametrize(
+    ("answered", "work", "outcome"),
+    [
+        (
+            "I'll look at the VAT rounding first. Each line rounds its VAT by itself now. Done.",
+            "$ ls\nchanged /p/shop/invoice.py, /p/shop/money.py\n$ git commit -m 'Round each line'",
+            "then changed `shop/invoice.py`, `shop/money.py`; committed; the agent said: “Each line "
+            "rounds its VAT by itself now.”",
+        ),
+        ("Let me see how the VAT of a line is rounded.", "$ git commit -m x (failed)", ""),
+        ("The weather is fine.", "changed /home/me/.claude/plans/blue-fox.md", ""),
+        ("Nothing.", "changed a, b, c, d/e.py, f", "then changed `a`, `b`, `c` and 2 more"),
+        (
+            f"<b>The VAT rounding key is {TOKEN}</b>",
+            "",
+            "then the agent said: “The VAT rounding key is [redacted: github-token]”",
+        ),
+    ],
+)
+def test_what_came_of_it_stands_below(answered: str, work: str, outcome: str) -> None:
+    """Files, commit and the agent's sentence about the question; not what it was about to do, what
+    failed, a client's own files, secrets or markup.
+    """
+    passage = Passage(line=1, at=0.0, said=PROMPT, answered=answered, work=work)
+
+    assert describe_outcome(PROMPT, passage) == outcome
 
 
 @pytest.mark.covers("PS-1")

@@ -21,7 +21,7 @@ from memorist.errors import InputError
 from memorist.page.page_addresses import PAGE_ROWS, address_of, list_pages
 from memorist.page.page_context import PageContext
 from memorist.recall.memory_search import FolderSearch
-from memorist.recall.passages import quote_passage
+from memorist.recall.passages import describe_outcome, quote_passage
 from memorist.store.session_rows import MemoryUseTotal, list_uses
 from memorist.views.page_texts import say, say_each
 from memorist.views.view_blocks import (
@@ -420,7 +420,7 @@ def build_why(context: PageContext, message: str) -> PageView:
 def _list_past_words(context: PageContext, message: str) -> TableBlock:
     return TableBlock(
         heading=say("Said in past sessions, and brought back"),
-        columns=say_each("Words", "Session"),
+        columns=say_each("Words", "What came of it", "Session"),
         rows=[
             PageRow(
                 cells=[
@@ -428,6 +428,7 @@ def _list_past_words(context: PageContext, message: str) -> TableBlock:
                         quote_passage(message, each),
                         address_of("message", id=each.session, line=each.passage.line),
                     ),
+                    PageCell(describe_outcome(message, each.passage)),
                     PageCell(each.title, address_of("session", id=each.session)),
                 ]
             )

@@ -7,13 +7,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import PurePath
 
 from msgspec import Struct
 
 from memorist.core.markdown import render_template
 from memorist.core.messages import Message, Origin, ToolResult, ToolUse
 from memorist.core.search_words import extract_search_words
-from memorist.core.text_analysis import replace_surrogates, shorten
+from memorist.core.text_analysis import replace_surrogates, shorten, split_sentences
 from memorist.formats.host_markup import strip_host_markup
 from memorist.formats.transcript_format import TranscriptEntry
 from memorist.recall.lexical_score import parse_query
@@ -22,7 +23,9 @@ from memorist.safety.hidden_characters import strip_hidden_characters
 from memorist.safety.markup_sanitizer import neutralize_markup
 from memorist.safety.prompt_injection import is_planted_order
 from memorist.safety.secrets import redact
+from memorist.transcript.command_lines import classify_command
 from memorist.transcript.invocation_log import MendedInvocation
+from memorist.transcript.statement_pool import SAID, classify_sentence
 from memorist.transcript.tool_actions import (
     ChangeAction,
     CommandAction,
@@ -36,6 +39,9 @@ MAX_ANSWERED_CHARS = 2_400
 MAX_WORK_CHARS = 1_200
 """Characters kept of the commands and files of one turn."""
 MAX_COMMAND_CHARS = 160
+_CHANGED = "changed "
+_CLIENT_FOLDERS = frozenset({".claude", ".codex"})
+"""Where the clients keep plans and files of their own."""
 
 
 class Passage(Struct, frozen=True, kw_only=True):
@@ -92,7 +98,7 @@ def _work_line(use: ToolUse) -> str:
         case CommandAction(short=short):
             return f"$ {shorten(short, MAX_COMMAND_CHARS)}"
         case ChangeAction(changes=changes):
-            return "changed " + ", ".join(each.path for each in changes)
+            return _CHANGED + ", ".join(each.path for each in changes)
         case _:
             return ""
 
@@ -156,6 +162,9 @@ MAX_SHOWN_SESSIONS = 2
 MAX_SHOWN_PASSAGES = 3
 """Passages shown of one session."""
 MAX_QUOTE_CHARS = 280
+MAX_REPORT_CHARS = 160
+MAX_CHANGED_FILES = 3
+"""Of what came of a passage: characters of the agent's sentence, and files that are named."""
 
 
 def measure_passage(query_words: Collection[str], keys: Sequence[str]) -> float:
@@ -220,8 +229,13 @@ def excerpt_around(text: str, words: Collection[str], limit: int) -> str:
 
 
 def render_passages(query: str, shown: Sequence[PassageMatch], prompt: str) -> str:
-    """Render selected passages for a model: what the user said, quoted, with date and session."""
-    lines = [f"- {quote_passage(query, each)}" for each in shown]
+    """Render selected passages for a model: what the user said, quoted, with date and session, and
+    below it what came of it.
+    """
+    lines = []
+    for each in shown:
+        outcome = describe_outcome(query, each.passage)
+        lines += [f"- {quote_passage(query, each)}", *([f"  {outcome}"] if outcome else [])]
     return render_template(prompt, {"passages": "\n".join(lines)}, strict=True).strip()
 
 
@@ -232,6 +246,51 @@ def quote_passage(query: str, found: PassageMatch) -> str:
         f"{format_day(found.passage.at)}, session {make_showable(found.session[:8], 8)}: "
         f"“{make_showable(quote, MAX_QUOTE_CHARS)}”"
     )
+
+
+def describe_outcome(query: str, passage: Passage) -> str:
+    """What came of a passage, in one line: the files that were changed, whether it was committed,
+    and what the agent said of the query's words; empty where none of these is known.
+    """
+    files, committed = _find_changes(passage.work)
+    parts = []
+    if files:
+        named = ", ".join(f"`{make_showable(each, 80)}`" for each in files[:MAX_CHANGED_FILES])
+        more = len(files) - MAX_CHANGED_FILES
+        parts.append(f"changed {named}" + (f" and {more} more" if more > 0 else ""))
+    if committed:
+        parts.append("committed")
+    if report := _find_report(passage.answered, parse_query(query).words):
+        parts.append(f"the agent said: “{make_showable(report, MAX_REPORT_CHARS)}”")
+    return f"then {'; '.join(parts)}" if parts else ""
+
+
+def _find_changes(work: str) -> tuple[list[str], bool]:
+    """The files that a turn changed, by folder and name, and whether it committed."""
+    files: dict[str, None] = {}
+    committed = False
+    for line in work.split("\n"):
+        if line.endswith("(failed)"):
+            continue
+        if line.startswith(_CHANGED):
+            paths = [PurePath(path) for path in line.removeprefix(_CHANGED).split(", ")]
+            own = [path for path in paths if not _CLIENT_FOLDERS & {*path.parts}]
+            files.update(("/".join(path.parts[-2:]), None) for path in own)
+        committed = committed or (line.startswith("$ ") and classify_command(line[2:]) == "commit")
+    return [*files], committed
+
+
+def _find_report(answered: str, words: Collection[str]) -> str:
+    """The last of the agent's sentences that says most of these words, but for what it was about to
+    do; empty where none says any.
+    """
+    best, most = "", 0
+    for each in split_sentences(answered):
+        if not each.table and classify_sentence(SAID, each.text) == SAID:
+            count = len(set(words) & set(list_search_keys(each.text)))
+            if count >= max(most, 1):
+                best, most = each.text, count
+    return best
 
 
 def render_mended(mended: Sequence[MendedInvocation], prompt: str) -> str:

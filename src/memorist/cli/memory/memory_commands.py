@@ -47,7 +47,7 @@ from memorist.engine.past_session_recall import find_bearing_passages
 from memorist.errors import InputError, NothingToDo
 from memorist.recall.memory_search import FolderSearch
 from memorist.recall.memory_selection import MemorySelection, is_searchable, select_relevant
-from memorist.recall.passages import PassageMatch, quote_passage
+from memorist.recall.passages import PassageMatch, describe_outcome, quote_passage
 from memorist.recall.session_index import SessionIndex
 from memorist.rollouts.session_sources import find_repository_root
 from memorist.settings import RecallSettings
@@ -804,6 +804,7 @@ def recall_command(
                 "line": each.passage.line,
                 "at": each.passage.at,
                 "said": each.passage.said,
+                "outcome": describe_outcome(query, each.passage),
             }
             for each in past
         ]
@@ -818,6 +819,8 @@ def recall_command(
             click.echo(f"        {row['why']}")
     for each in past:
         click.echo(f"  said  {quote_passage(query, each)}")
+        if outcome := describe_outcome(query, each.passage):
+            click.echo(f"        {outcome}")
     if why:
         for path, reason in found.left_out:
             click.echo(f"   not  {path}: {reason}")
