@@ -12,14 +12,18 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from memorist.errors import InputError
 from memorist.formats import transcript_format
 from memorist.formats.transcript_format import SkippedLine
+from memorist.ports import Embedder
+from memorist.recall import memory_search
 from memorist.replay.replay import ReplayOptions, replay_files
 from memorist.settings import Settings
 from memorist.store.transcript_writer import LineFile
@@ -129,6 +133,38 @@ async def test_a_replay_gives_the_same_notes_every_time(tmp_path: Path) -> None:
 
     assert first.record.sessions[0].notes == second.record.sessions[0].notes
     assert first.record.sessions[0].updates == second.record.sessions[0].updates
+
+
+async def test_a_replay_ranks_memories_by_words_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No vector is made, whose time would be chance; a rule of one session is still shown to the
+    next where its words stand in a prompt.
+    """
+    asked = threading.Event()
+
+    def embed() -> Embedder:
+        asked.set()
+        raise InputError("a replay needs no vectors")
+
+    monkeypatch.setattr(memory_search, "is_embedder_installed", lambda: True)
+    monkeypatch.setattr(memory_search, "shared_embedder", embed)
+    sources = [claude_session(tmp_path / f"{name}.jsonl", 4) for name in "ab"]
+    rule = "Never use npm in this repository, we always use pnpm to install packages."
+    _say(sources[0], "Request 1: look at part 1 of the shop.", rule)
+    _say(sources[1], "Request 2: look at part 2 of the shop.", "Install the packages with npm.")
+    replayed = await replay_files(sources, ReplayOptions(out=tmp_path / "out", settings=Settings()))
+
+    given = [each.text for each in replayed.record.sessions[1].memory_given]
+    assert any("pnpm" in text for text in given)
+    assert not asked.is_set()
+
+
+def _say(session: Path, before: str, after: str) -> None:
+    """Put other words into the user's mouth."""
+    text = session.read_text()
+    assert before in text
+    session.write_text(text.replace(before, after))
 
 
 @pytest.mark.covers("FM-5")

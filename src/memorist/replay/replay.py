@@ -97,7 +97,7 @@ async def replay_files(paths: list[Path], options: ReplayOptions) -> ReplayResul
     async with Memorist(
         model=options.model,
         home=_reset_engine_home(options.out),
-        settings=options.settings,
+        settings=_rank_by_words(options.settings),
         files=files,
     ) as engine:
         for path in paths:
@@ -114,6 +114,13 @@ async def replay_files(paths: list[Path], options: ReplayOptions) -> ReplayResul
     page = options.out / "report.html"
     DiskFiles().write(page, render_report(record, start_tokens).encode("utf-8", "replace"))
     return ReplayResult(record, tuple(unread), page)
+
+
+def _rank_by_words(settings: Settings) -> Settings:
+    """Recall by words alone: vectors are made beside a session while its user types, and in a
+    replay it would be chance which messages they come in time for.
+    """
+    return replace(settings, recall=replace(settings.recall, embeddings=False))
 
 
 def _model_name(options: ReplayOptions) -> str:
