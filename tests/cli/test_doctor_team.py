@@ -326,7 +326,7 @@ def test_a_clock_that_differs_from_the_servers_is_told(
         ("https://team.example", "", "there is no token for team.example"),
         ("https://team.example", "no-such-file", "cannot be read"),
         ("http://team.example", "", "need https"),
-        ("ftp://team.example", "", "is no place for a team"),
+        ("ftp://team.example", "", "is neither a team server"),
     ],
 )
 def test_a_place_that_cannot_be_used_is_named(
