@@ -7,6 +7,7 @@ value always gives the same bytes. The name of a tool's argument counts as the n
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TypeVar, cast
 
 import msgspec
@@ -41,27 +42,23 @@ def redact_json(value: JsonT, *, named: bool = False) -> JsonT:
 
 
 def _redact_value(value: object, *, named: bool) -> object:
-    match value:
-        case str():
-            return redact(value).text
-        case dict():
-            legible = named or value.get("type") == "text"
-            made = {
-                conceal_id(key) if named and isinstance(key, str) else key: _redact_member(
-                    key, inner, named=named or key in _ARGUMENT_KEYS, legible=legible
-                )
-                for key, inner in value.items()
-            }
-            same = len(made) == len(value) and all(
-                made.get(key, made) is inner for key, inner in value.items()
+    if isinstance(value, str):
+        return redact(value).text
+    if isinstance(value, dict):
+        legible = named or value.get("type") == "text"
+        same, made = True, {}
+        for key, inner in value.items():
+            shown = conceal_id(key) if named and isinstance(key, str) else key
+            clean = _redact_member(
+                key, inner, named=named or key in _ARGUMENT_KEYS, legible=legible
             )
-            return value if same else made
-        case list() | tuple():
-            items = [_redact_value(inner, named=named) for inner in value]
-            same = all(one is other for one, other in zip(items, value, strict=True))
-            return value if same else items
-        case _:
-            return value
+            made[shown] = clean
+            same = same and clean is inner and shown is key
+        return value if same else made
+    if isinstance(value, list | tuple):
+        items = [_redact_value(inner, named=named) for inner in value]
+        return value if all(map(is_, items, value)) else items
+    return value
 
 
 def _redact_member(key: object, value: object, *, named: bool, legible: bool) -> object:

@@ -100,13 +100,17 @@ def _find(text: str) -> tuple[SafetyFinding, ...]:
     # One byte for each character, so that places in the bytes are places in the text.
     data = text.encode("ascii", "replace")
     signs = _color_search().find_matches_as_indexes(data)
-    view = strip_colors(text, (at for _, at, _ in signs)) if signs else TextView(text)
-    found = remove_overlaps(
-        _find_all(view.text, data if view.text is text else view.text.encode("ascii", "replace"))
-    )
-    if view.shown_from:
-        found = tuple(SafetyFinding(*view.span(one.start, one.end), one.rule) for one in found)
-    return tuple(_exclude_marks(text, found)) if found and _MARK_HINT in text else found
+    if not signs:
+        found = _find_all(text, data)
+    else:
+        view = strip_colors(text, (at for _, at, _ in signs))
+        found = _find_all(view.text, view.text.encode("ascii", "replace"))
+    if not found:
+        return ()
+    apart = remove_overlaps(found)
+    if signs:
+        apart = tuple(SafetyFinding(*view.span(one.start, one.end), one.rule) for one in apart)
+    return tuple(_exclude_marks(text, apart)) if _MARK_HINT in text else apart
 
 
 def redact(text: str) -> RedactedText:
@@ -233,11 +237,8 @@ def _non_ascii_search() -> BytesAhoCorasick:
 
 
 def _find_all(text: str, data: bytes) -> list[SafetyFinding]:
-    return [
-        *_token_search().over(text, data),
-        *_name_search().over(text, data.lower()),
-        *(() if text.isascii() else _beyond_ascii(text)),
-    ]
+    found = [*_token_search().over(text, data), *_name_search().over(text, data.lower())]
+    return found if text.isascii() else [*found, *_beyond_ascii(text)]
 
 
 def _beyond_ascii(text: str) -> Iterator[SafetyFinding]:
