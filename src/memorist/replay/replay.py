@@ -81,6 +81,10 @@ class ReplayResult(Struct, frozen=True):
     unread: tuple[UnreadFile, ...]
     report: Path
 
+    def __repr__(self) -> str:
+        """Its report alone: `asyncio.run` writes out what it returns, to throw the text away."""
+        return f"ReplayResult({self.report})"
+
 
 async def replay_files(paths: list[Path], options: ReplayOptions) -> ReplayResult:
     """Replay files one after another.
