@@ -22,6 +22,16 @@ RULES = """
     Перед каждым коммитом запускай тесты|Все имена должны быть на английском
     所有变量名必须使用英文|不要引入新的依赖|代码合并之前，需要通过全部检查
     変数名は英語で統一する|必ずテストを追加する|秘密情報をログに出力しないこと
+    Wrap failures with context|Do not call vendors from views|Ask before big rewrites|Name fields in snake_case style, keep modules thin
+    Passwords must stay in the vault|dist/ is never committed|Every change ships with a test|Show me a plan before touching more files
+    No drive-by renames.|Report honestly what was skipped|Push only when explicitly asked|Choose clarity over speed|Tiny atomic commits.
+    Nie force-pushen.|Tabellen nur auf Englisch|Nur relative Links.|Vermeide Abkürzungen|Vor großen Umbauten erst Fragen stellen
+    Pas de variables globales|Ne jamais committer de fichiers générés|Respecter le style existant|Avant de renommer, chercher les usages
+    Sin dependencias nuevas|No borrar migraciones antiguas|Revisar permisos antes de publicar|Usa nombres cortos para los paquetes
+    Sem atalhos mágicos.|Não alterar migrações antigas|Escreva mensagens de commit curtas|Testes em inglês
+    Не менять публичный API без спроса|Комментарии на английском|Пиши короткие сообщения|Документация обязательна для модулей
+    每个接口都要有测试|数据访问不要写在控制器里|提交信息用英文
+    既存の命名に従う|秘密鍵は含めない|迷った場合は質問する|設定ファイルを勝手に変えない
 """
 PREFERENCES = """
     As someone with weak eyesight, I need large print.|I'm passionate about slow travel.|I strictly avoid added sugar.
@@ -35,6 +45,10 @@ TASKS = """
     Bitte den Parser dokumentieren|mantener el botón a la izquierda|Si falla el test, usa el otro|I read your plan, go ahead
     with my changes, I get a conflict|keep the docs up to date with the change|write clean code for the login page
     I support the first proposal|先修复这个bug再提交|このファイルを変更しない|I'm afraid the build is broken
+    Add tests for the parser|Do not merge it yet|no merge conflicts|Keep going|Deploy to staging|When the list is empty, show a placeholder
+    Return results as JSON from the endpoint|Der Knopf wird nicht angezeigt|Nur die erste Funktion umbenennen|No encuentro el archivo de configuración
+    Corregir el error al guardar el formulario|Ajouter un bouton en haut de la page|Não consigo rodar os testes|Не могу запустить сервер
+    не трогай этот файл|首页要加一个按钮|所有用例都跑完了|ログイン画面のバグを修正する|表示されない|Добавить поддержку тёмной темы
     Before merging, fix the failing test|As you said, the parser is broken|测试报错，需要修复
 """
 
@@ -58,3 +72,15 @@ def test_rules_and_preferences_are_kept_or_wait() -> None:
 def test_tasks_and_reports_with_the_same_words_are_left_alone() -> None:
     """What orders one change, or reports what a program does, neither is kept nor waits."""
     assert [each for each in _split(TASKS) if _is_noticed(each)] == []
+
+
+def test_what_a_shell_printed_is_not_the_users_word() -> None:
+    """From a prompt to the next empty line, and in lines that begin with a tool's mark."""
+    for pasted in (
+        "❯ npm run build\nNever commit generated files.\nAlways use pnpm.",
+        "$ make\nPrefer `make all` over `make` for full builds.",
+        "✔ Always use the new API for every call.",
+        "error: never push to protected branches",
+    ):
+        assert not _is_noticed(pasted), pasted
+    assert _is_noticed("❯ npm run build\nfailed\n\nNever use npm here, use pnpm.")

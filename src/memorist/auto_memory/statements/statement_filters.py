@@ -15,7 +15,7 @@ from memorist.auto_memory.statements.user_prose import MASK_CHARACTER
 from memorist.core.lazy import lazy_pattern
 
 _QUESTION = lazy_pattern(
-    r"""[?？]["”’)\s]*$|^(?:should|shall|do(?!\ not\b)|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
+    r"""[?？]["”’)\s]*$|^(?:should|shall|do(?!\ (?:not|what|so|only|exactly|just|nothing)\b)|does|did|is|are|was|were|am|has|have|had|will|would|could|can|may|might
     |why|what|how|who|where|which|when\ (?:do|does|did|is|are|should)
     |isn['’]t|aren['’]t|don['’]t\ (?:you|we|i)|doesn['’]t|didn['’]t|wouldn['’]t|shouldn['’]t|couldn['’]t|if\ (?:we|i
     |it|the)|what\ if|suppose|imagine|maybe|perhaps|i\ wonder|i['’]m\ not\ sure

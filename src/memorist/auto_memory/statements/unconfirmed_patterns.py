@@ -261,7 +261,7 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     define_pattern(
         "rule",
         rf"(?P<text>(?:please |just |ok |and )*(?:no|without|fewer|less|skip(?: the| any| all)?|drop the|cut the|"
-        rf"enough with the|stop it with the|no more|(?:way )?too (?:many|much)) (?:more |long |the )?{_TALK}\b"
+        rf"enough with the|stop it with the|no more|(?:way )?too (?:many|much)) (?:[\w-]+ )?{_TALK}\b"
         rf".{{0,40}})",
     ),
     define_pattern(

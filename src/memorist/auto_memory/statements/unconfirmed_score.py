@@ -56,6 +56,12 @@ CUES: dict[str, re.Pattern[str]] = {
 _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+")
 _IMPERATIVE = lazy_pattern(rf"(?:please )?{VERB}\b", re.IGNORECASE)
 _NEGATED = lazy_pattern(r"n['’]t\b|\b(?:not|no|never)\b", re.IGNORECASE)
+KNOWN_SHARE = 1 / 3
+"""Of a sentence's different words, at least this share has a weight; else it is in another language, or a
+paste.
+"""
+UNREADABLE = -99.0
+"""The score of a sentence that the model cannot read."""
 _SENTENCE_STEPS = (2, 4, 7, 12, 20, 30)
 """Words from which a sentence is one step longer."""
 _MESSAGE_STEPS = (30, 80, 160, 400, 1000)
@@ -93,5 +99,8 @@ def score_sentence(sentence: ProseSentence, typed: str, reply_before: str) -> fl
     """The sum of the weights of a sentence's features, above or below the threshold: from 0 on it
     waits.
     """
-    found = list_features(sentence, typed, reply_before)
+    found = tuple(list_features(sentence, typed, reply_before))
+    words = [name for name in found if name.startswith("word:")]
+    if KNOWN_SHARE * len(words) > sum(name in WEIGHTS for name in words):
+        return UNREADABLE
     return sum(WEIGHTS.get(name, 0.0) for name in found) - THRESHOLD

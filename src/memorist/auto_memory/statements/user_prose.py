@@ -30,11 +30,13 @@ the same.
 """
 
 _PASTED_LINE = lazy_pattern(
-    r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|\$\s|(?:PS|C:)[^ ]*>|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
+    r"""\s*(?:>|\||\+\+\+|---\s|@@|diff\ --git|[$❯➜]\s|(?:PS|C:)[^ ]*>|[✔✓✖✗✘⚠ℹ●]|(?:error|warning|fatal|hint):\s|Traceback\b|at\s\S+\s?\(|File\s"|\d+[:|]
     |[+-](?:\s{2,}|\S)|\[?\d{4}-\d\d-\d\d[T ]|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|
     (?:\w+\.)*\w*(?:Error|Exception):)""",
     re.VERBOSE,
 )
+_PROMPT_LINE = lazy_pattern(r"\s*(?:[$❯➜]\s|(?:PS|C:)[^ ]*>)")
+"""A command at a shell's prompt: what it printed follows, up to an empty line."""
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
     r"function|public|if \()\b.*[(){}=:]"
@@ -120,12 +122,19 @@ def extract_prose_lines(text: str) -> Iterator[str]:
 
     A line that announces pasted text ends the user's part; an open code fence hides the rest.
     """
-    fenced = False
+    fenced = printed = False
     for line in text.splitlines():
+        printed = bool(line.strip()) and (printed or _PROMPT_LINE.match(line) is not None)
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
             continue
-        if fenced or not line.strip() or line.startswith(("    ", "\t")) or _HEADING.match(line):
+        if (
+            fenced
+            or printed
+            or not line.strip()
+            or line.startswith(("    ", "\t"))
+            or _HEADING.match(line)
+        ):
             continue
         if _PASTED_LINE.match(line) or _CODE_LINE.search(line[-MAX_SENTENCE_CHARS:]):
             continue

@@ -1,10 +1,12 @@
 """Rules as people write them down for an agent, in lists and instruction files: bare orders about
 every text or change of a kind, and conditions in front of an order. Each may be a task in a
-conversation, so it waits for the person's yes. Pure.
+conversation, so it waits for the person's yes. English here, other languages in `foreign_rules`.
+Pure.
 """
 
 from __future__ import annotations
 
+from memorist.auto_memory.statements.foreign_rules import FOREIGN_RULES
 from memorist.auto_memory.statements.statement_patterns import (
     NEGATION,
     VERB,
@@ -29,15 +31,103 @@ _KIND = (
 _WORK = (
     r"(?:committing|pushing|merging|releasing|deploying|finishing|opening|submitting|editing|changing|writing|coding|implementing|removing|adding|"
     r"renaming|moving|introducing|creating|suggesting|proposing|refactoring|reviewing|generating|naming|debugging|fixing|performing|modifying|deleting|responding|answering|"
-    r"preparing|making|starting|completing|building|testing|documenting|updating|explaining|translating|planning)"
+    r"preparing|making|starting|completing|building|testing|documenting|updating|explaining|translating|planning|requesting|claiming|executing|running|"
+    r"touching|asking|declaring|marking|calling|using|installing|upgrading|migrating|publishing|tagging|passing|reporting)"
 )
 """What an agent does again and again."""
 _LIKE = (
-    r"(?:minimal|small|short|concise|simple|clean|clear|focused|consistent|readable|professional|descriptive|explicit|"
-    r"modular|self-documenting|meaningful|brief|lowercase|sorted|up to date|in sync|in english)"
+    r"(?:minimal|small|tiny|short|concise|simple|clean|clear|focused|consistent|readable|professional|descriptive|explicit|"
+    r"modular|self-documenting|meaningful|brief|lowercase|sorted|up to date|in sync|in english|atomic|cohesive|reversible|synchroni[sz]ed|updated|pure|"
+    r"stateless|independent|separate|free of|out of|flat|tidy|thin|typed|alphabetical|incremental|deterministic|idempotent)"
 )
 
+_RECURRING = (
+    r"(?:use|keep|prefer|preserve|follow|wrap|log|type|document|name|respect|validate|treat|group|sort|format|provide|limit|store|place|put|mark|"
+    r"escape|sanitize|propagate|raise|catch|prefix|suffix|annotate|cite|write|make|separate|structure|organi[sz]e|trust|handle|favou?r|maintain|ensure|"
+    r"minimi[sz]e|reuse|match|indent|capitali[sz]e|export|import|define|declare|design|split|extract|centrali[sz]e|encapsulate|isolate|cover|mock|stub)"
+)
+"""What an order asks for again and again, unlike what is fixed, added or removed once."""
+_DETERMINER = (
+    r"(?:the|this|that|these|those|a|an|my|its|their|his|her|our|your|more|other|some|few|both|new|missing|remaining|two|three|four|unit|it|them|me|us|"
+    r"everything|sure|going|trying|in|on|at|to|for|from|of|as|by|with|and|or|up|out)"
+)
+"""What makes the thing after a verb one that was spoken of, or ends it."""
+_GENERAL = rf"(?!{_DETERMINER}\b)[\w/-]+"
+_SPOKEN_OF = (
+    r"|.*\b(?:the (?!(?:same|existing|user|team|repo|project|code|codebase|agent|whole|surrounding|requested|shared|standard|official|established|relevant|corresponding|semantic|smallest|simplest|least|exact|actual|first time|command line)\b)|in (?:the )?[\w-]+ "
+    r"(?:form|table|editor|view|dialog|list)\b|to (?:a|the) file\b|from [\w-]+\.\w+|search results)"
+)
+"""Words of one place in the program: an order about it is a task."""
+
 _ENGLISH: tuple[StatementPattern, ...] = (
+    # Things in general: no article, no pointing word, and a plural, a process or what exists.
+    define_pattern(
+        "rule",
+        rf"(?P<text>{_RECURRING} (?:(?:all|any|only|every|each) )?(?:{_GENERAL},? (?:and |or )?){{0,4}}?(?:(?!{_DETERMINER}\b|tests\b|docs\b)[\w-]{{3,}}(?:(?<!s)s|ing)\b"
+        rf"(?! (?:instead|and (?:push|commit)|for the))|existing {_GENERAL}).*)",
+        unless=_ONE_TIME + _SPOKEN_OF,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:{NEGATION}|never) (?!(?:worry|hesitate|mind|bother|know|see|understand|have|get|like|want|need|believe|care|think|remember|forget|feel|work|seem|"
+        rf"look|exist|find|recall|expect)\b)[a-z-]{{3,}} (?!(?:the|this|that|these|those|it|them|your|here|yet|so|anything else|me|any more)\b).{{6,}})",
+        unless=_ONE_TIME + _SPOKEN_OF,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:(?:when(?:ever)?|if|for|while|once|after|before|on|during) (?!(?:the|this|that|these|it|so|not|possible|example|instance|now|done|"
+        rf"finished|ready|initial|some reason|sure|certain|in doubt|(?:click|sav|load|hover|scroll|open|clos|submitt|logg)ing)\b)(?:(?!\b(?:clicks?|click|press|presses)\b)[^?,]){{4,80}}, (?:please |also |then )?(?:{NEGATION}|never|always|"
+        rf"{VERB}) (?!(?:the (?!same)|this|that|these)\b)(?!(?<=(?:show|hide) )an? )(?!(?<=add )an? )(?!(?<=create )an? ).{{3,}}))",
+        unless=_MOMENT + r"|.*\b(?:we start|that,|done,)",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{VERB} (?!.*\bgo through\b)[^?]{{0,60}}\b(?:after|before|on|for|in|with|at|per) (?:every|each)\b(?! the\b).*"
+        rf"|{VERB} (?:[^?]{{1,60}} )?only (?:when|if|after) .*\b(?:explicit\w*|asked|request\w*|told|needed|necessary|approv\w+|you|i)\b.*"
+        r"|(?:please )?(?:ask|check with me|confirm|say so|tell me|stop)(?: me)?(?: first)? (?:if|when(?:ever)?) (?:unclear|unsure|uncertain|in doubt|not sure|"
+        r"something is unclear|anything is|you(?:['’]re| are)? (?:un|not )\w+|ambiguous|requirements?)\b.*"
+        r"|ask (?:me )?before .+)",
+        unless=_ONE_TIME + _SPOKEN_OF,
+    ),
+    define_pattern(
+        "rule",
+        r"(?P<text>(?!(?:it|this|that|there|we|i|the|these|those|he|she|they|you)\b)[^?,]{3,60}? (?:must (?:(?:never|always|not|only) [a-z]+|go|be|have|pass|"
+        r"use|stay|come|follow|include|live|start|end|match|contain|add|update|carry|keep|support|remain)\b.*|(?:is|are) (?:mandatory|compulsory|obligatory|forbidden|prohibited|"
+        r"not allowed|not permitted|non-negotiable|off-limits)\b.*|(?:is|are) (?:never|always) (?:committed|pushed|merged|edited|checked|deployed|mocked|shipped|"
+        r"released|written|reviewed|squashed|rebased|generated|pinned|documented|tested)\b.*))",
+        unless=_ONE_TIME + r"|.*\b(?:error|fails?|failed|broken|bug)\b",
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:no (?!(?:need|errors?|problems?|worr\w+|thanks|ideas?|questions?|wait|it|not|one|longer|failing|failed|merge|conflicts?|new|other|more|open|"
+        rf"matching|such|further|visible|obvious|real|changes?|results?|tests? (?:fail|ran)|way|luck|rush|reason|they\w*|matter|doubt|idea|clue)\b)[\w/-]+"
+        rf"(?: [\w/-]+){{0,3}}?(?:ing|s)|{_LIKE},? (?:[\w-]+ ){{0,2}}(?:[\w-]{{3,}}s)(?: \([^)]*\)|,[^.?]+| only)?|{VERB} after (?:every|each|any) [\w-]+(?: \([^)]*\))?|"
+        rf"no (?:[\w-]+ ){{0,2}}[\w-]+, [\w -]{{3,40}} only)\s*[.!]*$)",
+        unless=_ONE_TIME,
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>{VERB} [^?]{{2,60}} (?:after|when|whenever|before) (?:you )?{_WORK}\b(?! (?:the|this|that)\b).*|(?:ask|write|run|reference|report|stop|test|document|verify|"
+        rf"explain|update|add|comment|check|use|mention|name) (?!{_DETERMINER}\b)[^?]{{3,60}} when (?!(?:the|it|i|we|this|that|done|you(?:['’]re)? done|clicked|data|loading)\b)[\w-]+"
+        rf" [^?]*|{VERB} (?!(?:that|this|it)\b)[^?]{{0,80}}\b(?:rather than (?!the\b|this\b|that\b)[\w-]+|unless (?:\w+ )?(?:told|asked|instructed|requested|necessary|needed|specified|"
+        rf"required|otherwise)|before (?!(?:the|this|that|it|i|we|you)\b)(?:[\w-]+ )?[\w-]+(?:s|ing)\b)[^?]*"
+        rf"|(?:report|answer|write|work|refactor|explain|think|speak|communicate|commit|proceed|review|test|document) (?:honestly|incrementally|carefully|concisely|"
+        rf"briefly|clearly|directly|systematically|regularly|consistently|early|often|in small steps)\b.*|(?:prefer|favou?r|choose|optimi[sz]e for|value) [^?]+ over .+"
+        rf"|{VERB} (?!(?:that|this|it|me)\b)[^?]{{3,60}} first[.!]*$|{VERB} only what\b.+|(?:communicate|speak|write|answer|respond) (?:with|to) (?:users?|customers?|me|people) in .+"
+        rf"|work (?:on|in) (?:a |your |own )?(?:feature |separate |topic |dedicated )?(?:branch(?:es)?|worktrees?)\b.*|assume (?:the latest|all|nothing|no\b|that all).+|lead with .+|{VERB}(?: [\w-]+){{0,4}}[,;] (?:{NEGATION}|never|not) [a-z]+(?: [\w-]+){{0,3}}[.!]*$|{VERB} [^?]{{3,80}} (?:at all times|in all cases|across the board|throughout)[.!]*$"
+        rf"|(?:use|write|keep|prefer|speak) (?:[\w-]+,? ){{1,3}}(?:language|tone|style|wording|english|spelling|notation|typing|naming|formatting|syntax|casing|voice)[.!]*$|do (?:only|exactly|just) what .+|"
+        rf"(?:sacrifice|trade) \w+ for \w+.*)",
+        unless=_ONE_TIME + _SPOKEN_OF.replace("whole|", "whole|latest|answer|conclusion|result|"),
+    ),
+    define_pattern(
+        "rule",
+        rf"(?P<text>(?:(?:if|when) (?:blocked|stuck|uncertain|unclear|ambiguous|instructed|requested|in doubt|(?!(?:click|load|hover|scroll|clos|submitt|logg)ing)[a-z]{{4,}}ing)\b[^?,]{{0,80}}, (?:please |also |then |[a-z]+ly )?{VERB} (?!the new\b).{{3,}}|(?:nothing|no one|nobody) "
+        rf"[\w-]+ [^?]+ (?:without|until|unless|before) .+|nothing (?:[\w-]+ ){{1,4}}(?:but|except) .+|(?:new|every|each|all|any|bug) (?:[\w-]+ ){{1,3}}?(?:ships?|lands?|goes|go|gets?|merges?|reach(?:es)?|comes?|carries|carry|lives?|"
+        rf"starts?|ends?|is|are) (?:with|in|into|through|to|by|only|never|always|an?|first|behind|under)\b.+|{_KIND} (?:target|follow|stay|belong|never|always|explain|describe|must)\b.+|"
+        r"(?!(?:it|this|that|they|we|i|the)\b)[\w, -]{3,40} (?:come from|go into|go in|go through|go under) [\w/.-]+[.!]*$|[\w ]{2,30}: [^?]{2,40} only[.!]*$|[\w-]+ stays? (?:pure|small|thin|simple|stateless|generic|private|optional)\b.*|(?:max(?:imum)?\.?|at most|no more than) \d+ [^?]+ (?:per|in|for)\b.+))",
+        unless=_MOMENT
+        + r"|.*\b(?:error|fails?|failed|failing|broken|bug (?:is|was)|clicks?|click)\b",
+    ),
     # A reason at the end may name the moment; what is ordered for always may not.
     define_pattern(
         "rule",
@@ -128,100 +218,5 @@ _ENGLISH: tuple[StatementPattern, ...] = (
     ),
 )
 
-_OTHER_LANGUAGES: tuple[StatementPattern, ...] = (
-    # German
-    define_pattern(
-        "rule",
-        r"(?P<text>(?!ich\b|wir\b|kannst\b|könntest\b|du\b|er\b|sie\b|es\b|man\b|bitte\b).{3,90}\b(?:verwenden|verfassen|nutzen|befolgen|"
-        r"übernehmen|einhalten|beachten|vermeiden|hinzufügen|einfügen|erwähnen|committen|antworten|geben|schreiben|dokumentieren)[.!]*$)",
-        unless=r".*(?:\b(?:diese[mnrs]?|hier|jetzt|noch|das|es|ich|wir)\b|\?)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:alle|jede[rs]?|neue|commits?|kommentare|tests?|antworten|claude|der agent|\S+-\S+) (?:.{0,50} )?(?:müssen|muss|sollen|soll|"
-        r"sollten|dürfen|darf)\b.{3,}|frag\w* (?:nur|immer|erst)\b.{3,}|\S+ nur,? (?:wenn|nach|auf)\b.{3,}|arbeite \w+.{0,60}\bohne\b.{3,})",
-        unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch)\b",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>keine?n? (?!fehler|ahnung|sorge|zeit|frage|änderung|problem|lust)\w+.{0,60}\b(?:in|bei|für|zu|ohne|auf)\b.{2,})",
-        unless=r".*\b(?:diese[mnrs]?|hier|jetzt|noch|ist|sind|wird|gefunden)\b",
-    ),
-    # Spanish, Portuguese, French
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:no (?:utilices|uses|introduzcas|agregues|añadas|modifiques|cambies|elimines|borres|crees|escribas|hagas|toques|incluyas|"
-        r"generes|subas)|não (?:use|utilize|adicione|modifique|altere|crie|escreva|faça|toque|inclua|gere|suba)|n(?:e |['’])(?:utilise|ajoute|"
-        r"modifie|crée|écris|fais|touche|inclus|génère|change|supprime)[sz]? (?:pas|jamais|aucune?))\s(?!eso\b|esto\b|lo\b|isso\b|isto\b|ça\b|cela\b)"
-        r".{4,}|(?:realiza|escribe|redacta|genera|haz|rédige|écris|escreva|redija)\w* .{3,80}\b(?:en|em) (?:español|inglés|francés|anglais|français|"
-        r"inglês|português)\b.*)",
-        unless=r".*\b(?:est[ae]|aquí|ahora|todavía|aqui|agora|ainda|ce|cette|ici|maintenant|encore)\b",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:(?:no |não |ne pas )|(?=(?:evitar|éviter|respec)|.*\b(?:siempre|sempre|toujours|todos|todas|tous|toutes|en español|em português|en français)\b))(?:usar|utilizar|escribir|redactar|mantener|generar|incluir|evitar|escrever|manter|gerar|utiliser|"
-        r"écrire|rédiger|garder|éviter|respecter|inclure)\s.{4,})",
-        unless=r".*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:antes de|después de|al|cuando|si|depois de|ao|quando|se|avant de?|après|quand|lorsque) [^?]{3,90}?[, ](?:siempre|nunca|usa|use|"
-        r"utili[zc]\w+|responde\w*|redáct\w+|sempre|toujours|jamais|utilise|réponds|pregunta|pergunte|demande|verific\w+|execut\w+|ejecuta|lance)\b.*)",
-        unless=r".*\b(?:est[ae]|aquí|ahora|aqui|agora|ce|cette|ici|maintenant|otr[oa]|outr[oa]|autre)\b",
-    ),
-    define_pattern("rule", r"(?P<text>(?:nunca|sempre|siempre|jamais|toujours)\s.{4,})"),
-    # Russian
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:(?:перед|после) (?:каждым|каждой|любым|любой)\b.{4,}|(?:все|каждый|каждая|любой) .{3,60}(?:должн\w+|нужно|следует)\b.{3,}"
-        r"|(?:избегай|соблюдай|придерживайся)(?:те)?\b.{3,}))",
-        unless=r".*\b(?:это[тй]?|сейчас|здесь)\b",
-    ),
-    # Chinese
-    define_pattern(
-        "rule",
-        r"(?P<text>.{0,24}(?:必须|一律|务必|不得|禁止|严禁|优先|始终|默认使用|保持).{2,})",
-        unless=r".*(?:这|那|现在|吗|报错|失败)",
-    ),
-    define_pattern(
-        "rule", r"(?P<text>(?:不要|避免|切勿|请勿|不准).{3,})", unless=r".*(?:这|那|现在|了$|它)"
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:先.{2,20}再.{2,}|.{2,20}(?:完成后|之后|之前|前|后|时|的时候)[，,]?(?:都|需要|必须|应该|应当|请|要).{2,}|所有.{2,20}(?:都|须|需|应|用).{2,}))",
-        unless=r".*(?:这|那|现在|吗|报错|失败)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>.{0,12}(?:必要的|清晰的|详细的)(?:注释|日志|文档).{0,30})",
-        unless=r".*(?:这|那)",
-    ),
-    define_pattern(
-        "rule", r"(?P<text>(?:代码风格|命名(?:规范)?|缩进|格式|注释|提交信息|语言)[：:].{2,})"
-    ),
-    # Japanese
-    define_pattern(
-        "rule",
-        r"(?P<text>.{2,70}(?:[うくすつぬむる]|ない)こと[。！!]*$)",
-        unless=r".*(?:この|ここ|これ|今|ても|エラー|修正)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>(?:常に|必ず|絶対に|原則(?:として)?|基本的に|勝手に|むやみ).{2,70}$)",
-        unless=r".*(?:この|ここ|これ|今|[?？]|ました)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>[^がも]{1,40}を[^が]{0,15}(?:しない|使わない|書かない|入れない|付けない|つけない|触らない|含めない)[。！!]*$)",
-        unless=r".*(?:この|ここ|これ|今|ても|エラー|修正)",
-    ),
-    define_pattern(
-        "rule",
-        r"(?P<text>.{2,50}(?:場合|とき|際|前)(?:に)?は?、?.{2,70}(?:ください|下さい|こと)[。！!]*$|.{2,30}したら.{2,40}(?:する|ください|こと)[。！!]*$"
-        r"|.{2,30}は.{1,14}で.{0,12}(?:記述|作成|統一|記載|表記|会話|回答)(?:する|して(?:ください|下さい)?)[。！!]*$)",
-        unless=r".*(?:この|ここ|これ|今|エラー|失敗)",
-    ),
-)
-
-HOUSE_RULES = (*_ENGLISH, *_OTHER_LANGUAGES)
+HOUSE_RULES = (*_ENGLISH, *FOREIGN_RULES)
 """Rules as people write them down: each waits in the inbox."""
