@@ -809,8 +809,8 @@ def resolve_settings(layers: Sequence[SettingsLayer]) -> ResolvedSettings:
                 for key in sorted(set(values) - PROJECT_SECTIONS)
             ]
             values = {key: value for key, value in values.items() if key in PROJECT_SECTIONS}
-        values, told = _modernize(layer.name, values)
-        notes += told
+        values, remarks = _modernize(layer.name, values)
+        notes += remarks
         _validate(layer.name, values)
         _merge_values(merged, values, layer.name, sources, ())
     return ResolvedSettings(

@@ -446,14 +446,14 @@ def _render_outcome(written: WriteResult, done: str) -> str:
     """Render the result of a change for the model."""
     if written.refused:
         _raise_refused(written.refused)
-    told = [done] if written.paths or not written.proposals else []
-    told += [
+    lines = [done] if written.paths or not written.proposals else []
+    lines += [
         f"{ROOT}/{each.path} stays as it is for now: a person is asked first, because "
         f"{'; '.join(each.reasons)}"
         for each in written.proposals
     ]
-    told += [f"({remark})" for remark in written.remarks]
-    return "\n".join(told)
+    lines += [f"({remark})" for remark in written.remarks]
+    return "\n".join(lines)
 
 
 def _raise_refused(refused: Sequence[RefusedChange]) -> NoReturn:

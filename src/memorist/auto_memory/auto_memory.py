@@ -476,14 +476,16 @@ class AutoMemory:
         if actor not in MODEL_ACTORS:
             return given
         heads = self.headers()
-        told = [
+        outside = [
             self.folder.read_topic(head.path).body
             for head in heads
             if head.trust in LOW_TRUST
             and head.size <= MAX_FILE_BYTES
             and head.path not in changed_paths
         ]
-        evidence = msgspec.structs.replace(evidence, outside_texts=(*evidence.outside_texts, *told))
+        evidence = msgspec.structs.replace(
+            evidence, outside_texts=(*evidence.outside_texts, *outside)
+        )
         return msgspec.structs.replace(
             given, evidence=evidence, existing_paths=tuple(head.path for head in heads)
         )

@@ -72,8 +72,8 @@ class ReconciledChanges:
                 self._changes[change.path] = change
         self.replaced += found.replaced
         if found.known:
-            told = "its date is new" if found.changes else "nothing was written"
-            self.remarks.append(f"{told}: {found.known} says so already")
+            outcome = "its date is new" if found.changes else "nothing was written"
+            self.remarks.append(f"{outcome}: {found.known} says so already")
         if found.replaced:
             self.remarks.append(f"in place of {', '.join(found.replaced)}, which the history keeps")
         for change, why in found.questions:

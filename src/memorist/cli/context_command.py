@@ -171,14 +171,13 @@ _PIECE_NOUNS = {
 @click.option(
     "--approval",
     default=None,
-    help=f"What the rollout family is told of approval: {', '.join(APPROVAL_POLICIES)}. "
+    help=f"Approval policy of the rollout family: {', '.join(APPROVAL_POLICIES)}. "
     f"[default: {DEFAULT_PERMISSIONS.approval}]",
 )
 @click.option(
     "--sandbox",
     default=None,
-    help=f"What it is told of the sandbox: {', '.join(SANDBOX_MODES)}. [default: "
-    f"{DEFAULT_PERMISSIONS.sandbox}]",
+    help=f"Its sandbox: {', '.join(SANDBOX_MODES)}. [default: {DEFAULT_PERMISSIONS.sandbox}]",
 )
 @output.JSON_OPTION
 def context_command(**options: object) -> None:
@@ -244,7 +243,7 @@ def _folder_listing(call: ContextOptions, settings: Settings) -> ContextListing:
     family = call.family or settings.context.family
     if family != "rollout" and (call.approval, call.sandbox) != (None, None):
         raise UsageError(
-            "--approval and --sandbox are told in the rollout family only; add --family rollout"
+            "--approval and --sandbox apply to the rollout family only; add --family rollout"
         )
     folder = call.place.absolute() if call.place != Path() else Path.cwd()
     skills, missed = _skill_sections(folder, family, call.model, settings)

@@ -248,9 +248,9 @@ async def _update_docs(
     clock, events, receipts = SystemClock(), list[Event](), list[Receipt]()
     layout = Layout(scope.home)
     database = open_database(layout.database)
-    told = SessionTracer(settings.telemetry, session, clock).on_receipt
+    trace = SessionTracer(settings.telemetry, session, clock).on_receipt
     governor = BudgetGovernor(
-        database, session, clock=clock, settings=settings.spend, on_receipt=told
+        database, session, clock=clock, settings=settings.spend, on_receipt=trace
     )
 
     def record(receipt: Receipt) -> None:

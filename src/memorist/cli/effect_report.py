@@ -81,14 +81,14 @@ def print_effect(found: EffectReport, *, as_json: bool) -> None:
     )
     for each in found.effects:
         name = each.measure.replace("_", " ")
-        told = (
+        verdict = (
             f"too few sessions: {found.minimum} of each kind are needed"
             if each.verdict == "too few"
             else f"{each.with_memory:,.1f} with, {each.without:,.1f} without; "
             f"ratio {each.low:.2f} to {each.high:.2f} "
             f"({found.level:.2%}, Welch of logarithms): {each.verdict}"
         )
-        click.echo(f"{name:<18}{told}")
+        click.echo(f"{name:<18}{verdict}")
     for path in found.idle:
         click.echo(
             f"shown often, never read or cited: {output.make_one_line(path)}; leave it out with: "

@@ -28,7 +28,7 @@ HOME_OPTION = click.option(
     "--client",
     type=click.Choice(["claude-code", "codex"]),
     default=None,
-    help="Which agent calls. [default: told by the event]",
+    help="Which agent calls. [default: by the event]",
 )
 @HOME_OPTION
 def hook_command(event: str, client: str | None, home: Path | None) -> None:

@@ -228,13 +228,13 @@ def build_settings_scope(*, user: bool) -> SettingsScope:
 
 def _hook_time_limits(settings: Settings, events: tuple[str, ...]) -> dict[str, float]:
     hooks = settings.hooks
-    told = {
+    limits = {
         "SessionStart": hooks.start_seconds,
         "UserPromptSubmit": hooks.prompt_seconds,
         "PreToolUse": hooks.tool_seconds,
         "PreCompact": hooks.compaction_seconds,
     }
-    return {event: told.get(event, hooks.other_seconds) for event in events}
+    return {event: limits.get(event, hooks.other_seconds) for event in events}
 
 
 def find_launch_command(home: Path) -> LaunchCommand:

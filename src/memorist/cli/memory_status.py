@@ -54,7 +54,7 @@ def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStat
     use = None if database is None else find_last_use(database, folder)
     return ProjectMemoryStatus(
         folder=folder,
-        origins={told: counted[trust] for trust, told in ORIGINS.items() if counted.get(trust)},
+        origins={name: counted[trust] for trust, name in ORIGINS.items() if counted.get(trust)},
         everywhere=everywhere,
         waiting=waiting,
         off_sessions=off_sessions,
@@ -67,7 +67,7 @@ def read_memory_status(database: sqlite3.Connection | None) -> ProjectMemoryStat
 
 def render_memory_status(status: ProjectMemoryStatus) -> Sequence[str]:
     """Render the status as lines."""
-    kinds = ", ".join(f"{count:,} {told}" for told, count in status.origins.items())
+    kinds = ", ".join(f"{count:,} {name}" for name, count in status.origins.items())
     lines = [
         f"Memories here: {kinds or 'none yet'}",
         f"Joined agents: {', '.join(status.joined) or 'none yet: memorist setup'}",

@@ -82,16 +82,16 @@ def split_preamble(conversation: MeasuredConversation, limit: int) -> SplitHisto
     for message, size in zip(conversation.messages, conversation.sizes, strict=True):
         if began:
             later.append(message)
-        told, left = (None, message) if began else _split_message(message)
-        began = began or (told is not message and not is_restored(message))
+        injected, left = (None, message) if began else _split_message(message)
+        began = began or (injected is not message and not is_restored(message))
         cost = (
             0
-            if message.role in _INSTRUCTION_ROLES or told is None
-            else estimate_message_tokens(told, conversation.factor)
+            if message.role in _INSTRUCTION_ROLES or injected is None
+            else estimate_message_tokens(injected, conversation.factor)
         )
-        stands = told is not None and cost <= room
-        if told is not None and stands:
-            lead.append(told)
+        stands = injected is not None and cost <= room
+        if injected is not None and stands:
+            lead.append(injected)
             room -= cost
         if (shown := left if stands else message) is not None:
             rest.append(shown)
@@ -115,24 +115,24 @@ def _split_message(message: Message) -> tuple[Message | None, Message | None]:
     if message.role in _INSTRUCTION_ROLES:
         return message, None
     theirs = message.role == "user" and message.id != MARKER_ID and not is_restored(message)
-    told = [
+    injected = [
         block
         for block in message.blocks
         if isinstance(block, TextBlock) and (block.origin or message.origin) is Origin.INJECTED
     ]
-    if not theirs or not told or any(isinstance(block, ToolResult) for block in message.blocks):
+    if not theirs or not injected or any(isinstance(block, ToolResult) for block in message.blocks):
         return None, message
-    if len(told) == len(message.blocks):
+    if len(injected) == len(message.blocks):
         return message, None
     beside = Message(
         id=PREAMBLE_ID,
         role="user",
-        blocks=tuple(TextBlock(block.text) for block in told),
+        blocks=tuple(TextBlock(block.text) for block in injected),
         origin=Origin.INJECTED,
     )
     wire = None if message.wire is None else replace(message.wire, plain=False)
     return beside, replace(
-        message, blocks=tuple(block for block in message.blocks if block not in told), wire=wire
+        message, blocks=tuple(block for block in message.blocks if block not in injected), wire=wire
     )
 
 

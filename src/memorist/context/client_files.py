@@ -84,10 +84,12 @@ class ClientFiles:
             files=min(self._settings.files, MAX_FILES),
         )
         if family == "file-native":
-            told = [{"env": dict(self._environment)}, *self._read_claude_settings(root)]
-            settings = replace(settings, exclude=(*settings.exclude, *_list_excludes(told)))
+            client_settings = [{"env": dict(self._environment)}, *self._read_claude_settings(root)]
+            settings = replace(
+                settings, exclude=(*settings.exclude, *_list_excludes(client_settings))
+            )
             report = read_claude_files(folder, self._files, settings)
-            own = self._read_claude_memory(root, is_loaded=_loads_own_memory(told))
+            own = self._read_claude_memory(root, is_loaded=_loads_own_memory(client_settings))
         else:
             config = self._read_codex_config()
             room = _read_room(config, self._settings.agents_bytes)

@@ -315,9 +315,9 @@ def _network_line(network: NetworkAccess | None) -> str:
         return ""
     if not network.enabled:
         return _template_line("network_off")
-    told = [f"only {', '.join(map(_plain_value, network.allowed))}"] if network.allowed else []
-    told += [f"never {', '.join(map(_plain_value, network.denied))}"] if network.denied else []
-    return _template_line("network_on", domains="".join(f"; {each}" for each in told))
+    rules = [f"only {', '.join(map(_plain_value, network.allowed))}"] if network.allowed else []
+    rules += [f"never {', '.join(map(_plain_value, network.denied))}"] if network.denied else []
+    return _template_line("network_on", domains="".join(f"; {each}" for each in rules))
 
 
 def _template_line(name: str, **values: str) -> str:

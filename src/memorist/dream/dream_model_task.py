@@ -239,11 +239,11 @@ def match_utterances(
     """Return the utterances that match memories, best first and without duplicates, each with the
     path of its memory.
     """
-    told = [frozenset(_significant_words(saying.text)) for saying in utterances]
-    frequent = Counter(word for each in told for word in each)
-    weight = {word: math.log(1 + len(told) / count) for word, count in frequent.items()}
+    said_words = [frozenset(_significant_words(saying.text)) for saying in utterances]
+    frequent = Counter(word for each in said_words for word in each)
+    weight = {word: math.log(1 + len(said_words) / count) for word, count in frequent.items()}
     places: dict[str, list[int]] = {}
-    for number, each in enumerate(told):
+    for number, each in enumerate(said_words):
         for word in each:
             places.setdefault(word, []).append(number)
     ranked: list[tuple[float, int, str]] = []
@@ -255,7 +255,7 @@ def match_utterances(
         shared: Counter[int] = Counter(number for word in mine for number in places[word])
         near = [number for number, count in shared.items() if count >= MIN_SHARED_WORDS]
         scores = sorted(
-            ((_score(mine & told[number], weight), number) for number in near), reverse=True
+            ((_score(mine & said_words[number], weight), number) for number in near), reverse=True
         )
         ranked += [
             (score, number, topic.path) for score, number in scores[:MAX_UTTERANCES_PER_MEMORY]

@@ -238,7 +238,11 @@ def compare_with_instructions(
                 for row in lines.get(place, ())
             )
             answer = next(
-                (told for row in found if (told := _compare_line(each, mine, row)) is not None),
+                (
+                    question
+                    for row in found
+                    if (question := _compare_line(each, mine, row)) is not None
+                ),
                 None,
             )
             if answer is not None:

@@ -366,8 +366,8 @@ def _render_report(turn: _ForkTurn, texts: ForkPrompts) -> str:
     empty where there is neither.
     """
     problems = "\n".join(f"- {failure}" for failure in turn.failures)
-    told = render_template(texts.report, {"problems": problems}, strict=True).strip()
-    return "\n\n".join(([told] if turn.failures else []) + list(turn.shown))
+    report = render_template(texts.report, {"problems": problems}, strict=True).strip()
+    return "\n\n".join(([report] if turn.failures else []) + list(turn.shown))
 
 
 def _parse_text_edits(reply: Reply, way: EditMethod, *, expected: bool) -> TextEdits:

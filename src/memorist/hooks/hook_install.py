@@ -265,10 +265,10 @@ def _update_entry(there: Mapping[str, object], entry: Mapping[str, object]) -> d
         else {}
     )
     ours = entry.get("env")
-    told = kept | (dict(ours) if isinstance(ours, Mapping) else {})
+    environment = kept | (dict(ours) if isinstance(ours, Mapping) else {})
     made = {**there, **entry}
     made.pop("env", None)
-    return made | ({"env": told} if told else {})
+    return made | ({"env": environment} if environment else {})
 
 
 def add_json_server(text: str, entry: Mapping[str, object], container: str = SERVERS_KEY) -> str:

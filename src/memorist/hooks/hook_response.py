@@ -56,16 +56,16 @@ def fit_texts(texts: Sequence[OutputText], client: Client, limit: int | None = N
     """Join the texts in order, each cut to its fair share of `limit`; what short texts leave goes
     to the longer ones.
     """
-    told = [part for part in texts if part.text.strip()]
-    left = (OUTPUT_LIMITS[client] if limit is None else limit) - 2 * max(0, len(told) - 1)
+    filled = [part for part in texts if part.text.strip()]
+    left = (OUTPUT_LIMITS[client] if limit is None else limit) - 2 * max(0, len(filled) - 1)
     shares: dict[int, int] = {}
     for done, place in enumerate(
-        sorted(range(len(told)), key=lambda place: output_size(told[place].text, client))
+        sorted(range(len(filled)), key=lambda place: output_size(filled[place].text, client))
     ):
-        shares[place] = min(output_size(told[place].text, client), left // (len(told) - done))
+        shares[place] = min(output_size(filled[place].text, client), left // (len(filled) - done))
         left -= shares[place]
     return "\n\n".join(
-        filter(None, (_truncate(part, client, shares[place]) for place, part in enumerate(told)))
+        filter(None, (_truncate(part, client, shares[place]) for place, part in enumerate(filled)))
     )
 
 

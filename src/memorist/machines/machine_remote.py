@@ -109,11 +109,11 @@ class GitBranch:
         if not (self._mirror / "HEAD").exists():
             make_folders(self._mirror)
             self._git("init", "--quiet", "--bare", ".")
-        told = self._git("ls-remote", self._url, f"refs/heads/{BRANCH}").split()
-        if not told:
+        listing = self._git("ls-remote", self._url, f"refs/heads/{BRANCH}").split()
+        if not listing:
             return ""
-        self._git("fetch", "--quiet", "--no-tags", self._url, told[0].decode())
-        return told[0].decode()
+        self._git("fetch", "--quiet", "--no-tags", self._url, listing[0].decode())
+        return listing[0].decode()
 
     def _git(self, *words: str, given: bytes = b"") -> bytes:
         identity = ("-c", "user.name=memorist", "-c", "user.email=memorist@localhost")

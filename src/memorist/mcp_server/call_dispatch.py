@@ -273,10 +273,10 @@ class ToolDispatcher:
 
         Raises InputError, NothingToDo, StoreError.
         """
-        told = ""
+        notes = ""
         if session:
             known, text = self.open_project(root).sessions.find_notes(session)
-            told = render_template(
+            notes = render_template(
                 load_prompt("mcp/compact_notes"),
                 {"session": to_one_line(known.id), "notes": cut_page(sanitize_data(text))},
                 strict=True,
@@ -285,7 +285,7 @@ class ToolDispatcher:
         return limit_answer(
             render_template(
                 load_prompt("mcp/compact"),
-                {"instructions": wish, "notes": told.strip()},
+                {"instructions": wish, "notes": notes.strip()},
                 strict=True,
             ).strip()
         )

@@ -254,12 +254,12 @@ class MemoryTools:
         written = (
             self._change(arguments, evidence) if arguments.path else self._add(arguments, evidence)
         )
-        told = self._add_quote_remark(
+        answer = self._add_quote_remark(
             render_write_result(written, "remembered"), arguments.quote, evidence
         )
         if written.refused and not written.paths and not written.proposals:
-            raise InputError(told)
-        return told
+            raise InputError(answer)
+        return answer
 
     @staticmethod
     def _add_quote_remark(text: str, quote: str, source: QuoteSource | None) -> str:

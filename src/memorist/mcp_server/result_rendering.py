@@ -90,7 +90,7 @@ MAX_LISTED_EVENTS = 10
 def render_origin(topic: Topic) -> list[str]:
     """Render a memory's provenance."""
     found = topic.provenance
-    told = {
+    facts = {
         "origin": str(found.trust),
         "session": found.session,
         "messages": ", ".join(found.messages[:5]),
@@ -99,7 +99,7 @@ def render_origin(topic: Topic) -> list[str]:
         "last checked": found.verified,
         "status": found.status,
     }
-    return [f"{name}: {to_one_line(value)}" for name, value in told.items() if value]
+    return [f"{name}: {to_one_line(value)}" for name, value in facts.items() if value]
 
 
 def render_history(changes: Sequence[RecordedChange]) -> list[str]:

@@ -260,12 +260,12 @@ class ConversationMatcher:
         return self._match_by_history(asked)
 
     def _match_by_name(self, asked: IncomingCall) -> ProxyConversation:
-        name, told = asked.identity.name, asked.identity.project
-        key = (name, asked.format, told or "")
+        name, folder = asked.identity.name, asked.identity.project
+        key = (name, asked.format, folder or "")
         conversation = self._named.get(key)
         if conversation is None:
             taken = any(
-                (name, other, told or "") in self._named
+                (name, other, folder or "") in self._named
                 for other in ("anthropic", "openai_responses", "openai_chat")
             )
             id = f"{name} ({asked.format})" if taken else name
@@ -274,9 +274,9 @@ class ConversationMatcher:
                 format=asked.format,
                 main=asked.identity.main,
                 interactive=asked.identity.interactive,
-                project=told,
+                project=folder,
                 name=name,
-                declared_project=told,
+                declared_project=folder,
             )
         self._named.move_to_end(key)
         while len(self._named) > MAX_CONVERSATIONS:

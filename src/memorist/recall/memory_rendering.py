@@ -129,7 +129,7 @@ def with_change_remark(made: RenderedMemory, what: str, prompts: RecallPrompts) 
 
 
 def _trust_remark(trust: Trust) -> str:
-    told = {
+    remarks = {
         Trust.STATED: ", stated by the user",
         Trust.REVIEWED: ", accepted by the user",
         Trust.DERIVED: ", concluded by a model",
@@ -138,7 +138,7 @@ def _trust_remark(trust: Trust) -> str:
         Trust.TEAM: ", shared by a team mate",
         Trust.UNKNOWN: ", origin unknown",
     }
-    return told.get(trust, "")
+    return remarks.get(trust, "")
 
 
 def _cut_to_limits(text: str, settings: RecallSettings) -> tuple[str, bool]:
@@ -201,12 +201,12 @@ def render_index(
         groups.append(
             _group_by_origin(everywhere.text, everywhere.headers, heading, everywhere.remarks)
         )
-    told = "\n".join(filter(None, groups))
+    joined = "\n".join(filter(None, groups))
     return render_template(
         prompts.index,
         {
             "folder": folder,
-            "index": neutralize_markup(strip_hidden_characters(replace_surrogates(told))).strip(),
+            "index": neutralize_markup(strip_hidden_characters(replace_surrogates(joined))).strip(),
         },
         strict=True,
     ).strip()

@@ -113,10 +113,10 @@ def is_relevant(match: MemoryMatch, compared: int) -> bool:
 
 def _explain_selection(match: MemoryMatch) -> str:
     words = list(dict.fromkeys(match.words))
-    told = ["words: " + ", ".join(words[:6])] if words else []
+    reasons = ["words: " + ", ".join(words[:6])] if words else []
     if match.nearness is not None and match.nearness >= MIN_RELEVANCE:
-        told.append(f"meaning: {match.nearness:.1f} deviations above chance")
-    return "; ".join(told)
+        reasons.append(f"meaning: {match.nearness:.1f} deviations above chance")
+    return "; ".join(reasons)
 
 
 def is_searchable(query: str) -> bool:
@@ -153,9 +153,9 @@ def names_file(text: str, path: str) -> bool:
     if "." not in name.strip("."):
         return False
     for match in re.finditer(rf"{_PATH_CHARS}*{re.escape(name)}(?![\w@+~/\\-]|\.\w)", text):
-        told = match[0].replace("\\", "/").removeprefix("./").strip("/").split("/")
-        if told == parts[-len(told) :] and (
-            len(told) > 1 or name.split(".")[0].lower() not in _COMMON_NAMES
+        named = match[0].replace("\\", "/").removeprefix("./").strip("/").split("/")
+        if named == parts[-len(named) :] and (
+            len(named) > 1 or name.split(".")[0].lower() not in _COMMON_NAMES
         ):
             return True
     return False

@@ -325,10 +325,10 @@ class SessionIndex:
     def _write_calls(self, session: int | None, log: InvocationLog) -> None:
         for each in log.mended:
             texts = (each.command, each.error, each.mended_by)
-            told = [_storable(redact(text[:MAX_CALL_CHARS]).text) for text in texts]
+            redacted = [_storable(redact(text[:MAX_CALL_CHARS]).text) for text in texts]
             self._database.execute(
                 "insert into mended values (?, ?, ?, ?, ?, ?, ?)",
-                (session, _storable(each.program), _storable(each.word), *told, each.at),
+                (session, _storable(each.program), _storable(each.word), *redacted, each.at),
             )
         self._database.executemany(
             "insert into worked values (?, ?, ?, ?)",

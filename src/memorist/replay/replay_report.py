@@ -90,7 +90,7 @@ def _build_notes(session: SessionRecord) -> ProseBlock:
 def _build_chart(session: SessionRecord, key: str, start_tokens: int) -> PageBlock:
     heading = "Context over the session"
     if not session.points:
-        empty = "No message told the size of the context, so there is nothing to draw."
+        empty = "No message states the size of the context, so there is nothing to draw."
         return TableBlock(heading=heading, columns=[], rows=[], empty=empty)
     keys = [("line", "tokens of context after each message")]
     if session.updates:

@@ -141,12 +141,12 @@ class SkillDiscovery:
             if not (off and {skill.name, skill.path, skill.folder} & off)
         ]
         kept.sort(key=lambda skill: (SKILL_SCOPES.index(skill.scope), skill.name, skill.path))
-        told = [
+        shown = [
             each for each in problems.values() if each.scope != "system" and each.path not in skills
         ]
         return DiscoveredSkills(
             tuple(kept),
-            tuple(sorted(told, key=lambda each: (SKILL_SCOPES.index(each.scope), each.path))),
+            tuple(sorted(shown, key=lambda each: (SKILL_SCOPES.index(each.scope), each.path))),
         )
 
     def _search_root(self, root: SkillRoot) -> Iterator[Skill | SkillProblem]:

@@ -213,13 +213,13 @@ def _render_inputs(ledger: TranscriptLedger, root: str, steps: Sequence[SkillSte
 
 
 def _render_failures(ledger: TranscriptLedger, root: str) -> list[str]:
-    told = [
+    failures = [
         each
         for each in ledger.work_record.commands.failures
         if each.kind not in ("look", "refused")
     ]
     lines = []
-    for each in told[-_MAX_FAILURES:]:
+    for each in failures[-_MAX_FAILURES:]:
         what = display_path(each.what, root) if each.kind == "edit" else each.what
         said = f": {_quote(shorten(each.line, 200))}" if each.line else ""
         edits = ", ".join(_inline_code(display_path(path, root)) for path in each.edits)

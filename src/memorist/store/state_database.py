@@ -139,9 +139,9 @@ def open_sqlite_state(
         move_aside(path)
         database = open_database(path, waits_once=waits_once)
     state = SqliteState(database, now)
-    told = list_damage_remarks(state)
+    remarks = list_damage_remarks(state)
     for name in sorted(each.name for each in path.parent.glob(f"{path.name}.damaged*")):
-        if not any(name in text for text in told):
+        if not any(name in text for text in remarks):
             text = (
                 f"the database was damaged and a new one created; the old one is kept: "
                 f"{name} in the home folder"

@@ -132,8 +132,8 @@ class GitRemote:
         A branch that does not exist yet is empty.
         """
         self._ensure_mirror()
-        told = self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}")
-        tip = told.split()[0].decode("ascii", "replace") if told.split() else ""
+        listing = self._git("ls-remote", self._branch.url, f"refs/heads/{self._branch.branch}")
+        tip = listing.split()[0].decode("ascii", "replace") if listing.split() else ""
         if (
             tip
             and tip == known_state.tag
@@ -245,12 +245,12 @@ class GitRemote:
     def _read_blobs(self, ids: Sequence[str]) -> dict[str, bytes]:
         if not ids:
             return {}
-        told = self._git("cat-file", "--batch", given="".join(f"{id}\n" for id in ids).encode())
+        output = self._git("cat-file", "--batch", given="".join(f"{id}\n" for id in ids).encode())
         found, at = {}, 0
         for id in ids:
-            end = told.index(b"\n", at)
-            size = int(told[at:end].split()[2])
-            found[id] = told[end + 1 : end + 1 + size]
+            end = output.index(b"\n", at)
+            size = int(output[at:end].split()[2])
+            found[id] = output[end + 1 : end + 1 + size]
             at = end + size + 2
         return found
 

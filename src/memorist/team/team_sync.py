@@ -479,7 +479,7 @@ class TeamSync:
             if text is None:
                 bad.append((key, "The remote did not give it."))
             elif text_checksum(text) != there[key]:
-                bad.append((key, "Its text does not have the checksum that was told."))
+                bad.append((key, "Its text does not have the checksum that the remote named."))
             elif len(text.encode("utf-8", "surrogatepass")) > self._settings.entry_bytes:
                 bad.append((key, f"It has more than {self._settings.entry_bytes:,} bytes."))
             else:

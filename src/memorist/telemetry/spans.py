@@ -168,10 +168,10 @@ def _build_compaction_span(
     event: ConversationCompacted | CompactionFailed, session: str, now: float, *, content: bool
 ) -> Span:
     if isinstance(event, CompactionFailed):
-        told: dict[str, AttributeValue | None] = {"strategy": event.strategy}
+        attributes: dict[str, AttributeValue | None] = {"strategy": event.strategy}
         return _build_own_span(
             "compact",
-            told,
+            attributes,
             session,
             (now, now),
             error="compaction_failed",

@@ -541,8 +541,8 @@ class ScriptedServer:
         if spoken is not None:
             made = self._answer_model(spoken, request.body)
             return number, msgspec.structs.replace(made, headers={**made.headers, **self.headers})
-        if (told := self.descriptions.get(request.path.partition("?")[0])) is not None:
-            return number, build_json_reply(200, told)
+        if (description := self.descriptions.get(request.path.partition("?")[0])) is not None:
+            return number, build_json_reply(200, description)
         return number, self._answer_other(request.method, plain, request.body)
 
     def _answer_other(self, method: str, plain: str, body: JsonObject) -> OutgoingReply:

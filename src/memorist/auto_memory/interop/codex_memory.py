@@ -232,10 +232,10 @@ def _build_knowledge_topics(
     """
     if not entries:
         return []
-    told = f"{title}: what failed, and what to do instead" if name == FAILURES else title
+    heading = f"{title}: what failed, and what to do instead" if name == FAILURES else title
     text = "\n".join(
         [
-            *([f"{told}. {scope}" if scope else told]),
+            *([f"{heading}. {scope}" if scope else heading]),
             "",
             *(render_bullet(_strip_entry_tags(each)) for each in entries),
         ]
@@ -401,14 +401,14 @@ def write_codex(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) ->
     }
     used_paths = track_used_paths(existing_files)
     files: dict[str, bytes] = {}
-    told: list[ExportLoss] = [*missing]
+    losses: list[ExportLoss] = [*missing]
     for topic in active:
-        told += describe_loss(topic, find_losses(topic, _CODEX_TRAITS))
+        losses += describe_loss(topic, find_losses(topic, _CODEX_TRAITS))
         data = encode_text(f"# {' '.join(topic.name.split())}\n\n{topic.body.strip()}\n")
         if _stripped_text(data) not in known:
             known.add(_stripped_text(data))
             files[_note_path(topic, used_paths)] = data
-    return DialectExport(files=files, losses=tuple(told))
+    return DialectExport(files=files, losses=tuple(losses))
 
 
 def _stripped_text(data: bytes) -> str:

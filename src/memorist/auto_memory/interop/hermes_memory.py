@@ -91,7 +91,7 @@ def write_hermes(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -
         for name in HERMES_LIMITS
     }
     known = {name: len(each) for name, each in stores.items()}
-    told: list[ExportLoss] = [*missing]
+    losses: list[ExportLoss] = [*missing]
     for topic in active:
         name = "USER.md" if topic.kind in USER_KINDS else "MEMORY.md"
         text = _SEPARATOR_LINE.sub("", topic.body.replace("\r\n", "\n")).strip()
@@ -99,14 +99,14 @@ def write_hermes(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -
             continue
         why = _why_refused(text, name, stores[name])
         if why:
-            told.append(ExportLoss(topic.path, (why,), whole=True))
+            losses.append(ExportLoss(topic.path, (why,), whole=True))
             continue
         stores[name].append(text)
         kind = () if topic.kind in (None, _HERMES_KINDS[name]) else ("kind",)
         sign = (
             ("a section sign on a line of its own",) if _SEPARATOR_LINE.search(topic.body) else ()
         )
-        told += describe_loss(
+        losses += describe_loss(
             topic,
             (
                 *kind,
@@ -125,7 +125,7 @@ def write_hermes(topics: Sequence[Topic], existing_files: Mapping[str, bytes]) -
             **kept,
             **{name: encode_text(HERMES_SEPARATOR.join(each)) for name, each in added.items()},
         },
-        losses=tuple(told),
+        losses=tuple(losses),
     )
 
 

@@ -461,10 +461,10 @@ def _print_removal(found: TextRemoval, home: Path) -> None:
         ("deleted, as derived", found.deleted),
         ("the words still stand in", found.remaining),
     )
-    for told, paths in rows:
+    for label, paths in rows:
         if paths:
             named = ", ".join(str(path.relative_to(home)) for path in paths)
-            click.echo(f"  {told}: {named}")
+            click.echo(f"  {label}: {named}")
 
 
 def find_memory_problems(memory: AutoMemory) -> tuple[list[Topic], list[LintProblem]]:
