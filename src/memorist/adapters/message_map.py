@@ -120,27 +120,27 @@ class MessageMap(Generic[T]):
         known: dict[bytes, deque[int]] | None = None
         expected = 0
         for item in sent:
-            place: int | None = None
+            position: int | None = None
             if (
                 expected < len(self._items)
                 and expected not in used_positions
                 and _is_same(item, self._items[expected])
             ):
-                place = expected
+                position = expected
             else:
                 if known is None:
                     known = self._by_content()
-                place = _next_free_position(known[_content_key(item)], used_positions, expected)
-            places.append(place)
-            if place is not None:
-                used_positions.add(place)
-                expected = place + 1
+                position = _next_free_position(known[_content_key(item)], used_positions, expected)
+            places.append(position)
+            if position is not None:
+                used_positions.add(position)
+                expected = position + 1
         return places
 
     def _by_content(self) -> dict[bytes, deque[int]]:
         known: dict[bytes, deque[int]] = defaultdict(deque)
-        for place, item in enumerate(self._items):
-            known[_content_key(item)].append(place)
+        for index, item in enumerate(self._items):
+            known[_content_key(item)].append(index)
         return known
 
 

@@ -929,11 +929,11 @@ def open_user_memory(
     )
 
 
-def _usage_source(place: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
+def _usage_source(layout: MemoryLayout, database: Callable[[], Connection]) -> UsageSource:
     def used() -> dict[str, MemoryUsage]:
         return {
             path: MemoryUsage(total.used, total.last)
-            for path, total in total_uses(database(), str(place.folder)).items()
+            for path, total in total_uses(database(), str(layout.folder)).items()
         }
 
     return used

@@ -409,10 +409,10 @@ def _piece_object(each: PieceChange) -> dict[str, Any]:
     }
 
 
-def _print_listing(place: Path, found: ContextListing) -> None:
+def _print_listing(folder: Path, found: ContextListing) -> None:
     what = (
         "What memorist would say first in this folder"
-        if place.is_dir()
+        if folder.is_dir()
         else f"The context at turn {found.turn}"
     )
     counted = (
@@ -451,7 +451,7 @@ def _print_listing(place: Path, found: ContextListing) -> None:
                 f"{each.tag:<{width}}  {_shorten_paths(each.source)}"
             )
             click.echo(f"{'':>22}{'':<{width + len(mark)}}  {output.make_readable(each.why)}")
-    _print_rest(place, found)
+    _print_rest(folder, found)
 
 
 def _is_brief(each: PieceChange, *, comparing: bool) -> bool:
@@ -459,12 +459,12 @@ def _is_brief(each: PieceChange, *, comparing: bool) -> bool:
     return each.piece.tag in CONVERSATION_PARTS or (comparing and each.change == "same")
 
 
-def _print_rest(place: Path, found: ContextListing) -> None:
+def _print_rest(folder: Path, found: ContextListing) -> None:
     if found.left_out:
         click.echo("\nnot in it:")
         for missed in found.left_out:
             click.echo(f"  {_shorten_paths(missed.source)}\n      {_shorten_paths(missed.why)}")
-    if place.is_dir():
+    if folder.is_dir():
         absent = (
             f"A host adds its own, where it has them, each in its place: "
             f"{', '.join(_missing_tags(found.family, found.pieces))}."

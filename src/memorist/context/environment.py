@@ -117,9 +117,12 @@ def _environment_lines(places: Sequence[CommandEnvironment]) -> list[str]:
     return [*lines, "  </environments>"]
 
 
-def _one_environment(place: CommandEnvironment, indent: str) -> list[str]:
+def _one_environment(environment: CommandEnvironment, indent: str) -> list[str]:
     return _element_lines(
-        ("cwd", place.folder), ("status", place.status), ("shell", place.shell), indent=indent
+        ("cwd", environment.folder),
+        ("status", environment.status),
+        ("shell", environment.shell),
+        indent=indent,
     )
 
 

@@ -48,23 +48,23 @@ def _track_turns(entries: Iterable[TranscriptEntry]) -> TurnTracker:
     effect.
     """
     turns = TurnTracker()
-    for place, entry in enumerate(entries):
+    for index, entry in enumerate(entries):
         match entry:
             case Message():
                 typed = starts_turn(entry)
                 turns.on_message(
-                    place,
+                    index,
                     typed=typed,
                     context=not typed
                     and entry.role in ("user", "developer", "system")
                     and not entry.tool_results,
                 )
             case WorldStateRecord():
-                turns.on_context(place)
+                turns.on_context(index)
             case TurnRollback(turns=count, kept=True):
-                turns.roll_back(count, place)
+                turns.roll_back(count, index)
             case CompactionBoundary():
-                turns.on_message(place, typed=False, context=False)
+                turns.on_message(index, typed=False, context=False)
             case _:
                 pass
     return turns

@@ -267,8 +267,8 @@ def changes_to_messages(
             groups.append((change.role, []))
         groups[-1][1].append(TextBlock(change.text))
     return tuple(
-        _message(f"{WORLD_STATE_ID_PREFIX}{number}.{place}", role, tuple(texts))
-        for place, (role, texts) in enumerate(groups)
+        _message(f"{WORLD_STATE_ID_PREFIX}{number}.{index}", role, tuple(texts))
+        for index, (role, texts) in enumerate(groups)
     )
 
 

@@ -245,17 +245,17 @@ class Dream(SessionExtension):
         self, why: str, sessions: Sequence[str], *, asked: bool, dry_run: bool = False
     ) -> DreamReport:
         means, began = self._runtime, self._clock.monotonic()
-        place = self._workspace()
+        workspace = self._workspace()
         fork = _DreamForkResult()
         if means.model is not None:
             prepared = await asyncio.to_thread(
-                prepare_dream, place, self._past_sessions(), sessions
+                prepare_dream, workspace, self._past_sessions(), sessions
             )
             fork = await self._run_fork(means.model, prepared, why, asked=asked)
         receipt = fork.receipt and discarded_receipt(fork.receipt)
         try:
             dreamt, events = await _run_uninterrupted(
-                lambda: apply_dream(place, fork.made, fork.evidence, dry_run=dry_run)
+                lambda: apply_dream(workspace, fork.made, fork.evidence, dry_run=dry_run)
             )
             receipt = (
                 receipt
@@ -285,7 +285,7 @@ class Dream(SessionExtension):
                 or dreamt.remarks
                 or (dreamt.failed and fork.is_reportable)
             ):
-                await asyncio.to_thread(append_journal, place, dreamt)
+                await asyncio.to_thread(append_journal, workspace, dreamt)
             self._report(dreamt, events, self._clock.monotonic() - began)
         return dreamt
 

@@ -190,13 +190,13 @@ def apply_dream(
 class _DreamWriter:
     def __init__(
         self,
-        place: DreamWorkspace,
+        workspace: DreamWorkspace,
         memory: AutoMemory,
         model: ModelChanges,
         behind: WriteEvidence,
         events: list[Event],
     ) -> None:
-        self._place = place
+        self._place = workspace
         self._memory = memory
         self._model = model
         self._behind = behind
@@ -334,8 +334,8 @@ class _DreamWriter:
         )
 
 
-def _asked_marks_path(place: DreamWorkspace) -> Path:
-    return place.layout.dream / "asked.json"
+def _asked_marks_path(workspace: DreamWorkspace) -> Path:
+    return workspace.layout.dream / "asked.json"
 
 
 def _tell_stale(stale: StaleMemory) -> str:
@@ -346,18 +346,20 @@ def _stale_mark(stale: StaleMemory) -> str:
     return f"{stale.path}: {_tell_stale(stale)}"
 
 
-def _load_asked_marks(place: DreamWorkspace) -> tuple[str, ...]:
+def _load_asked_marks(workspace: DreamWorkspace) -> tuple[str, ...]:
     try:
-        return msgspec.json.decode(place.files.read(_asked_marks_path(place)), type=tuple[str, ...])
+        return msgspec.json.decode(
+            workspace.files.read(_asked_marks_path(workspace)), type=tuple[str, ...]
+        )
     except (FileNotFoundError, msgspec.DecodeError):
         return ()
 
 
-def _save_asked_marks(place: DreamWorkspace, marks: Sequence[str]) -> None:
+def _save_asked_marks(workspace: DreamWorkspace, marks: Sequence[str]) -> None:
     if marks:
-        known = dict.fromkeys((*_load_asked_marks(place), *marks))
-        place.files.write(
-            _asked_marks_path(place), msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
+        known = dict.fromkeys((*_load_asked_marks(workspace), *marks))
+        workspace.files.write(
+            _asked_marks_path(workspace), msgspec.json.encode(tuple(known)[-MAX_ASKED_MARKS:])
         )
 
 

@@ -246,7 +246,7 @@ class SessionLog:
 
     def _apply_rollback(self, turns: int) -> None:
         starts = [
-            place for place, message in enumerate(self.window_messages) if starts_turn(message)
+            index for index, message in enumerate(self.window_messages) if starts_turn(message)
         ]
         self.window_messages = (
             self.window_messages[: starts[-turns]] if turns <= len(starts) else []

@@ -113,14 +113,14 @@ class ViewWindow:
         compared.
         """
         hosts = [shown for shown in self._entries if shown.host_index is not None]
-        for place, shown in enumerate(hosts):
+        for index, shown in enumerate(hosts):
             at = shown.host_index or 0
             if at >= len(entries) or _message_ids(shown.messages) != _message_ids(
                 entries[at].messages
             ):
-                dropped = tuple(message for each in hosts[place:] for message in each.messages)
+                dropped = tuple(message for each in hosts[index:] for message in each.messages)
                 after = [message for entry in entries[at:] for message in entry.messages]
-                begins = bool(place) and bool(dropped) and starts_turn(dropped[0])
+                begins = bool(index) and bool(dropped) and starts_turn(dropped[0])
                 fresh = all(starts_turn(message) for message in after) and all(
                     entry.new == entry.messages for entry in entries[at:]
                 )
@@ -133,8 +133,8 @@ class ViewWindow:
         """
         end = next(
             (
-                place
-                for place, shown in enumerate(self._entries)
+                index
+                for index, shown in enumerate(self._entries)
                 if shown.host_index is not None and shown.host_index >= host_index
             ),
             len(self._entries),

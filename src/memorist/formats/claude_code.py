@@ -67,8 +67,8 @@ class _ClaudeCodeReader:
         self.held_bytes = 0
         self.positions = array("i", [-1]) * len(index.codes)
         """For each line, its position in the chain; -1 for none."""
-        for place, number in enumerate(chain.order):
-            self.positions[index.line_numbers[number]] = place
+        for position, number in enumerate(chain.order):
+            self.positions[index.line_numbers[number]] = position
         self.names = list(index.kinds)
         self.ends_reply = self._last_of_replies()
         self.is_sidechain = bytearray(len(index.codes))
@@ -119,13 +119,13 @@ class _ClaudeCodeReader:
             elif place > self.next_position and place not in self.held:
                 self._hold(place, line.data)
 
-    def _hold(self, place: int, data: bytes) -> None:
+    def _hold(self, position: int, data: bytes) -> None:
         """Buffer a line; beyond the limit the lines that are due last are dropped and read again
         later.
         """
-        self.held[place] = data
+        self.held[position] = data
         self.held_bytes += len(data)
-        heapq.heappush(self.held_positions, -place)
+        heapq.heappush(self.held_positions, -position)
         while self.held_bytes > HELD_BYTES and self.held_positions:
             self.held_bytes -= len(self.held.pop(-heapq.heappop(self.held_positions), b""))
 
@@ -137,16 +137,16 @@ class _ClaudeCodeReader:
         if not self.held:
             self.held_positions.clear()
 
-    def _live_entries(self, data: bytes, place: int) -> tuple[TranscriptEntry, ...]:
+    def _live_entries(self, data: bytes, position: int) -> tuple[TranscriptEntry, ...]:
         """The entries of the line at the current position."""
-        self.next_position = place + 1
-        number = self.chain.order[place]
+        self.next_position = position + 1
+        number = self.chain.order[position]
         line = self.index.line_numbers[number]
         try:
             if self.index.flags[number] & BOUNDARY:
                 return (read_boundary(data, line, self.chain.kept_messages.get(number, 0)),)
             message, was_mended = self._message(
-                number, data, last_of_reply=bool(self.ends_reply[place])
+                number, data, last_of_reply=bool(self.ends_reply[position])
             )
         except FAILURES:
             return (SkippedLine(line, MALFORMED),)

@@ -603,11 +603,11 @@ class _RolloutReader:
         if about.replacement_history is not None:
             replacement = tuple(
                 replace(
-                    read_item(item, f"item-{number}-{place}"),
+                    read_item(item, f"item-{number}-{index}"),
                     line=number,
                     is_typed=self.is_typed,
                 )
-                for place, item in enumerate(about.replacement_history)
+                for index, item in enumerate(about.replacement_history)
             )
         else:
             summary = TextBlock(about.message or "")

@@ -535,8 +535,8 @@ class OpenAIChatCodec(BaseCodec):
         messages = prompt.messages
         size = next(
             (
-                place
-                for place, message in enumerate(messages)
+                index
+                for index, message in enumerate(messages)
                 if message.role not in ("system", "developer")
             ),
             len(messages),

@@ -202,14 +202,14 @@ def _find_own_hooks(text: str) -> list[tuple[str, str, JsonNode, JsonNode, int]]
     for event in hooks.members if hooks is not None and isinstance(hooks.value, dict) else ():
         for group in event.node.members if isinstance(event.node.value, list) else ():
             inner = group.node.get("hooks") if isinstance(group.node.value, dict) else None
-            for place, each in enumerate(
+            for index, each in enumerate(
                 inner.members if inner is not None and isinstance(inner.value, list) else ()
             ):
                 command = (
                     each.node.value.get("command") if isinstance(each.node.value, dict) else None
                 )
                 if is_own_hook(command):
-                    found.append((event.key, str(command), event.node, group.node, place))
+                    found.append((event.key, str(command), event.node, group.node, index))
     return found
 
 

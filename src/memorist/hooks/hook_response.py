@@ -59,13 +59,13 @@ def fit_texts(texts: Sequence[OutputText], client: Client, limit: int | None = N
     filled = [part for part in texts if part.text.strip()]
     left = (OUTPUT_LIMITS[client] if limit is None else limit) - 2 * max(0, len(filled) - 1)
     shares: dict[int, int] = {}
-    for done, place in enumerate(
-        sorted(range(len(filled)), key=lambda place: output_size(filled[place].text, client))
+    for done, index in enumerate(
+        sorted(range(len(filled)), key=lambda index: output_size(filled[index].text, client))
     ):
-        shares[place] = min(output_size(filled[place].text, client), left // (len(filled) - done))
-        left -= shares[place]
+        shares[index] = min(output_size(filled[index].text, client), left // (len(filled) - done))
+        left -= shares[index]
     return "\n\n".join(
-        filter(None, (_truncate(part, client, shares[place]) for place, part in enumerate(filled)))
+        filter(None, (_truncate(part, client, shares[index]) for index, part in enumerate(filled)))
     )
 
 

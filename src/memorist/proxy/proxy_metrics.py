@@ -27,8 +27,8 @@ class ProxyMetrics:
         kind = next((each for each in OUTCOMES if outcome.startswith(each)), "other")
         self._requests[upstream, status, kind] += 1
         self._seconds += seconds
-        for place, bound in enumerate(BUCKETS):
-            self._buckets[place] += seconds <= bound
+        for index, bound in enumerate(BUCKETS):
+            self._buckets[index] += seconds <= bound
 
     def render(self, open_conversations: int) -> bytes:
         """All figures; `open_conversations` is their number now."""

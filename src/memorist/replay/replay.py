@@ -243,7 +243,7 @@ async def _final_notes(session: ReplayedSession) -> str:
         return ""
 
 
-def _publish(partial: Path, place: Path, loss: StoreError | None) -> None:
+def _publish(partial: Path, folder: Path, loss: StoreError | None) -> None:
     """Move a finished folder into its final location; not one that misses what the disk refused,
     whose `loss` is raised.
 
@@ -252,14 +252,14 @@ def _publish(partial: Path, place: Path, loss: StoreError | None) -> None:
     """
     if loss is not None:
         raise loss
-    old = place.with_name(f".old-{place.name}")
+    old = folder.with_name(f".old-{folder.name}")
     try:
-        if place.exists():
-            place.rename(old)
-        partial.replace(place)
+        if folder.exists():
+            folder.rename(old)
+        partial.replace(folder)
         shutil.rmtree(old, ignore_errors=True)
     except OSError as error:
-        raise store_error("write", place, error) from error
+        raise store_error("write", folder, error) from error
 
 
 def _build_record(

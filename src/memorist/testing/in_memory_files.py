@@ -75,8 +75,8 @@ class InMemoryFiles:
         """Replace the file; a link at the path is replaced, not followed. Raises StoreError and
         WriteConflict.
         """
-        place = self._resolve_parent(path)
-        self._check_capacity(place, path, data)
+        location = self._resolve_parent(path)
+        self._check_capacity(location, path, data)
         if expect is not None:
             try:
                 there: bytes | None = self._find_file(path)[1].data
@@ -87,26 +87,26 @@ class InMemoryFiles:
                 raise WriteConflict(
                     f"{path} {what} since it was read; read it again and repeat the change."
                 )
-        self._make_parents(place)
-        self._entries[place] = _File(data, self._tick())
+        self._make_parents(location)
+        self._entries[location] = _File(data, self._tick())
 
     def create(self, path: Path, data: bytes) -> bool:
         """Create the file; False when something exists at the path. Raises StoreError."""
-        place = self._resolve_parent(path)
+        location = self._resolve_parent(path)
         self._check_allowed(
             self.read_only,
-            place,
+            location,
             f"Cannot write {path}: the file system is read-only; choose another place.",
         )
-        if place in self._entries or place in self._folders:
+        if location in self._entries or location in self._folders:
             return False
         self.write(path, data)
         return True
 
     def facts(self, path: Path) -> FileInfo | None:
         """Facts of what is at the path, links not followed; None when nothing is there."""
-        place = self._resolve_parent(path)
-        found = self._entries.get(place)
+        location = self._resolve_parent(path)
+        found = self._entries.get(location)
         match found:
             case _File():
                 return FileInfo(
@@ -121,7 +121,7 @@ class InMemoryFiles:
                     is_link=True,
                 )
             case None:
-                if place in self._folders:
+                if location in self._folders:
                     return FileInfo(0, self._time, is_file=False, is_folder=True, is_link=False)
                 return None
 
@@ -137,13 +137,13 @@ class InMemoryFiles:
 
         Raises FileNotFoundError.
         """
-        place = self.resolve(folder)
-        if place not in self._folders:
+        location = self.resolve(folder)
+        if location not in self._folders:
             raise FileNotFoundError(f"There is no folder {folder}.")
         return sorted(
-            folder / entry.relative_to(place)
+            folder / entry.relative_to(location)
             for entry in self._entries
-            if entry.is_relative_to(place)
+            if entry.is_relative_to(location)
         )[:limit]
 
     def append(self, path: Path, data: bytes) -> None:
@@ -166,17 +166,17 @@ class InMemoryFiles:
 
     def remove(self, path: Path) -> None:
         """Delete a file or a link. Raises FileNotFoundError and StoreError."""
-        place = self._resolve_parent(path)
-        if place in self._folders:
+        location = self._resolve_parent(path)
+        if location in self._folders:
             raise StoreError(f"Cannot delete {path}: it is a folder, not a file; move it away.")
-        if place not in self._entries:
+        if location not in self._entries:
             raise FileNotFoundError(f"There is no file {path}.")
         self._check_allowed(
             self.read_only,
-            place,
+            location,
             f"Cannot delete {path}: the file system is read-only; choose another place.",
         )
-        del self._entries[place]
+        del self._entries[location]
 
     def _tick(self) -> int:
         self._time += 1_000_000_000
@@ -187,13 +187,13 @@ class InMemoryFiles:
         return self.resolve(path.parent) / path.name
 
     def _find_file(self, path: Path) -> tuple[Path, _File]:
-        place = self.resolve(path)
-        if place in self._folders:
+        location = self.resolve(path)
+        if location in self._folders:
             raise StoreError(f"Cannot read {path}: it is a folder, not a file; move it away.")
-        found = self._entries.get(place)
+        found = self._entries.get(location)
         if not isinstance(found, _File):
             raise FileNotFoundError(f"There is no file {path}.")
-        return place, found
+        return location, found
 
     def _follow(self, path: Path, left: list[int]) -> Path:
         """Follow links. `left` holds the number of links that may still be followed."""
@@ -213,24 +213,24 @@ class InMemoryFiles:
                 real = self._follow(real.parent / found.target, left)
         return real
 
-    def _check_capacity(self, place: Path, path: Path, data: bytes) -> None:
+    def _check_capacity(self, folder: Path, path: Path, data: bytes) -> None:
         self._check_allowed(
             self.read_only,
-            place,
+            folder,
             f"Cannot write {path}: the file system is read-only; choose another place.",
         )
-        if place in self._folders:
+        if folder in self._folders:
             raise StoreError(f"Cannot write {path}: it is a folder, not a file; move it away.")
         used = sum(
             len(entry.data)
             for at, entry in self._entries.items()
-            if isinstance(entry, _File) and at != place
+            if isinstance(entry, _File) and at != folder
         )
         if self.capacity is not None and used + len(data) > self.capacity:
             raise StoreError(f"Cannot write {path}: the disk is full; free space and try again.")
 
-    def _check_allowed(self, places: set[Path], place: Path, why: str) -> None:
-        if any(place.is_relative_to(refused) for refused in places):
+    def _check_allowed(self, places: set[Path], folder: Path, why: str) -> None:
+        if any(folder.is_relative_to(refused) for refused in places):
             raise StoreError(why)
 
     def _make_parents(self, path: Path) -> None:

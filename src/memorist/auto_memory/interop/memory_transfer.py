@@ -266,11 +266,11 @@ def _get_dialect(name: str) -> Dialect:
 
 
 def _read_single_file(
-    files: FileSystem, place: Path, facts: FileInfo
+    files: FileSystem, folder: Path, facts: FileInfo
 ) -> tuple[dict[str, bytes], list[IgnoredEntry]]:
     if not facts.is_file or facts.size > MAX_SIZE:
-        raise InputError(f"{place} is no file of at most {MAX_SIZE:,} bytes")
-    return {place.name: files.read(place, limit=MAX_SIZE)}, []
+        raise InputError(f"{folder} is no file of at most {MAX_SIZE:,} bytes")
+    return {folder.name: files.read(folder, limit=MAX_SIZE)}, []
 
 
 def _read_folder(files: FileSystem, folder: Path) -> tuple[dict[str, bytes], list[IgnoredEntry]]:

@@ -90,7 +90,7 @@ def check_database(context: DoctorContext) -> Iterator[CheckResult]:
     yield from _check_reservations(context, expired)
 
 
-def _check_soundness(place: DoctorContext, path: Path) -> CheckResult:
+def _check_soundness(context: DoctorContext, path: Path) -> CheckResult:
     try:
         with open_read_only(path) as connection:
             answer = connection.execute("pragma quick_check").fetchone()[0]
@@ -98,11 +98,11 @@ def _check_soundness(place: DoctorContext, path: Path) -> CheckResult:
     except sqlite3.Error as error:
         what = f"the database cannot be read ({error})"
         if isinstance(error, sqlite3.DatabaseError) and is_damage(error):
-            return repair_or_report(place, what, REBUILD_NOTE, lambda: _recreate(path))
+            return repair_or_report(context, what, REBUILD_NOTE, lambda: _recreate(path))
         return CheckResult("wrong", what, "Close what uses it, or give yourself access to it.")
     if answer != "ok":
         return repair_or_report(
-            place,
+            context,
             f"the database is damaged ({answer})",
             f"Move {path} away; it is rebuilt.",
             lambda: _move_and_recreate(path),
@@ -125,19 +125,21 @@ def _move_and_recreate(path: Path) -> str:
     return _recreate(path)
 
 
-def _check_sessions(place: DoctorContext, known: set[str]) -> Iterator[CheckResult]:
+def _check_sessions(context: DoctorContext, known: set[str]) -> Iterator[CheckResult]:
     """Report sessions on disk that the database does not know: they cannot be named by their id.
 
     Those gone from the disk are only counted.
     """
-    found = sorted(place.layout.projects.glob("*/*/transcript.jsonl"))
+    found = sorted(context.layout.projects.glob("*/*/transcript.jsonl"))
     lost = [path for path in found if os.path.realpath(path.parent) not in known]
     if lost:
         what = (
             f"the database does not know {pluralize(len(lost), 'session')} that the disk "
             f"has, such as {lost[0].parent.name}"
         )
-        yield repair_or_report(place, what, FIX_COMMAND, lambda: _register_sessions(place, lost))
+        yield repair_or_report(
+            context, what, FIX_COMMAND, lambda: _register_sessions(context, lost)
+        )
     gone = [folder for folder in known if not Path(folder).exists()]
     if gone:
         yield CheckResult(
@@ -151,8 +153,8 @@ def _check_sessions(place: DoctorContext, known: set[str]) -> Iterator[CheckResu
         )
 
 
-def _register_sessions(place: DoctorContext, transcripts: list[Path]) -> str:
-    database = open_database(place.layout.database)
+def _register_sessions(context: DoctorContext, transcripts: list[Path]) -> str:
+    database = open_database(context.layout.database)
     taken = 0
     try:
         for path in transcripts:
@@ -196,17 +198,17 @@ def _find_expired(database: sqlite3.Connection, now: float) -> list[int]:
     return [int(row["number"]) for row in rows]
 
 
-def _check_reservations(place: DoctorContext, expired: list[int]) -> Iterator[CheckResult]:
+def _check_reservations(context: DoctorContext, expired: list[int]) -> Iterator[CheckResult]:
     """Report reservations that a process never released.
 
     They no longer count, and the next reservation removes them.
     """
-    if expired and place.fix:
+    if expired and context.fix:
         yield repair_or_report(
-            place,
+            context,
             f"dead processes left {pluralize(len(expired), 'reservation')}",
             FIX_COMMAND,
-            lambda: _release_reservations(place, expired),
+            lambda: _release_reservations(context, expired),
         )
     elif expired:
         yield CheckResult(
@@ -217,8 +219,8 @@ def _check_reservations(place: DoctorContext, expired: list[int]) -> Iterator[Ch
         )
 
 
-def _release_reservations(place: DoctorContext, numbers: list[int]) -> str:
-    database = open_database(place.layout.database)
+def _release_reservations(context: DoctorContext, numbers: list[int]) -> str:
+    database = open_database(context.layout.database)
     try:
         with transaction(database):
             database.executemany(

@@ -122,10 +122,10 @@ def run_checks(
         )
         return
     layout = Layout(Path(resolved.settings.home).expanduser().absolute())
-    place = DoctorContext(resolved=resolved, layout=layout, now=time.time(), fix=fix, reach=reach)
+    context = DoctorContext(resolved=resolved, layout=layout, now=time.time(), fix=fix, reach=reach)
     for area, check in checks:
         try:
-            for finding in check(place):
+            for finding in check(context):
                 yield replace(finding, area=area)
         except (MemoristError, OSError) as error:
             yield CheckResult(

@@ -127,17 +127,17 @@ def _check_access(paths: list[Path]) -> Iterator[CheckResult]:
         )
 
 
-def _check_leftovers(place: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
+def _check_leftovers(context: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
     found = [
         path
         for path in paths
         if path.name.startswith(".memorist-")
         and path.name.endswith(".tmp")
-        and _modified_at(path) < place.now - LEFTOVER_SECONDS
+        and _modified_at(path) < context.now - LEFTOVER_SECONDS
     ]
     if found:
         what = f"killed writers left {pluralize(len(found), 'temporary file')}, such as {found[0]}"
-        yield repair_or_report(place, what, FIX_COMMAND, partial(_set_aside_all, place, found))
+        yield repair_or_report(context, what, FIX_COMMAND, partial(_set_aside_all, context, found))
 
 
 def check_documents(context: DoctorContext) -> Iterator[CheckResult]:
@@ -163,24 +163,24 @@ def check_documents(context: DoctorContext) -> Iterator[CheckResult]:
             )
 
 
-def _set_aside_all(place: DoctorContext, paths: list[Path]) -> str:
+def _set_aside_all(context: DoctorContext, paths: list[Path]) -> str:
     for path in paths:
-        set_aside(place.layout, path)
-    return f"moved to {place.layout.home / 'put-aside'}"
+        set_aside(context.layout, path)
+    return f"moved to {context.layout.home / 'put-aside'}"
 
 
-def _check_times(place: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
-    found = [path for path in paths if _modified_at(path) > place.now + AHEAD_SECONDS]
+def _check_times(context: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
+    found = [path for path in paths if _modified_at(path) > context.now + AHEAD_SECONDS]
     if found:
 
         def act() -> str:
             for path in found:
                 with as_store_error("set the time of", path):
-                    os.utime(path, (place.now, place.now))
+                    os.utime(path, (context.now, context.now))
             return "their time is now"
 
         yield repair_or_report(
-            place,
+            context,
             f"the times of {pluralize(len(found), 'file')} lie in the future, such as {found[0]}",
             FIX_COMMAND,
             act,

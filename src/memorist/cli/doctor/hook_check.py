@@ -79,7 +79,7 @@ def recent_failures(home: Path, now: float) -> list[HookFailure]:
     return parse_hook_failures(text, now - DAY_SECONDS)
 
 
-def _settings_files(place: DoctorContext) -> list[tuple[Client, Path]]:
+def _settings_files(context: DoctorContext) -> list[tuple[Client, Path]]:
     """Files that may hold hooks: the user's own settings, and every file memorist installed hooks
     in.
     """
@@ -90,7 +90,7 @@ def _settings_files(place: DoctorContext) -> list[tuple[Client, Path]]:
             client, where, LaunchCommand(arguments=("memorist",)), {}, mcp=False
         ):
             found[target.path] = client
-    for path in map(Path, HookInstaller(place.layout.home, DiskFiles()).read_records()):
+    for path in map(Path, HookInstaller(context.layout.home, DiskFiles()).read_records()):
         if path.name == "hooks.json" or path.name.startswith("settings"):
             found.setdefault(path, "codex" if path.name == "hooks.json" else "claude-code")
     return [(client, path) for path, client in found.items() if path.is_file()]
@@ -145,8 +145,8 @@ def _program_of(command: str) -> str:
     return command
 
 
-def _check_daemon(place: DoctorContext) -> Iterator[CheckResult]:
-    folder = place.layout.home / hook_protocol.FOLDER
+def _check_daemon(context: DoctorContext) -> Iterator[CheckResult]:
+    folder = context.layout.home / hook_protocol.FOLDER
     holder = find_daemon_process(folder / hook_protocol.LOCK)
     if holder and not _is_responsive(folder):
         yield CheckResult(

@@ -53,15 +53,15 @@ def check_locks(context: DoctorContext) -> Iterator[CheckResult]:
         yield from _check_dream(path, context.now)
 
 
-def _check_blocked(place: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
+def _check_blocked(context: DoctorContext, paths: list[Path]) -> Iterator[CheckResult]:
     """A lock whose path is not a regular file can never be acquired."""
     for path in paths:
         if path.is_symlink() or not path.is_file():
             yield repair_or_report(
-                place,
+                context,
                 f"{path} is no file, so that nobody can take the lock",
                 FIX_COMMAND,
-                partial(set_aside, place.layout, path),
+                partial(set_aside, context.layout, path),
             )
 
 

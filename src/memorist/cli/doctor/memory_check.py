@@ -66,7 +66,7 @@ def check_memories(context: DoctorContext) -> Iterator[CheckResult]:
 
 
 def _check_folder(
-    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder
+    context: DoctorContext, where: MemoryLayout, folder: MemoryFolder
 ) -> Iterator[CheckResult]:
     known = read_project_record(FILES, where)
     if known is not None and not Path(known.root).exists():
@@ -85,18 +85,18 @@ def _check_folder(
         recorded = folder.history.list_files()
     except StoreError as error:
         yield repair_or_report(
-            place,
+            context,
             f"the history at {where.history} is damaged",
             str(error),
             lambda: _rescan(where, folder, "moved aside; a new one was started"),
         )
-        if not place.fix:
+        if not context.fix:
             return
         recorded = folder.history.list_files()
     yield from _check_headers(where, folder)
-    yield from _check_history(place, where, folder, recorded)
-    yield from _check_index(place, where, folder)
-    yield from _check_recall_index(place, where, folder)
+    yield from _check_history(context, where, folder, recorded)
+    yield from _check_index(context, where, folder)
+    yield from _check_recall_index(context, where, folder)
 
 
 def _check_headers(where: MemoryLayout, folder: MemoryFolder) -> Iterator[CheckResult]:
@@ -128,7 +128,7 @@ def _rescan(where: MemoryLayout, folder: MemoryFolder, done: str) -> str:
 
 
 def _check_history(
-    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder, recorded: dict[str, str]
+    context: DoctorContext, where: MemoryLayout, folder: MemoryFolder, recorded: dict[str, str]
 ) -> Iterator[CheckResult]:
     """Report files that differ from the history: changes by the user or another program, or an
     outdated history.
@@ -138,9 +138,12 @@ def _check_history(
             f"{where.folder}: files were changed past memorist; the next session looks at "
             f"them and records it"
         )
-        if place.fix:
+        if context.fix:
             yield repair_or_report(
-                place, changed, FIX_COMMAND, lambda: _rescan(where, folder, "scanned and recorded")
+                context,
+                changed,
+                FIX_COMMAND,
+                lambda: _rescan(where, folder, "scanned and recorded"),
             )
         else:
             yield CheckResult("note", changed, f"Nothing, or {FIX_COMMAND}")
@@ -161,7 +164,7 @@ def _check_history(
             f"it is on disk, such as {differ[0]}"
         )
         yield repair_or_report(
-            place, what, FIX_COMMAND, lambda: _rescan(where, folder, "recorded as found")
+            context, what, FIX_COMMAND, lambda: _rescan(where, folder, "recorded as found")
         )
 
 
@@ -170,7 +173,7 @@ def _is_topic_file(name: str) -> bool:
 
 
 def _check_index(
-    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder
+    context: DoctorContext, where: MemoryLayout, folder: MemoryFolder
 ) -> Iterator[CheckResult]:
     """Report index pointers without a file, and memories missing from the index."""
     if folder.find_unscanned():
@@ -191,12 +194,12 @@ def _check_index(
         ]
         what = f"{where.folder / INDEX_NAME} {' and '.join(filter(None, parts))}"
         yield repair_or_report(
-            place, what, FIX_COMMAND, lambda: _rescan(where, folder, "made anew from the files")
+            context, what, FIX_COMMAND, lambda: _rescan(where, folder, "made anew from the files")
         )
 
 
 def _check_recall_index(
-    place: DoctorContext, where: MemoryLayout, folder: MemoryFolder
+    context: DoctorContext, where: MemoryLayout, folder: MemoryFolder
 ) -> Iterator[CheckResult]:
     """Check the recall index; a damaged one is moved aside and rebuilt from the files."""
     if not where.recall_index.exists():
@@ -209,15 +212,15 @@ def _check_recall_index(
         answer, entries = str(error), set[str]()
     if answer != "ok":
         what = f"the index of recall {where.recall_index} is damaged ({answer})"
-        yield repair_or_report(place, what, FIX_COMMAND, _rebuild_recall_index(place, folder))
+        yield repair_or_report(context, what, FIX_COMMAND, _rebuild_recall_index(context, folder))
         return
     gone = sorted(name for name in entries if not (where.folder / name).exists())
-    if gone and place.fix:
+    if gone and context.fix:
         yield repair_or_report(
-            place,
+            context,
             f"the index of recall {where.recall_index} is behind the folder",
             FIX_COMMAND,
-            _rebuild_recall_index(place, folder),
+            _rebuild_recall_index(context, folder),
         )
     elif gone:
         yield CheckResult(
@@ -227,9 +230,9 @@ def _check_recall_index(
         )
 
 
-def _rebuild_recall_index(place: DoctorContext, folder: MemoryFolder) -> Callable[[], str]:
+def _rebuild_recall_index(context: DoctorContext, folder: MemoryFolder) -> Callable[[], str]:
     def act() -> str:
-        search = FolderSearch(folder.clone_for_thread(), place.settings.recall)
+        search = FolderSearch(folder.clone_for_thread(), context.settings.recall)
         try:
             search.sync_index()
         finally:

@@ -68,12 +68,12 @@ def check_team(context: DoctorContext) -> Iterator[CheckResult]:
         )
 
 
-def _check_project(place: DoctorContext, where: MemoryLayout) -> Iterator[CheckResult]:
-    torn = list(_check_torn_files(place, where.team))
+def _check_project(context: DoctorContext, where: MemoryLayout) -> Iterator[CheckResult]:
+    torn = list(_check_torn_files(context, where.team))
     yield from torn
     yield from _check_waiting(where)
     yield from _check_lock(where.team)
-    chosen = places.read_remote_location(FILES, where.team, place.settings.team)
+    chosen = places.read_remote_location(FILES, where.team, context.settings.team)
     if chosen is None:
         if not torn:
             yield CheckResult(
@@ -84,7 +84,7 @@ def _check_project(place: DoctorContext, where: MemoryLayout) -> Iterator[CheckR
         return
     known = read_project_record(FILES, where)
     project = Path(known.root) if known is not None else where.folder
-    patient = replace(place.settings.team, timeout_seconds=REACH_SECONDS, retries=0)
+    patient = replace(context.settings.team, timeout_seconds=REACH_SECONDS, retries=0)
     try:
         remote = places.open_remote(where.team, chosen, project, patient, read_environment())
     except SettingsError as error:
@@ -95,16 +95,16 @@ def _check_project(place: DoctorContext, where: MemoryLayout) -> Iterator[CheckR
         )
         return
     try:
-        yield from _check_mirror(place, where.team, remote)
-        yield from _check_token(chosen, place)
+        yield from _check_mirror(context, where.team, remote)
+        yield from _check_token(chosen, context)
         yield from _check_address(chosen.remote)
-        if place.reach:
-            yield from _check_remote(remote, place.now)
+        if context.reach:
+            yield from _check_remote(remote, context.now)
     finally:
         remote.close()
 
 
-def _check_torn_files(place: DoctorContext, where: TeamLayout) -> Iterator[CheckResult]:
+def _check_torn_files(context: DoctorContext, where: TeamLayout) -> Iterator[CheckResult]:
     """Report unreadable state files.
 
     They are written atomically, so a disk or a manual edit damaged them; without them a sync starts
@@ -130,10 +130,10 @@ def _check_torn_files(place: DoctorContext, where: TeamLayout) -> Iterator[Check
             msgspec.json.decode(read_regular(path), type=kind)
         except msgspec.DecodeError:
             yield repair_or_report(
-                place,
+                context,
                 f"{path} cannot be understood; it said {lost}",
                 FIX_COMMAND,
-                partial(set_aside, place.layout, path),
+                partial(set_aside, context.layout, path),
             )
 
 
@@ -189,7 +189,7 @@ def _check_lock(where: TeamLayout) -> Iterator[CheckResult]:
 
 
 def _check_mirror(
-    place: DoctorContext, where: TeamLayout, remote: TeamRemote
+    context: DoctorContext, where: TeamLayout, remote: TeamRemote
 ) -> Iterator[CheckResult]:
     """Check the local copy of a Git branch: it holds only what the remote has, so it can always be
     made again.
@@ -199,15 +199,15 @@ def _check_mirror(
     left = [
         path
         for path in where.mirror.rglob("*.lock")
-        if path.lstat().st_mtime < place.now - LEFT_SECONDS
+        if path.lstat().st_mtime < context.now - LEFT_SECONDS
     ]
     if left:
 
         def act() -> str:
-            return "; ".join(set_aside(place.layout, path) for path in left)
+            return "; ".join(set_aside(context.layout, path) for path in left)
 
         yield repair_or_report(
-            place,
+            context,
             f"a killed Git left {pluralize(len(left), 'lock')} in its copy, such as {left[0]}",
             FIX_COMMAND,
             act,
@@ -219,20 +219,20 @@ def _check_mirror(
     if damage:
         what = f"the copy of the team's branch at {where.mirror} is damaged ({damage})"
         yield repair_or_report(
-            place,
+            context,
             what,
             FIX_COMMAND,
-            lambda: f"{set_aside(place.layout, where.mirror)}; the next sync makes it again",
+            lambda: f"{set_aside(context.layout, where.mirror)}; the next sync makes it again",
         )
 
 
-def _check_token(chosen: places.RemoteLocation, place: DoctorContext) -> Iterator[CheckResult]:
+def _check_token(chosen: places.RemoteLocation, context: DoctorContext) -> Iterator[CheckResult]:
     """Report a missing token; a server beyond this machine always needs one."""
     host = urlsplit(chosen.remote).hostname
     if (
         chosen.remote.startswith("https://")
         and host not in _LOCAL
-        and not (read_environment().get(places.AUTH_VARIABLE) or place.settings.team.token_file)
+        and not (read_environment().get(places.AUTH_VARIABLE) or context.settings.team.token_file)
     ):
         yield CheckResult(
             "wrong",
