@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from memorist.context.message_normalization import (
     CONTINUATION_OPENING,
     IMAGE_PLACEHOLDER,
-    MISSING_OUTPUT,
     normalize_history,
 )
 from memorist.core.messages import (
+    MISSING_OUTPUT,
     DocumentBlock,
     ImageBlock,
     Message,

@@ -11,7 +11,7 @@ import pytest
 
 from memorist.core.messages import Message, Origin, TextBlock, ToolResult, ToolUse
 from memorist.engine.engine import Memorist
-from memorist.events import CompactionFailed, ConversationCompacted, Event
+from memorist.events import CompactionFailed, ConversationCompacted, Event, ResultsStored
 from memorist.formats.codec_registry import find_codec
 from memorist.models.model_pricing import ModelPrice, ModelSettings
 from memorist.ports import Request
@@ -138,6 +138,36 @@ async def test_a_result_larger_than_the_window_keeps_both_ends_and_its_way_back(
     assert "t0_0]" in text
     assert len(text) < 64_000
     assert whole is not None
+
+
+@pytest.mark.covers("CP-2", "CP-4")
+@pytest.mark.parametrize("parallel", [1, 3])
+async def test_results_that_went_to_disk_make_no_compaction_due(
+    tmp_path: Path, parallel: int
+) -> None:
+    """Results of 600,000 characters of which the request shows previews: what is not sent counts
+    for nothing, so that nothing is compacted, and compaction is not given up because the rest
+    were fixed.
+    """
+    events: list[Event] = []
+    messages = reading(2, 2_000)
+    async with Memorist(model="structural", home=tmp_path, settings=settings(60_000)) as engine:
+        session = await engine.open("s", listener=events.append)
+        await session.prepare(request(messages))
+        messages += [
+            {**each, "content": [{**block, "id": f"x{at}"} for at, block in enumerate(calls)]}
+            if (calls := each["content"])[0]["type"] == "tool_use"
+            else {
+                **each,
+                "content": [{**block, "tool_use_id": f"x{at}"} for at, block in enumerate(calls)],
+            }
+            for each in reading(1, 600_000 // parallel, parallel=parallel)[1:]
+        ]
+        body = await session.prepare(request(messages))
+
+    assert any(isinstance(event, ResultsStored) for event in events)
+    assert not [e for e in events if isinstance(e, ConversationCompacted | CompactionFailed)]
+    assert "BEGIN-t1_0" in str(body["messages"])
 
 
 @pytest.mark.covers("CP-14")

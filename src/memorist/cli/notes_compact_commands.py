@@ -41,6 +41,7 @@ from memorist.compaction.tool_result_budget import (
     build_clearing_edit,
     pin_old_results,
 )
+from memorist.context.message_normalization import UNLIMITED_TOKENS, normalize_history
 from memorist.core.markdown import load_prompt
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
@@ -369,7 +370,9 @@ def _result_object(recorded: RecordedWindow, made: CompactedHistory) -> dict[str
         "at": recorded.last_message,
         "tokens_before": made.tokens_before,
         "tokens_after": made.tokens_after,
-        "messages": find_codec("anthropic").encode_messages(made.messages),
+        "messages": find_codec("anthropic").encode_messages(
+            normalize_history(made.messages, "anthropic", tool_tokens=UNLIMITED_TOKENS)
+        ),
         "cut": [{"id": cut.id, "tokens": cut.tokens, "why": cut.why} for cut in made.cut],
         "restored": [
             {"kind": back.kind, "what": back.what, "tokens": back.tokens} for back in made.restored

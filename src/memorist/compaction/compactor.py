@@ -441,11 +441,9 @@ class Compactor(SessionExtension):
             return None
         self._decisions = budgeted.decisions
         if budgeted.payloads:
-            self._runtime.emit(
-                ResultsStored(
-                    tuple(cut.id for cut in budgeted.cut), sum(cut.tokens for cut in budgeted.cut)
-                )
-            )
+            stored = sum(cut.tokens for cut in budgeted.cut)
+            self._tracker.on_results_stored(int(stored * self._tracker.meter.factor))
+            self._runtime.emit(ResultsStored(tuple(cut.id for cut in budgeted.cut), stored))
         return budgeted.messages if budgeted.messages != tuple(recent) else None
 
     def is_due(self, now: float, limits: CompactionThresholds) -> bool:

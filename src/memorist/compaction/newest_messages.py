@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from memorist.compaction.measured_history import MeasuredConversation, RemovedItem, find_tail_start
 from memorist.core.messages import (
+    MISSING_OUTPUT,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -300,6 +301,24 @@ def pair_tool_calls(kept: Sequence[Message]) -> tuple[Message, ...]:
         else set()
     )
     return tuple(_unpaired_as_text(message, asked, answered | waiting) for message in kept)
+
+
+def close_open_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The messages of a recording that ended in the middle of a call, with a result for each call
+    that still waits; the same messages where none does.
+    """
+    answered = {result.tool_use_id for message in messages for result in message.tool_results}
+    waiting = dict.fromkeys(
+        use.id
+        for message in pair_tool_calls(messages)
+        for use in message.tool_uses
+        if use.id not in answered
+    )
+    if not waiting:
+        return tuple(messages)
+    results = tuple(ToolResult(id, (TextBlock(MISSING_OUTPUT),), is_error=True) for id in waiting)
+    closing = Message(id="interrupted", role="tool", blocks=results, origin=Origin.TOOL)
+    return (*messages, closing)
 
 
 def _unpaired_as_text(message: Message, asked: set[str], answered: set[str]) -> Message:

@@ -27,12 +27,24 @@ from memorist.compaction.measured_history import (
     ensure_user_first,
     keep_tail,
     measure_conversation,
+    opening_message,
     user_text,
+)
+from memorist.compaction.newest_messages import (
+    close_open_calls,
+    find_newest_round,
+    find_removed_items,
+    pair_tool_calls,
+    shorten_messages,
 )
 from memorist.compaction.recorded_window import RecordedWindow
 from memorist.compaction.session_memory_compaction import SessionNotes
 from memorist.core.messages import Message
-from memorist.core.token_count import token_factor
+from memorist.core.token_count import (
+    estimate_message_tokens,
+    estimate_messages_tokens,
+    token_factor,
+)
 from memorist.session_memory.notes_template import merge_structural_notes
 from memorist.session_memory.structural_notes import NotesBudget, render_structural_notes
 from memorist.settings import CompactionSettings
@@ -61,7 +73,12 @@ class OfflineOptions(Struct, frozen=True, kw_only=True):
 def compact_offline(
     recorded: RecordedWindow, strategy: CompactionStrategy, options: OfflineOptions
 ) -> CompactionResult:
-    """The new history, or the reason why it is unchanged."""
+    """The new history, or the reason why it is unchanged.
+
+    A provider takes the new history wherever the recording begins or ends: a call that still waits
+    gets a result that says so, a result without its call is text, and the user speaks first.
+    """
+    recorded = replace(recorded, messages=close_open_calls(recorded.messages))
     held = measure_conversation(
         recorded.messages,
         user_texts=[words for words in map(user_text, recorded.all_messages) if words],
@@ -90,15 +107,34 @@ def _compact_by(
     options: OfflineOptions,
 ) -> CompactionResult:
     if strategy == "micro":
-        return tool_result_budget.clear_results(
+        cleared = tool_result_budget.clear_results(
             conversation.messages,
             tool_result_budget.find_old_results(conversation.messages, options.settings.micro_keep),
             factor=options.factor,
         )
-    result = _rewrite_spoken(strategy, recorded, _drop_scaffolds(conversation), options)
+        return _complete_history(cleared, options)
+    spoken = _drop_scaffolds(conversation)
+    result = _complete_history(_rewrite_spoken(strategy, recorded, spoken, options), options)
+    if isinstance(result, CompactedHistory) and (over := result.tokens_after - options.budget) > 0:
+        less = replace(options, budget=options.budget - over)
+        result = _complete_history(_rewrite_spoken(strategy, recorded, spoken, less), options)
     if isinstance(result, UnchangedHistory):
         return result
+    if result.tokens_after > options.budget:
+        return UnchangedHistory(
+            f"The newest round alone is larger than the budget of {options.budget:,}."
+        )
     return replace(result, tokens_before=conversation.tokens)
+
+
+def _complete_history(result: CompactionResult, options: OfflineOptions) -> CompactionResult:
+    """The result as a provider accepts it."""
+    if isinstance(result, UnchangedHistory):
+        return result
+    messages = pair_tool_calls(result.messages)
+    size = estimate_messages_tokens(messages, options.factor)
+    paired = replace(result, messages=messages, tokens_after=size)
+    return ensure_user_first(paired, options.texts.cut_marker, options.factor)
 
 
 def _drop_scaffolds(conversation: MeasuredConversation) -> MeasuredConversation:
@@ -156,11 +192,27 @@ def _rewrite_spoken(
                 factor=options.factor,
             )
         case _:
-            return ensure_user_first(
-                keep_tail(held.messages, budget, factor=options.factor),
-                options.texts.cut_marker,
-                options.factor,
-            )
+            return _keep_tail_or_round(held, options)
+
+
+def _keep_tail_or_round(held: MeasuredConversation, options: OfflineOptions) -> CompactedHistory:
+    """The newest messages that fit; the newest round, cut in the middle, where not even that
+    fits.
+    """
+    messages = pair_tool_calls(held.messages)
+    made = keep_tail(messages, options.budget, factor=options.factor)
+    if made.messages or not messages:
+        return made
+    newest = messages[find_newest_round(messages) :]
+    room = int(options.budget / options.factor) - len(newest)
+    room -= estimate_message_tokens(opening_message(options.texts.cut_marker))
+    kept = shorten_messages(newest, room)
+    return replace(
+        made,
+        messages=kept,
+        tokens_after=estimate_messages_tokens(kept, options.factor),
+        cut=find_removed_items(held, kept, "older than the window"),
+    )
 
 
 def _build_notes(recorded: RecordedWindow, options: OfflineOptions) -> str:

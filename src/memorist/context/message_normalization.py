@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from memorist.core.messages import (
+    MISSING_OUTPUT,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -207,8 +208,6 @@ def truncate_content(content: tuple[ContentPart, ...], tokens: int) -> tuple[Con
 # Pair tool calls with their results, and supply results for calls that have none (CX-5).
 
 
-MISSING_OUTPUT = "No output: the call was interrupted."
-"""Text of a result that never came. Constant, so that retries hit the cached prefix."""
 _ID_NAMESPACE = uuid.UUID("6f1d1c0e-5f0b-5d55-9d0a-2f6d3c1b7a90")
 """UUID namespace for the ids of supplied results; any constant works."""
 

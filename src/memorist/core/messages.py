@@ -156,6 +156,10 @@ class UnknownBlock(Struct, frozen=True, tag="unknown"):
     raw: JsonObject
 
 
+MISSING_OUTPUT = "No output: the call was interrupted."
+"""Text of a result that never came. Constant, so that retries hit the cached prefix."""
+
+
 class ToolResult(Struct, frozen=True, tag="tool_result"):
     """A tool result. `plain` says that the wire carried one string, not a list of parts."""
 

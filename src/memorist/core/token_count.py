@@ -192,6 +192,15 @@ class ContextMeter:
         self.subtracted += tokens
         self._base = max(self._prefix or 0, self._base - tokens)
 
+    def uncount(self, tokens: int) -> None:
+        """Take back tokens that were added and then not sent (a result that went to disk): no usage
+        has counted them.
+        """
+        self._estimated = max(0, self._estimated - tokens)
+        self._since = max(0, self._since - tokens)
+        self._between = max(0, self._between - tokens)
+        self._after_model = max(0, self._after_model - tokens)
+
     def reset(self) -> None:
         """Start over after the history was replaced: only the fixed prefix (instructions, tools)
         remains, until messages are added again.

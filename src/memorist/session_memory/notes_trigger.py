@@ -201,6 +201,10 @@ class ConversationTracker:
         """
         self.meter.subtract(tokens)
 
+    def on_results_stored(self, tokens: int) -> None:
+        """Results of the newest messages went to disk before any request showed them."""
+        self.meter.uncount(tokens)
+
     def on_history_replaced(
         self, kept: tuple[Message, ...] = (), *, measured_before: bool = False
     ) -> None:
