@@ -238,6 +238,26 @@ async def test_the_opposite_takes_the_place_of_a_memory_and_the_history_keeps_bo
     await talk.engine.close()
 
 
+ANSWERS = (
+    "Antworte immer auf Deutsch|answer in German|Réponds-moi toujours en allemand|"
+    "Responde siempre en alemán|Responda sempre em alemão|Отвечай всегда по-немецки|"
+    "请始终用德语回答|常にドイツ語で答えてください"
+)
+OTHER_ANSWERS = (
+    "Antworte auf Chinesisch|answer in Chinese|Réponds en chinois|Responde en chino|"
+    "Responda em chinês|Отвечай на китайском языке|请用中文回答我|中国語で回答してください"
+)
+
+
+@pytest.mark.parametrize("known", [*ANSWERS.split("|")])
+@pytest.mark.parametrize("said", [*OTHER_ANSWERS.split("|")])
+def test_the_language_of_answers_is_one_choice_in_eight_languages(known: str, said: str) -> None:
+    """Whatever language it is said in, another one is the opposite, and is found among many."""
+    assert compare_statement(said, known) is Agreement.OPPOSITE
+    assert find_near(said, known)
+    assert compare_statement(said, "Write comments in English") is Agreement.UNRELATED
+
+
 @pytest.mark.covers("AM-12")
 async def test_what_is_said_twice_is_one_memory_with_the_newer_date(talk: Talk) -> None:
     """The second time refreshes date, session and words, and adds no file."""

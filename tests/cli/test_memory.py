@@ -18,7 +18,7 @@ from memorist.cli.main import memorist_group
 from memorist.cli.memory import memory_commands
 from memorist.core.messages import Message
 from memorist.engine.engine import Memorist
-from memorist.errors import MemoristError
+from memorist.errors import InputError, MemoristError
 from memorist.store.transcript_writer import TranscriptWriter, read_transcript
 
 
@@ -503,3 +503,40 @@ def test_the_inbox_shows_sentences_and_takes_numbers(shell: Shell) -> None:
     assert "run make lint before committing" in bodies
     assert "name branches after tickets" in bodies
     assert shell("memory", "inbox", "reject", "1").exit_code == 1
+
+
+@pytest.mark.covers("AM-12")
+def test_a_language_for_answers_is_feedback_and_takes_the_place_of_the_former(
+    shell: Shell,
+) -> None:
+    """Added in eight languages one after the other: one rule is left each time, of one kind."""
+    for text in (
+        "Antworte immer auf Deutsch",
+        "answer in Chinese",
+        "Réponds toujours en français",
+        "Responde siempre en español",
+        "Responda sempre em português",
+        "Отвечай всегда на русском",
+        "请始终用英文回答",
+        "常に日本語で答えてください",
+    ):
+        shell("memory", "add", text)
+        (row,) = shell.json("memory", "list")["memories"]
+        assert (row["description"], row["kind"]) == (text, "feedback")
+
+
+def test_a_part_of_a_name_is_enough_where_one_memory_has_it(shell: Shell) -> None:
+    """`show`, `why`, `blame` and `forget` take it; where several have it they are listed, and
+    nothing is forgotten.
+    """
+    for text in ("Use pnpm for packages", "Use podman for containers", "Never push on Fridays"):
+        shell("memory", "add", text)
+    assert "podman" in shell("memory", "show", "containers").stdout
+    assert "never-push-on-fridays.md" in shell("memory", "why", "fridays").stdout
+    several = shell("memory", "forget", "use-p")
+    assert isinstance(several.exception, InputError)
+    assert "use-pnpm-for-packages.md" in str(several.exception)
+    assert "use-podman-for-containers.md" in str(several.exception)
+    assert len(shell.json("memory", "list")["memories"]) == 3
+    shell("memory", "forget", "packages")
+    assert len(shell.json("memory", "list")["memories"]) == 2

@@ -71,16 +71,37 @@ ALTERNATIVES: tuple[frozenset[str], ...] = tuple(
     du sie
     tu vous
     german english french spanish chinese japanese portuguese russian italian korean dutch polish
-    deutsch englisch französisch spanisch chinesisch japanisch portugiesisch russisch
-    allemand anglais français espagnol
-    español inglés alemán francés
-    中文 英文 日文 英语 汉语 德语 法语
-    日本語 英語 中国語
     """.strip().splitlines()
 )
 """Words of which a project or a user chooses one at a time. Our choice: what people were seen to
 correct; a pair that is missing here is two memories instead of one.
 """
+_ONE_WORD_FOR: dict[str, str] = {
+    foreign: word
+    for word, line in {
+        "german": "deutsch|allemand|alemán|alemão|немецки|немецком|德语|德文|ドイツ語",
+        "english": "englisch|anglais|inglés|inglês|английски|английском|英文|英语|英語",
+        "french": "französisch|français|francés|francês|французски|французском|法语|法文"
+        "|フランス語",
+        "spanish": "spanisch|espagnol|español|espanhol|испански|испанском|西班牙语|スペイン語",
+        "chinese": "chinesisch|chinois|chino|chinês|китайски|китайском|中文|汉语|中国語",
+        "japanese": "japanisch|japonais|japonés|japonês|японски|японском|日语|日文|日本語",
+        "portuguese": "portugiesisch|portugais|portugués|português|португальски|португальском"
+        "|葡萄牙语|ポルトガル語",
+        "russian": "russisch|russe|ruso|russo|русски|русском|俄语|俄文|ロシア語",
+        "answer": "reply|respond|antworte|antworten|antwortest|réponds|répondez|répondre|responde|"
+        "responder|responda|respóndeme|respondas|respondes|отвечай|отвечайте|отвечать|回答|回复|答复|回應|答えて|"
+        "答える|返答|返信",
+    }.items()
+    for foreign in line.split("|")
+}
+"""The languages and `answer` in the eight languages that are read: `antworte auf Deutsch` and
+`answer in Chinese` choose for the same thing.
+"""
+_CJK_WORD = lazy_pattern(
+    rf"(?:{'|'.join(word for word in _ONE_WORD_FOR if re.match('[぀-鿿]', word))})我?"
+)
+_POLITE_PART = lazy_pattern(r"\Aпо-|-(?:moi|me|nous)\Z")
 _GROUP_NOUNS: dict[str, frozenset[str]] = {
     "npm": frozenset({"package", "manager", "install", "dependency", "run", "script"}),
     "pip": frozenset({"package", "manager", "install", "dependency", "environment"}),
@@ -166,7 +187,7 @@ _FRAME_WORDS = word_set(
     cette projet désormais de du à plus el los las una unos nosotros yo siempre usa usar
     usamos utiliza aquí en este proyecto ahora ya o os um uma nós eu sempre use aqui neste
     projeto agora мы я всегда используй используйте использовать здесь в этом проекте теперь
-    на с и
+    на с и em языке
     """
 )
 """Words that say nothing of what is asked for."""
@@ -222,6 +243,8 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
     order = _content_words(clause)
     if not order:
         return []
+    if len(order) == 2 and "answer" in order:  # "answer in German" and "in German answer"
+        order = tuple(sorted(order))
     place = (start, start + len(clause)) if start >= 0 else (0, 0)
     listed = [word for word in order if _find_group(word)]
     group = _find_group(listed[0]) if listed else None
@@ -237,11 +260,19 @@ def _read_clause(clause: str, start: int) -> list[Stance]:
 
 
 def _content_words(text: str) -> tuple[str, ...]:
+    plain = _CJK_WORD.sub(lambda found: f" {_ONE_WORD_FOR[found[0].rstrip('我')]} ", text)
     return tuple(
-        _stem(word)
-        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", text)))
+        _stem(_say_in_english(word))
+        for word in _WORD.findall(_DROPPED_CJK.sub(" ", _NEGATION.sub(" ", plain)))
         if word.casefold() not in _FRAME_WORDS
     )
+
+
+def _say_in_english(word: str) -> str:
+    folded = word.casefold()
+    if "-" in folded:
+        folded = _POLITE_PART.sub("", folded)
+    return _ONE_WORD_FOR.get(folded, word)
 
 
 def _stem(word: str) -> str:
@@ -565,9 +596,13 @@ class SayingSearch:
         words = {_cut_ending(word) for word in rest}
         if stance.value_length:
             words = {word for word in words if not re.search(r"\d", word)}
-        marks: list[Collection[str]] = [(word,) for word in words]
+        marks: list[Collection[str]] = [
+            (word, *(_list_foreign({"answer"}) if "answer".startswith(word) else ()))
+            for word in words
+        ]
         if chosen:
-            marks.append(_find_group(chosen) or (chosen,))
+            group = _find_group(chosen) or frozenset((chosen,))
+            marks.append([*group, *_list_foreign(group)])
         marks.sort(key=lambda each: sum(map(self._text.count, each)))
         if not marks:
             return self._all
@@ -595,6 +630,10 @@ class SayingSearch:
             line = bisect_right(starts, at) - 1
             yield line
             at = text.find(word, starts[line + 1])
+
+
+def _list_foreign(words: Collection[str]) -> list[str]:
+    return [foreign for foreign, word in _ONE_WORD_FOR.items() if word in words]
 
 
 def _cut_ending(word: str) -> str:

@@ -189,7 +189,9 @@ _ABOUT_USER = lazy_pattern(
     (?:been|worked|never\ used|only\ used)|i\ have\ (?:(?:\w+|\d+)\ ){1,3}(?:years|decades?)|my\ (?:name|pronouns
     |time\ ?zone|native|first\ language|job|role|team\ is)
     |call\ me|i\ (?:don['’]t|do\ not)\ (?:know|speak|understand)|i\ (?:speak|know|teach|study))\b|我(?:是|叫|用的是
-    |在.{1,8}(?:工作|上班)|住|不太?(?:熟|懂|会))|叫我|称呼我|新手""",
+    |在.{1,8}(?:工作|上班)|住|不太?(?:熟|懂|会))|叫我|称呼我|新手
+    |^(?:ich\ (?:bin|arbeite|spreche|heiße)|je\ (?:suis|travaille|parle|m['’]appelle)|(?:yo\ )?(?:soy|trabajo|hablo|me\ llamo)
+    |(?:eu\ )?(?:sou|trabalho|falo)|meu\ nome|я\ (?:работаю|говорю|живу|—|-)|меня\ зовут)\b|^私は""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ABOUT_PROJECT = lazy_pattern(
@@ -205,6 +207,9 @@ _WORKING_STYLE = lazy_pattern(
     r"\b(?:always|never|please|prefer|hate|rather|you|your|use|run|write|avoid|instead|commit|"
     r"commits|tests?|code|naming"
     r"|names?|lint\w*|squash|merg\w+|review\w*|comments?|diff|no|not|don['’]t)\b"
+    r"|\b(?:immer|nie|niemals|bitte|nicht|keine?[nr]?|nur|verwende|nutze|antworte|schreibe?|toujours|jamais|ne|pas|utilise[rz]?|"
+    r"réponds|écris|préfère|siempre|nunca|sempre|não|usa|usar|responde|responda|escribe|escreva|prefiero|prefiro|всегда|"
+    r"никогда|не|только|используй|отвечай|пиши)\b|常に|必ず|いつも|ください|しないで|使わない|使う|答え"
     r"|不要|别|必须|用|写|每次|都|回复|一律|总是|喜欢|风格|规则|测试|提交|缩进",
     re.IGNORECASE,
 )

@@ -81,6 +81,34 @@ def open_project_memory(
         asyncio.run(engine.close())
 
 
+def locate_memory(memory: AutoMemory, name: str) -> tuple[AutoMemory, str]:
+    """The folder and the path of the memory that is called `name`, or that alone has it in its path
+    or its name.
+
+    Raises InputError where several have.
+    """
+    owner, path = memory.locate(name)
+    if not name or owner.has(path) or owner.find_former_topic(path) is not None:
+        return owner, path
+    wanted = name.removesuffix(".md").casefold()
+    owners = [memory] if memory.everywhere is None else [memory, memory.everywhere]
+    fitting = [
+        (each, head.path)
+        for each in owners
+        for head in each.headers()
+        if wanted in head.path.casefold() or wanted in head.name.casefold()
+    ]
+    if len(fitting) > 1:
+        named = ", ".join(path for _, path in fitting[:MAX_NAMED])
+        more = f" and {len(fitting) - MAX_NAMED} more" if len(fitting) > MAX_NAMED else ""
+        raise InputError(f"{name!r} is a part of several names: {named}{more}")
+    return fitting[0] if fitting else (owner, path)
+
+
+MAX_NAMED = 8
+"""Memories that a message lists by name: our choice, about two lines."""
+
+
 def print_write_result(written: WriteResult, done: str) -> None:
     """Print the result of a change; exit status 1 if all of it was refused."""
     for path in written.paths:
@@ -168,10 +196,12 @@ def memory_list_command(as_json: bool) -> None:
 def memory_show_command(path: str, as_json: bool) -> None:
     """Show one memory as it stands in its file, by its path or the name that any list prints.
 
+    A part of the name is enough where one memory alone has it, here as in the other commands.
+
     Example: memorist memory show use-pnpm
     """
     with open_project_memory() as (_, memory):
-        owner, path = memory.locate(path)
+        owner, path = locate_memory(memory, path)
         former = owner.find_former_topic(path)
         topic, doubts = (
             (former.topic, ()) if former is not None else owner.read_with_suspicions(path)
@@ -337,7 +367,7 @@ def memory_edit_command(path: str, text: str | None) -> None:
     Example: memorist memory edit use-pnpm.md
     """
     with open_project_memory() as (_, memory):
-        owner, path = memory.locate(path)
+        owner, path = locate_memory(memory, path)
         before = owner.folder.read_topic(path).text()
         given = (
             sys.stdin.read()
@@ -367,7 +397,7 @@ def memory_mute_command(path: str, undo: bool, yes: bool) -> None:
     Example: memorist memory mute use-pnpm --yes
     """
     with open_project_memory() as (_, memory):
-        owner, path = memory.locate(path)
+        owner, path = locate_memory(memory, path)
         topic = owner.folder.read_topic(path)
         if not undo:
             confirm(f"Show {output.make_one_line(topic.name)} to no model any more?", yes=yes)
@@ -392,7 +422,7 @@ def memory_forget_command(paths: tuple[str, ...], hard: bool, yes: bool) -> None
     """
     with open_project_memory() as (engine, memory):
         found: dict[AutoMemory, list[str]] = {}
-        for owner, path in map(memory.locate, paths):
+        for owner, path in (locate_memory(memory, each) for each in paths):
             found.setdefault(owner, []).append(path)
         for owner, owned in found.items():
             named = ", ".join(owned)
