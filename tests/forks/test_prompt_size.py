@@ -49,7 +49,7 @@ def render_extraction(layout: Layout, team_readers: str = "") -> str:
         team_readers=team_readers,
     )
     prompts = ExtractionPrompts(
-        *(load_prompt(f"auto_memory/{name}") for name in ("extract", "asked", "team"))
+        *(load_prompt(f"auto_memory/{name}") for name in ("extract", "asked", "team", "form"))
     )
     return render_extraction_prompt(task, [], prompts, AutoMemorySettings())
 

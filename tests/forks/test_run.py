@@ -14,6 +14,7 @@ import pytest
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import ModelUnavailable
 from memorist.forks.background_queue import BackgroundQueue
+from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
 from memorist.forks.fork import load_fork_prompts, run_fork
 from memorist.forks.fork_request import FORK_MARK, is_fork, shares_prefix
 from memorist.forks.fork_spec import (
@@ -29,6 +30,7 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     skipped_receipt,
 )
+from memorist.forks.written_edits import AnswerForm, TextEdits
 from memorist.formats.codec_registry import find_codec
 from memorist.ports import Request
 from memorist.testing import (
@@ -504,26 +506,81 @@ async def test_no_later_turn_of_a_fork_is_longer_than_the_window(words: int) -> 
     assert ("models.window" in receipt.said) is (words > 200)
 
 
+def build_form() -> AnswerForm:
+    """One new text for the notes."""
+    return AnswerForm(
+        instruction="Fill in the form.",
+        material="The notes: one, two.",
+        schema={"type": "object", "properties": {"text": {"type": "string"}}},
+        read=lambda answer: TextEdits(
+            (EditFileCall(str(NOTES), (TextReplacement("one\ntwo\n", str(answer["text"])),)),)
+        ),
+    )
+
+
 @pytest.mark.covers("FK-6", "FK-7")
 @pytest.mark.parametrize("wire", FORMATS)
-async def test_small_models_edit_in_json_of_a_schema(wire: str) -> None:
-    """A fresh request carries the schema in the format's own way, and the JSON answer is applied."""
-    answer = msgspec.json.encode(
-        {"edits": [{"path": str(NOTES), "old": "two", "new": "2"}]}
-    ).decode()
-    model = ScriptedModel([Say(text=answer)], format=wire)
+async def test_a_form_is_filled_in_as_json_of_a_schema(wire: str) -> None:
+    """A fresh request carries the schema in the format's own way, the task first and then the
+    data, and a program makes the edit of the JSON answer.
+    """
+    model = ScriptedModel([Say(text='{"text": "one\\n2\\n"}')], format=wire)
     files = memory()
 
     receipt = await run_fork(
-        spec(None, history_summary="What happened.", edit_method=EditMethod.JSON),
+        spec(None, history_summary="What happened.", form=build_form(), known_files=(NOTES,)),
         model=model,
         files=files,
         clock=FrozenClock(),
     )
 
-    assert b'"json_schema"' in encoded(model.requests[0].body)
+    sent = encoded(model.requests[0].body).decode()
+    assert '"json_schema"' in sent
+    assert "Fill in the form." in sent
+    assert "What happened." in sent
+    assert "The notes: one, two." in sent
+    assert "<edit path" not in sent
     assert receipt.outcome is ForkOutcome.CHANGED
     assert files.read(NOTES) == b"one\n2\n"
+
+
+@pytest.mark.covers("FK-1", "FK-6")
+async def test_a_form_beside_a_conversation_leaves_its_messages_as_they_are() -> None:
+    """The parent's messages and tools come first, byte for byte, so that the server's cache serves
+    them; only the schema is added.
+    """
+    model = ScriptedModel([Say(text="Hello."), Say(text='{"text": "new"}')], format="openai_chat")
+    asked = parent_request("openai_chat")
+    reply = await model.send(asked)
+    files = memory()
+    receipt = await run_fork(
+        spec(ParentCall(asked, reply.body), form=build_form(), known_files=(NOTES,)),
+        model=model,
+        files=files,
+        clock=FrozenClock(),
+    )
+
+    body = model.requests[-1].body
+    assert body["messages"][: len(asked.body["messages"])] == asked.body["messages"]
+    assert body.get("tools") == asked.body.get("tools")
+    assert body["response_format"]["json_schema"]["schema"] == build_form().schema
+    assert receipt.outcome is ForkOutcome.CHANGED
+    assert files.read(NOTES) == b"new"
+
+
+@pytest.mark.covers("FK-6")
+async def test_words_in_place_of_a_form_are_told_and_asked_for_again() -> None:
+    """The second answer counts."""
+    model = ScriptedModel([Say(text="Done."), Say(text='{"text": "new"}')], format="openai_chat")
+    receipt = await run_fork(
+        spec(None, history_summary="What happened.", form=build_form(), known_files=(NOTES,)),
+        model=model,
+        files=memory(),
+        clock=FrozenClock(),
+    )
+
+    assert "holds no JSON object" in encoded(model.requests[1].body).decode()
+    assert receipt.outcome is ForkOutcome.CHANGED
 
 
 @pytest.mark.covers("FK-7")
@@ -863,7 +920,6 @@ def test_the_prompts_of_forks_hold_what_the_code_relies_on() -> None:
             "</write>",
         )
     )
-    assert all(field in texts.json_edits for field in ('"edits"', '"path"', '"old"', '"new"'))
 
 
 @pytest.mark.covers("FK-1")

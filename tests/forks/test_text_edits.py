@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorist.forks.file_tool_calls import (
-    EDITS_JSON_SCHEMA,
-    EditFileCall,
-    TextReplacement,
-    WriteFileCall,
+from memorist.forks.file_tool_calls import EditFileCall, TextReplacement, WriteFileCall
+from memorist.forks.written_edits import (
+    AnswerForm,
+    TextEdits,
+    list_texts,
     parse_edit_elements,
-    parse_json_edits,
+    parse_written_calls,
+    read_form,
 )
 
 
@@ -137,44 +137,77 @@ def test_any_mixture_of_tags_ends_in_edits_and_problems(pieces: list[str]) -> No
     assert bool(found.calls or found.problems) == bool(opened)
 
 
-@pytest.mark.covers("FK-6")
-def test_json_edits_are_read_with_or_without_words_around_them() -> None:
-    """A fence and a remark around the object do no harm; what lacks a field is reported and
-    skipped.
-    """
-    edits = [
-        {"path": "a", "old": "x", "new": "y"},
-        {"path": "a", "old": "x"},
-        "z",
-        {"path": "b", "old": "", "new": "n"},
-    ]
-    body = msgspec.json.encode({"edits": edits}).decode()
-
-    found = parse_json_edits(f"Here it is:\n```json\n{body}\n```\nDone.")
-
-    assert found.calls == (
-        EditFileCall("a", (TextReplacement("x", "y"),)),
-        EditFileCall("b", (TextReplacement("", "n"),)),
-    )
-    assert [problem.split()[1] for problem in found.problems] == ["2", "3"]
+FORM = AnswerForm(
+    instruction="List facts.",
+    material="",
+    schema={},
+    read=lambda answer: TextEdits(
+        tuple(WriteFileCall("/n/a.md", line) for line in list_texts(answer.get("facts")))
+    ),
+)
 
 
 @pytest.mark.covers("FK-6")
 @pytest.mark.parametrize(
-    "text", ["", "no edits", '{"edits": 1}', '{"edits": [', "{}", "[]", "{" * 2_000 + "}" * 2_000]
+    "text",
+    [
+        '{"facts": ["one", "two"]}',
+        'Here it is:\n```json\n{"facts": ["one", "two", "one"]}\n```\nDone.',
+        'I think {of braces} first. {"facts": ["one", "two"]} and {} after.',
+        '{"facts": ["one", "two", "thr',
+        '{"facts": ["one", "two"], "more": {"a": ["b',
+        '{"facts": "one\n two \n"}',
+        '{"facts": ["one", 7, null, "two", ""]}',
+    ],
 )
-def test_json_that_does_not_fit_is_one_problem(text: str) -> None:
-    """An answer that is not the object is reported, not guessed at."""
-    found = parse_json_edits(text)
-
-    assert found.calls == ()
-    assert len(found.problems) == 1
+def test_an_answer_to_a_form_is_read_as_far_as_it_is_complete(text: str) -> None:
+    """Words, fences and braces around it do not matter, nor does a cut at the output limit."""
+    assert [
+        call.text for call in read_form(FORM, text).calls if isinstance(call, WriteFileCall)
+    ] == [
+        "one",
+        "two",
+    ]
 
 
 @pytest.mark.covers("FK-6")
-def test_the_schema_names_the_fields_that_are_read() -> None:
-    """The JSON schema given to a model and the reader agree."""
-    item = EDITS_JSON_SCHEMA["properties"]["edits"]["items"]
+@pytest.mark.parametrize("text", ["", "Nothing new.", "{", "{" * 5_000, "[1, 2]", '{"facts'])
+def test_an_answer_without_an_object_is_a_problem(text: str) -> None:
+    """The model is told, and nothing is written."""
+    found = read_form(FORM, text)
 
-    assert sorted(item["required"]) == ["new", "old", "path"]
-    assert item["additionalProperties"] is False
+    assert found.calls == ()
+    assert found.problems == ("The answer holds no JSON object.",)
+
+
+@pytest.mark.covers("FK-6")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>\n{"name": "Edit", "arguments": {"file_path": "/n/a.md", "old_string": "1", '
+        '"new_string": "{2}"}}\n</tool_call>',
+        '```json\n{"name": "edit_file", "parameters": {"path": "/n/a.md", "old_text": "1", '
+        '"new_text": "{2}"}}\n```',
+        '<tool_call>{"name": "Edit", "arguments": "{\\"file_path\\": \\"/n/a.md\\", '
+        '\\"old_string\\": \\"1\\", \\"new_string\\": \\"{2}\\"}"}</tool_call>',
+    ],
+)
+def test_a_call_that_a_server_passed_on_as_text_is_an_edit(text: str) -> None:
+    """In the tags of Qwen and Hermes or in a fence; whether the arguments are an object or a text."""
+    assert parse_written_calls(f"I will edit it.\n{text}\nDone.").calls == (
+        EditFileCall("/n/a.md", (TextReplacement("1", "{2}"),)),
+    )
+
+
+@pytest.mark.covers("FK-6")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '```json\n{"name": "memorist", "version": "1"}\n```',
+        '<tool_call>{"name"</tool_call>',
+        '<tool_call>{"name": "Bash", "arguments": {"command": "rm x"}}</tool_call>',
+    ],
+)
+def test_other_objects_and_other_calls_in_a_text_are_no_edits(text: str) -> None:
+    """A file shown in a fence is data, and a command in a text is never run."""
+    assert parse_written_calls(text) == TextEdits(())

@@ -135,7 +135,6 @@ def test_words_for_it_in_other_languages_and_words_that_only_sound_alike() -> No
         don't remember anything from this session|please don't save anything about this conversation
         turn memory off for this session|this chat is off the record|/memorist:off|merk dir nichts aus dieser Sitzung
         ne retiens rien de cette conversation|no guardes nada de esta sesión|não guarde nada desta conversa
-        let's talk off the record|No memory for this thread!|Switch off memorist|DON'T REMEMBER THIS DISCUSSION|本次聊天不要记录
         не запоминай ничего из этой сессии|请不要记住这次对话的任何内容|この会話は覚えないでください
     """
     on = """

@@ -18,6 +18,7 @@ TEXTS = NotesPrompts(
     prompt=load_prompt("session_memory/update"),
     section_reminder=load_prompt("session_memory/reminder_section"),
     total_reminder=load_prompt("session_memory/reminder_total"),
+    form=load_prompt("session_memory/form"),
 )
 SETTINGS = SessionMemorySettings()
 
@@ -56,6 +57,7 @@ def test_an_own_prompt_keeps_unknown_names() -> None:
         prompt="Mine: {{currentNotes}} {{whatever}}",
         section_reminder=TEXTS.section_reminder,
         total_reminder=TEXTS.total_reminder,
+        form=TEXTS.form,
         is_user_prompt=True,
     )
 

@@ -22,6 +22,7 @@ from memorist.auto_memory.extraction_policy import (
     ExtractionTask,
     PlannedChange,
     RemoveMemories,
+    build_extraction_form,
     count_dialogue_messages,
     has_written_memory,
     plan_addition,
@@ -126,6 +127,7 @@ class MemoryExtraction:
             load_prompt("auto_memory/extract"),
             load_prompt("auto_memory/asked"),
             load_prompt("auto_memory/team"),
+            load_prompt("auto_memory/form"),
         )
 
     @property
@@ -441,18 +443,19 @@ class MemoryExtraction:
             for message in messages
             if message.origin in (Origin.USER, Origin.MODEL) and message.text
         ]
+        headers = self._memory.visible_headers()
+        # What to share with a team takes judgement, and a look at what stands there.
+        fills = self._runtime.fills_forms(shares=shares) and not task.team_readers
+        texts, settings = self._prompts, self._memory.settings
         return ForkSpec(
             label=LABEL,
             why="a turn ended",
             parent=parent if shares else None,
             history_summary=None if shares else redact(render_conversation_brief({}, newest)).text,
-            instruction=render_extraction_prompt(
-                task, self._memory.visible_headers(), self._prompts, self._memory.settings
-            ),
-            permission=FolderAccess(
-                folder=folder, read_anywhere=self._memory.settings.reads_anywhere
-            ),
-            limits=replace(self._runtime.settings.forks, turns=self._memory.settings.turns),
+            instruction=render_extraction_prompt(task, headers, texts, settings),
+            form=build_extraction_form(task, headers, texts, settings) if fills else None,
+            permission=FolderAccess(folder=folder, read_anywhere=settings.reads_anywhere),
+            limits=replace(self._runtime.settings.forks, turns=settings.turns),
             one_round=True,
         )
 

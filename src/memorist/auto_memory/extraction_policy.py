@@ -20,6 +20,7 @@ from memorist.auto_memory.memory_file import (
     Trust,
     create_topic,
     make_file_name,
+    parse_kind,
 )
 from memorist.auto_memory.memory_index import MemoryHeader, render_manifest
 from memorist.auto_memory.relative_dates import make_dates_absolute
@@ -27,7 +28,7 @@ from memorist.auto_memory.statements.statement_parser import Statement
 from memorist.auto_memory.statements.statement_similarity import derive_title
 from memorist.auto_memory.write_evidence import normalize_for_comparison, split_script_words
 from memorist.core.markdown import render_template
-from memorist.core.messages import Message, Origin, ToolUse
+from memorist.core.messages import JsonObject, Message, Origin, ToolUse
 from memorist.core.text_analysis import encode_text
 from memorist.forks.file_tool_calls import (
     ApplyPatchCall,
@@ -36,6 +37,7 @@ from memorist.forks.file_tool_calls import (
     WriteFileCall,
     parse_tool_call,
 )
+from memorist.forks.written_edits import AnswerForm, TextEdits
 from memorist.safety.secrets import redact
 from memorist.settings import AutoMemorySettings
 
@@ -62,6 +64,7 @@ class ExtractionPrompts(Struct, frozen=True):
     extract: str
     user_requests: str
     team: str
+    form: str
 
 
 def is_memory_change(use: ToolUse, folder: Path) -> bool:
@@ -124,16 +127,13 @@ def render_extraction_prompt(
 ) -> str:
     """Render the fork's instruction."""
     kinds = "\n".join(f"- {kind}: {purpose}" for kind, purpose in KIND_GUIDANCE.items())
-    words = "; ".join(f"“{quote}”" for quote in task.user_requests)
     values = {
         "count": str(task.count),
         "folder": str(task.folder),
         "today": task.today,
         "manifest": render_manifest(headers, limit=settings.scan_files) or "(none yet)",
         "kinds": kinds,
-        "asked": render_template(prompts.user_requests, {"words": words}, strict=True).strip()
-        if task.user_requests
-        else "",
+        "asked": _render_user_requests(task, prompts),
         "team": render_template(
             prompts.team,
             {"readers": task.team_readers},
@@ -143,6 +143,87 @@ def render_extraction_prompt(
         else "",
     }
     return render_template(prompts.extract, values, strict=True).strip() + "\n"
+
+
+def _render_user_requests(task: ExtractionTask, prompts: ExtractionPrompts) -> str:
+    if not task.user_requests:
+        return ""
+    words = "; ".join(f"“{quote}”" for quote in task.user_requests)
+    return render_template(prompts.user_requests, {"words": words}, strict=True).strip()
+
+
+def build_extraction_form(
+    task: ExtractionTask,
+    headers: Sequence[MemoryHeader],
+    prompts: ExtractionPrompts,
+    settings: AutoMemorySettings,
+) -> AnswerForm:
+    """The same task as a form: a list of new memories, which a program writes as files."""
+    kinds = "\n".join(f"  - {kind}: {purpose}" for kind, purpose in KIND_GUIDANCE.items())
+    manifest = render_manifest(headers, limit=settings.scan_files) or "(none yet)"
+    asked = _render_user_requests(task, prompts)
+    about = f"Today is {task.today}. Look at the newest {task.count} messages."
+    taken = {header.path.casefold() for header in headers}
+    text: JsonObject = {"type": "string"}
+    fields = {"kind": {"type": "string", "enum": list(MemoryKind)}} | dict.fromkeys(
+        ("description", "text", "quote"), text
+    )
+
+    def read(answer: JsonObject) -> TextEdits:
+        given = answer.get("memories")
+        topics = [
+            topic
+            for each in (given if isinstance(given, list) else ())
+            if isinstance(each, dict) and (topic := _read_memory(each, taken)) is not None
+        ]
+        writes = {str(task.folder / topic.path): topic.text() for topic in topics}
+        return TextEdits(tuple(WriteFileCall(path, whole) for path, whole in writes.items()))
+
+    return AnswerForm(
+        instruction=render_template(prompts.form, {"kinds": kinds}, strict=True),
+        material="\n\n".join(filter(None, (about, f"Known already:\n\n{manifest}", asked))),
+        schema={
+            "type": "object",
+            "properties": {
+                "memories": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": fields,
+                        "required": list(fields),
+                        "additionalProperties": False,
+                    },
+                }
+            },
+            "required": ["memories"],
+            "additionalProperties": False,
+        },
+        read=read,
+    )
+
+
+def _read_memory(given: JsonObject, taken: set[str]) -> Topic | None:
+    """A new memory from what a model filled in; None for one without a text."""
+    description, text, quote = (
+        " ".join(str(given.get(key) or "").split()) if key != "text" else str(given.get(key) or "")
+        for key in ("description", "text", "quote")
+    )
+    if not text.strip():
+        return None
+    title = " ".join(redact(description or text).text.split()[:MAX_TITLE_WORDS])
+    path = _find_free_name(make_file_name(title), taken)
+    return create_topic(
+        path,
+        kind=parse_kind(str(given.get("kind"))),
+        name=path.removesuffix(".md"),
+        description=description or text.strip().split("\n")[0],
+        body=text,
+        provenance=Provenance(quote=quote),
+    )
+
+
+MAX_TITLE_WORDS = 8
+"""Words of a description that name a file. Our choice: more is no name."""
 
 
 # Plan memory changes for explicit statements of the user (AM-8). Pure.

@@ -15,12 +15,7 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Message, ToolUse, Usage
 from memorist.errors import FormatError, ModelError, ModelTimeout, StoreError
-from memorist.forks.file_tool_calls import (
-    TextEdits,
-    parse_edit_elements,
-    parse_json_edits,
-    parse_tool_call,
-)
+from memorist.forks.file_tool_calls import parse_tool_call
 from memorist.forks.fork_request import (
     ForkPrompts,
     build_first_request,
@@ -45,6 +40,13 @@ from memorist.forks.fork_spec import (
     skipped_receipt,
 )
 from memorist.forks.tool_executor import ToolAnswer, ToolExecutor
+from memorist.forks.written_edits import (
+    AnswerForm,
+    TextEdits,
+    parse_edit_elements,
+    parse_written_calls,
+    read_form,
+)
 from memorist.formats.codec_registry import find_codec
 from memorist.formats.request_codec import (
     CUT_OFF_REASONS,
@@ -215,7 +217,7 @@ class _ForkRun:
                 late = over.startswith(_TIME_USED_UP)
                 return ForkOutcome.TIMED_OUT if late else ForkOutcome.OVER_LIMIT
             reply = await self._send(spec, body)
-            turn = await _apply_reply(reply, way, executor, wire)
+            turn = await _apply_reply(reply, way, spec.form, executor, wire)
             seen.update(turn.keys)
             if turn.is_final or (spec.one_round and turn.changed and turn.succeeded):
                 return None
@@ -316,7 +318,7 @@ _TIME_USED_UP = "Its time was used up before it was done."
 
 
 async def _apply_reply(
-    reply: Reply, way: EditMethod, executor: ToolExecutor, wire: Codec
+    reply: Reply, way: EditMethod, form: AnswerForm | None, executor: ToolExecutor, wire: Codec
 ) -> _ForkTurn:
     """Carry out what the reply asks for: its tool calls first, then the edits in its text."""
     answers: list[Message] = []
@@ -335,7 +337,7 @@ async def _apply_reply(
                     custom=is_custom_call(use, message.wire),
                 )
             )
-    edits = _parse_text_edits(reply, way, expected=not answers)
+    edits = _parse_text_edits(reply, way, form, expected=not answers)
     failures = list(edits.problems)
     for call in edits.calls:
         result = await executor.execute(call)
@@ -370,20 +372,24 @@ def _render_report(turn: _ForkTurn, texts: ForkPrompts) -> str:
     return "\n\n".join(([report] if turn.failures else []) + list(turn.shown))
 
 
-def _parse_text_edits(reply: Reply, way: EditMethod, *, expected: bool) -> TextEdits:
-    """The edits in the reply's text. With the JSON method an answer is always expected, except
-    beside tool calls. A small model that has tools often writes its edits as text all the same:
-    they count, and what is wrong with them is told where it called no tool.
+def _parse_text_edits(
+    reply: Reply, way: EditMethod, form: AnswerForm | None, *, expected: bool
+) -> TextEdits:
+    """The edits in the reply's text. An answer to a form is always expected, except beside tool
+    calls. A small model that has tools often writes its edits as text all the same, and many a
+    server passes its calls on as text: they count, and what is wrong with them is told where it
+    called no tool.
     """
     text = _reply_text(reply)
+    edits = parse_edit_elements(text)
     match way:
-        case EditMethod.TEXT:
-            return parse_edit_elements(text)
-        case EditMethod.TOOLS:
-            edits = parse_edit_elements(text)
-            return edits if expected else TextEdits(edits.calls)
-        case EditMethod.JSON if expected or text.strip():
-            return parse_json_edits(text)
+        case EditMethod.FORM if form is not None and (expected or text.strip()):
+            return read_form(form, text)
+        case EditMethod.TEXT | EditMethod.TOOLS:
+            if not (edits.calls or edits.problems):
+                edits = parse_written_calls(text)
+            tolerant = way is EditMethod.TOOLS and not expected
+            return TextEdits(edits.calls) if tolerant else edits
         case _:
             return TextEdits(())
 

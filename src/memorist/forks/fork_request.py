@@ -17,7 +17,7 @@ from memorist.core.token_count import (
     estimate_text_tokens,
     truncate_middle,
 )
-from memorist.forks.file_tool_calls import EDITS_JSON_SCHEMA, can_edit
+from memorist.forks.file_tool_calls import can_edit
 from memorist.forks.fork_spec import EditMethod, ForkSpec, ParentCall
 from memorist.formats.request_codec import OUTPUT_LIMIT_KEYS, Codec, is_custom_call
 
@@ -35,7 +35,7 @@ class ForkPrompts(Struct, frozen=True, kw_only=True):
     placeholder: str
     tool_edits: str
     text_edits: str
-    json_edits: str
+    form_answer: str
     report: str
 
 
@@ -79,11 +79,13 @@ def _starts_with_mark(message: Message) -> bool:
 
 
 def choose_edit_method(spec: ForkSpec, codec: Codec) -> EditMethod:
-    """Resolve `AUTO`: a fork of a parent uses the parent's tools when they can edit; one without a
-    parent has no tools.
+    """Resolve `AUTO`: a form where there is one; otherwise a fork of a parent uses the parent's
+    tools when they can edit, and one without a parent has no tools.
     """
     if spec.edit_method is not EditMethod.AUTO:
         return spec.edit_method
+    if spec.form is not None:
+        return EditMethod.FORM
     if spec.parent is None:
         return EditMethod.TEXT
     return (
@@ -117,8 +119,8 @@ def edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
     match method:
         case EditMethod.TEXT:
             return prompts.text_edits.strip()
-        case EditMethod.JSON:
-            return prompts.json_edits.strip()
+        case EditMethod.FORM:
+            return prompts.form_answer.strip()
         case EditMethod.TOOLS | EditMethod.AUTO:
             return prompts.tool_edits.strip()
         case EditMethod.ANSWER:
@@ -127,7 +129,8 @@ def edit_instructions(method: EditMethod, prompts: ForkPrompts) -> str:
 
 def _task_text(spec: ForkSpec, way: EditMethod, texts: ForkPrompts) -> str:
     form = edit_instructions(way, texts)
-    parts = [spec.instruction.strip(), "" if form in spec.instruction else form]
+    task = spec.form.instruction if way is EditMethod.FORM and spec.form else spec.instruction
+    parts = [task.strip(), "" if form in task else form]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -156,7 +159,8 @@ def fit_window(spec: ForkSpec, window: int) -> ForkSpec:
     if spec.parent is not None or not window:
         return spec
     output = min(spec.limits.output, window // ANSWER_SHARE)
-    room = int((window - output) * ROOM_SHARE) - estimate_text_tokens(spec.instruction)
+    task = spec.form.instruction + spec.form.material if spec.form else spec.instruction
+    room = int((window - output) * ROOM_SHARE) - estimate_text_tokens(task)
     summary = spec.history_summary
     return replace(
         spec,
@@ -217,34 +221,27 @@ def build_first_request(
     placeholder result for every open tool call, the boundary text and the task, without a cache
     mark of its own (FK-1).
     """
+    form = spec.form if method is EditMethod.FORM else None
+    task = _task_text(spec, method, prompts)
     if spec.parent is None:
-        schema = (
-            EDITS_JSON_SCHEMA
-            if method is EditMethod.JSON
-            else spec.schema
-            if method is EditMethod.ANSWER
-            else None
-        )
-        text = "\n\n".join(
-            part
-            for part in ((spec.history_summary or "").strip(), _task_text(spec, method, prompts))
-            if part
-        )
-        system = _boundary_text(spec, prompts)
-        if spec.material:
+        summary = (spec.history_summary or "").strip()
+        system, text = _boundary_text(spec, prompts), _join_parts(summary, task)
+        if form is not None or spec.material:
             job = render_template(prompts.job, {"label": spec.label}, strict=True).strip()
-            system, text = f"{job}\n\n{_task_text(spec, method, prompts)}", spec.material
+            system = f"{job}\n\n{task}"
+            text = spec.material if form is None else _join_parts(summary, form.material)
+        asked = spec.schema if method is EditMethod.ANSWER else None
         return codec.build_request(
             model,
             system=system,
             text=text,
             max_output=spec.limits.output,
-            schema=schema,
+            schema=form.schema if form else asked,
         )
     # Everything of the parent's request stays byte for byte, and the placeholder results are
     # constant:
     # only then does the provider's cache serve the prefix.
-    text = f"{_boundary_text(spec, prompts)}\n\n{_task_text(spec, method, prompts)}"
+    text = _join_parts(_boundary_text(spec, prompts), task, form.material if form else "")
     results = build_placeholder_results(codec, spec.parent.reply, prompts.placeholder.strip())
     body = codec.extend_request(
         spec.parent.request.body, spec.parent.reply, codec.build_user_messages(text, results)
@@ -253,14 +250,16 @@ def build_first_request(
         return body
     # A host that wants short answers would cut every fork. Chat Completions caches by the messages
     # alone, so its limit may grow; in the other formats it stays as it is.
-    return {
-        **body,
-        **{
-            key: max(limit, spec.limits.output)
-            for key in OUTPUT_LIMIT_KEYS
-            if isinstance(limit := body.get(key), int)
-        },
+    limits = {
+        key: max(limit, spec.limits.output)
+        for key in OUTPUT_LIMIT_KEYS
+        if isinstance(limit := body.get(key), int)
     }
+    return {**body, **limits, **(codec.schema_fields(form.schema) if form else {})}
+
+
+def _join_parts(*parts: str) -> str:
+    return "\n\n".join(filter(None, (part.strip() for part in parts)))
 
 
 def build_placeholder_results(codec: Codec, reply: JsonObject | None, text: str) -> list[Message]:

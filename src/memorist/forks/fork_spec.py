@@ -9,6 +9,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from memorist.core.messages import JsonObject, Usage
+from memorist.forks.written_edits import AnswerForm
 from memorist.ports import Request
 
 
@@ -55,15 +56,15 @@ class EditMethod(StrEnum):
     """How a fork changes files."""
 
     AUTO = "auto"
-    """`TOOLS` when the parent's tools can edit files, otherwise `TEXT`."""
+    """`FORM` where there is one; else `TOOLS` when the parent's tools can edit files, otherwise
+    `TEXT`.
+    """
     TOOLS = "tools"
     """Through the file tools that the parent's request already offers."""
     TEXT = "text"
     """In the text of the reply, as `<edit>` and `<write>` elements."""
-    JSON = "json"
-    """In the text of the reply, as one JSON object; for small models, whose tool calls and tags
-    often do not parse (parts.md).
-    """
+    FORM = "form"
+    """As one JSON object, which a program turns into edits (`AnswerForm`)."""
     ANSWER = "answer"
     """No edits: the text of the reply is the result."""
 
@@ -138,6 +139,10 @@ class ForkSpec(Struct, frozen=True, kw_only=True):
     """
     schema: JsonObject | None = None
     """JSON schema of the answer, for a new request with the method `ANSWER`."""
+    form: AnswerForm | None = None
+    """The same task as a form, where the model's server can hold an answer to a schema without
+    losing what it has cached of the parent.
+    """
 
 
 class ForkOutcome(StrEnum):

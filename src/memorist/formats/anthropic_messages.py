@@ -561,9 +561,13 @@ class AnthropicCodec(BaseCodec):
         if tools:
             body["tools"] = [self.write_tool(tool) for tool in tools]
         if schema is not None:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+            body |= self.schema_fields(schema)
         body["messages"] = self.encode_messages(self.build_user_messages(text))
         return body
+
+    def schema_fields(self, schema: JsonObject) -> JsonObject:
+        """What holds an answer to a schema."""
+        return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
 
 CODEC = AnthropicCodec()

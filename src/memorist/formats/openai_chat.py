@@ -611,13 +611,15 @@ class OpenAIChatCodec(BaseCodec):
         if tools:
             body["tools"] = [self.write_tool(tool) for tool in tools]
         if schema is not None:
-            body["response_format"] = {
-                "type": "json_schema",
-                "json_schema": {"name": ANSWER_NAME, "schema": schema, "strict": True},
-            }
+            body |= self.schema_fields(schema)
         lead = [{"role": "system", "content": system}] if system else []
         body["messages"] = [*lead, *self.encode_messages(self.build_user_messages(text))]
         return body
+
+    def schema_fields(self, schema: JsonObject) -> JsonObject:
+        """What holds an answer to a schema."""
+        held = {"name": ANSWER_NAME, "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": held}}
 
 
 def _first_choice(reply: JsonObject) -> JsonObject:

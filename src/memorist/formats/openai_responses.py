@@ -724,16 +724,14 @@ class OpenAIResponsesCodec(BaseCodec):
         if tools:
             body["tools"] = [self.write_tool(tool) for tool in tools]
         if schema is not None:
-            body["text"] = {
-                "format": {
-                    "type": "json_schema",
-                    "name": ANSWER_NAME,
-                    "schema": schema,
-                    "strict": True,
-                }
-            }
+            body |= self.schema_fields(schema)
         body["input"] = self.encode_messages(self.build_user_messages(text))
         return body
+
+    def schema_fields(self, schema: JsonObject) -> JsonObject:
+        """What holds an answer to a schema."""
+        held = {"type": "json_schema", "name": ANSWER_NAME, "schema": schema, "strict": True}
+        return {"text": {"format": held}}
 
 
 CODEC = OpenAIResponsesCodec()

@@ -133,6 +133,10 @@ class Codec(Protocol):
         """
         ...
 
+    def schema_fields(self, schema: JsonObject) -> JsonObject:
+        """The fields of a request that hold its answer to a schema."""
+        ...
+
 
 # Helpers shared by the three wire formats: unknown pieces, tool arguments, token counts, origins
 # of user content, cache marks.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Protocol
@@ -10,6 +11,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from memorist.core.lazy import lazy_pattern
 from memorist.core.messages import JsonObject
 from memorist.errors import FormatError, ModelError, ModelRefused, ModelUnavailable
 from memorist.formats.codec_registry import find_codec
@@ -108,6 +110,21 @@ def parse_plain_reply(data: bytes) -> JsonObject | CallFailure:
 # and cost of the reply.
 
 
+SCHEMA_KEYS = {
+    "anthropic": "output_config",
+    "openai_chat": "response_format",
+    "openai_responses": "text",
+}
+"""By wire format the key of a request that holds the schema of its answer."""
+
+_SCHEMA_WORDS = lazy_pattern(
+    r"response[ _]?format|output[ _](?:config|format)|text\.format|json[ _]?schema|"
+    r"structured[ _-]?output|grammar|guided",
+    re.IGNORECASE,
+)
+"""Words by which a server says that it does not take a schema, or not this one."""
+
+
 class StreamingModel(ABC):
     """A `Model` that sends bodies of one wire format over an SDK's client, streaming.
 
@@ -138,6 +155,7 @@ class StreamingModel(ABC):
         self._listener: RateLimitListener | None = None
         self._learned_window: int | None = None
         self._window_asked = False
+        self._takes_schemas = True
 
     def listen(self, listener: RateLimitListener) -> None:
         """Set the listener for the provider's rate limits."""
@@ -210,13 +228,33 @@ class StreamingModel(ABC):
         """One attempt; a rate limit is reported at once, because other processes may be waiting as
         well.
         """
-        outcome = await self._attempt(self._limit_output(body))
+        outcome = await self._attempt(self._limit_output(self._without_schema(body)))
+        if isinstance(outcome, CallFailure) and self._refuses_schema(body, outcome):
+            self._takes_schemas = False
+            outcome = await self._attempt(self._limit_output(self._without_schema(body)))
         if isinstance(outcome, CallFailure) and is_too_long(outcome):
             self.learn_window(outcome.size.window)
         news = report_of_failure(self._name, outcome) if isinstance(outcome, CallFailure) else None
         if news is not None and self._listener is not None:
             self._listener(news)
         return outcome
+
+    def _refuses_schema(self, body: JsonObject, failure: CallFailure) -> bool:
+        """Whether a server says that it cannot hold an answer to a schema."""
+        key = SCHEMA_KEYS[self._format]
+        return (
+            self._takes_schemas
+            and key in body
+            and failure.status in {400, 404, 415, 422, 500, 501}
+            and not is_too_long(failure)
+            and _SCHEMA_WORDS.search(failure.message) is not None
+        )
+
+    def _without_schema(self, body: JsonObject) -> JsonObject:
+        """The body, for a server that takes no schema without it: the prompt names the form too."""
+        if self._takes_schemas:
+            return body
+        return {key: value for key, value in body.items() if key != SCHEMA_KEYS[self._format]}
 
     def _limit_output(self, body: JsonObject) -> JsonObject:
         """The body with an output limit of at most `models.max_output`; itself where that is not

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -183,6 +184,11 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Sampling temperature of memorist's own requests to a compatible server (`openai-chat:…@URL`);
     None leaves the server's default. OpenAI's and Anthropic's own servers get none: some of their
     models refuse it.
+    """
+    forms: Literal["near", "always", "never"] = "near"
+    """Which models get notes and memories as a form, one JSON object whose schema the server holds
+    them to: `near` those on this machine or its network, `always` every one that has no cached
+    conversation to lose. Without a form they write edits.
     """
     prices: dict[str, ModelPrice] = field(default_factory=dict)
     """The user's own prices, by model name or prefix; they override the shipped ones, field by

@@ -18,7 +18,11 @@ from memorist.models.context_window import (
 from memorist.models.event_stream import ModelAccess, ReplyAssembler, StreamingModel, read_stream
 from memorist.models.local_servers import is_near_server
 from memorist.models.model_pricing import ModelSettings
-from memorist.models.reply_assembly import assemble_chat, assemble_responses
+from memorist.models.reply_assembly import (
+    assemble_chat,
+    assemble_responses,
+    separate_thoughts,
+)
 from memorist.ports import Clock
 
 
@@ -168,7 +172,10 @@ class OpenAIChatModel(OpenAIBaseModel):
                 sent["max_tokens"] = sent["max_completion_tokens"] = limit
             if self._settings.temperature is not None:
                 sent["temperature"] = self._settings.temperature
-        return await self._post("/chat/completions", sent, assemble_chat)
+        reply = await self._post("/chat/completions", sent, assemble_chat)
+        if self._server_root and not isinstance(reply, CallFailure):
+            reply = separate_thoughts(reply)
+        return reply
 
 
 # OpenAI's Responses API as a `Model`.

@@ -7,6 +7,7 @@ ended the stream. Unknown events are ignored, unknown fields are kept.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -179,3 +180,24 @@ def _complete_choice(index: int, choice: JsonObject) -> JsonObject:
             "tool_calls": [{"type": "function", **calls[number]} for number in sorted(calls)]
         }
     return {"index": index, **choice, "message": message}
+
+
+_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>(.*?)(?:</\1>|\Z)\s*", re.DOTALL)
+
+
+def separate_thoughts(body: JsonObject) -> JsonObject:
+    """The reply with what its model thought apart from what it says.
+
+    A server that does not know a model's marks passes its thoughts on inside the text, where every
+    reader would take them for the answer.
+    """
+    choices = []
+    for choice in body.get("choices") or ():
+        message = choice.get("message") or {}
+        said = message.get("content")
+        found = _THOUGHT.match(said) if isinstance(said, str) else None
+        if found is not None and isinstance(said, str):
+            thought = f"{message.get('reasoning_content') or ''}{found[2]}"
+            message = message | {"content": said[found.end() :], "reasoning_content": thought}
+        choices.append({**choice, "message": message} if found else choice)
+    return {**body, "choices": choices} if choices else body

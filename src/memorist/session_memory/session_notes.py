@@ -37,9 +37,11 @@ from memorist.forks.fork_spec import (
     SingleFileEdit,
     discarded_receipt,
 )
+from memorist.forks.written_edits import AnswerForm
 from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
+from memorist.session_memory.notes_form import build_notes_form
 from memorist.session_memory.notes_review import review_notes
 from memorist.session_memory.notes_template import (
     compose_with_structural,
@@ -72,6 +74,7 @@ class NotesPrompts(Struct, frozen=True, kw_only=True):
     prompt: str
     section_reminder: str
     total_reminder: str
+    form: str
     is_user_prompt: bool = False
 
 
@@ -84,12 +87,17 @@ def render_reminders(notes: str, texts: NotesPrompts, settings: SessionMemorySet
     if total > settings.total_tokens:
         values = {"tokens": f"{total:,}", "limit": f"{settings.total_tokens:,}"}
         parts.append(render_template(texts.total_reminder, values, strict=True).strip())
-    sizes = count_section_tokens(notes, texts.template)
-    over = [(title, size) for title, size in sizes.items() if size > settings.section_tokens]
+    over = find_long_sections(notes, texts.template, settings.section_tokens)
     for title, size in sorted(over, key=lambda pair: (pair[0] in PRIORITY_SECTIONS, -pair[1])):
         values = {"title": title, "tokens": f"{size:,}", "limit": f"{settings.section_tokens:,}"}
         parts.append(render_template(texts.section_reminder, values, strict=True).strip())
     return "\n".join(parts)
+
+
+def find_long_sections(notes: str, template: str, most: int) -> list[tuple[str, int]]:
+    """The sections of more than so many tokens, each with its size."""
+    sizes = count_section_tokens(notes, template)
+    return [(title, size) for title, size in sizes.items() if size > most]
 
 
 def render_update_prompt(
@@ -179,6 +187,7 @@ def load_notes_prompts(files: FileSystem, layout: Layout) -> NotesPrompts:
         prompt=prompt or load_prompt("session_memory/update"),
         section_reminder=load_prompt("session_memory/reminder_section"),
         total_reminder=load_prompt("session_memory/reminder_total"),
+        form=load_prompt("session_memory/form"),
         is_user_prompt=prompt is not None,
     )
 
@@ -410,22 +419,37 @@ class SessionMemory(SessionExtension):
     def _fork_spec(
         self, model: Model, before: str, due: NotesDue, parent: ParentCall | None, *, asked: bool
     ) -> ForkSpec:
-        path = self._layout.notes
+        path, means = self._layout.notes, self._runtime
         settings = self._settings()
         shares = parent is not None and shares_prefix(model.name, model.format, parent)
+        shown = replace_surrogates(before)
         return ForkSpec(
             label=NOTES_LABEL,
             why=due.why,
             requested_by_user=asked,
             parent=parent if shares else None,
             history_summary=None if shares else self._conversation_brief(),
-            instruction=render_update_prompt(
-                replace_surrogates(before), str(path), self._prompts, settings
-            ),
+            instruction=render_update_prompt(shown, str(path), self._prompts, settings),
+            form=self._build_form(shown, settings) if means.fills_forms(shares=shares) else None,
             permission=SingleFileEdit(path),
-            limits=self._runtime.settings.forks,
+            limits=means.settings.forks,
             known_files=(path,),
             one_round=True,
+        )
+
+    def _build_form(self, notes: str, settings: SessionMemorySettings) -> AnswerForm | None:
+        """The update as a form; None where the user has a prompt of their own."""
+        texts = self._prompts
+        if texts.is_user_prompt:
+            return None
+        long = find_long_sections(notes, texts.template, settings.section_tokens)
+        return build_notes_form(
+            notes,
+            str(self._layout.notes),
+            texts.template,
+            texts.form,
+            rewritten=tuple(title for title, _ in long),
+            reminders=render_reminders(notes, texts, settings),
         )
 
     async def _run_fork(self, model: Model, spec: ForkSpec) -> Receipt:
@@ -482,7 +506,9 @@ class SessionMemory(SessionExtension):
                 checked.text,
                 self._prompts.template,
                 self._structural_sections(),
-                LineCheck(join_texts([shown, before]), self._prompts.prompt),
+                LineCheck(
+                    join_texts([shown, before]), f"{self._prompts.prompt}\n{self._prompts.form}"
+                ),
             )
         )
         remarks = (*checked.repairs, *reviewed.remarks)

@@ -41,13 +41,6 @@ _PIN = lazy_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 
-_OFF_WORDS = (
-    *("off", "session", "conversation", "chat", "discussion", "thread", "memor", "record"),
-    *("sitzung", "unterhaltung", "gespräch", "sesión", "conversación", "sessão", "conversa"),
-    *("сессии", "беседы", "разговора", "чата", "会话", "对话", "聊天"),
-    *("セッション", "会話", "チャット"),
-)
-"""Every form of `_OFF` and `_OFF_COMMAND` holds one of them."""
 _PIN_WORDS = (
     *("pin", "sight", "view", "mind", "blick", "auge", "vue", "yeux", "vista", "presente"),
     *("глазами", "виду", "会话", "見える"),
@@ -59,9 +52,6 @@ text into sentences.
 
 def asks_for_no_memory(typed: str) -> bool:
     """Whether a typed text says that nothing of this session is to be remembered."""
-    folded = typed.casefold()
-    if not any(word in folded for word in _OFF_WORDS):
-        return False
     text = cut_others_words(typed).strip()
     return _OFF_COMMAND.fullmatch(text) is not None or any(
         _OFF.fullmatch(sentence.masked.strip()) for sentence in split_prose_sentences(text)

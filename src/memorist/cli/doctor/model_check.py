@@ -21,22 +21,26 @@ from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, ToolDefinition, Usage
 from memorist.errors import MemoristError, ModelError
 from memorist.forks.file_tool_calls import (
-    EDITS_JSON_SCHEMA,
     EditFileCall,
     ForkToolCall,
-    TextEdits,
     WriteFileCall,
-    parse_edit_elements,
-    parse_json_edits,
     parse_tool_call,
 )
 from memorist.forks.fork import load_fork_prompts
 from memorist.forks.fork_request import edit_instructions, model_id
 from memorist.forks.fork_spec import EditMethod
+from memorist.forks.written_edits import (
+    AnswerForm,
+    TextEdits,
+    parse_edit_elements,
+    parse_written_calls,
+    read_form,
+)
 from memorist.formats.codec_registry import find_codec
 from memorist.models.model_choice import open_model
 from memorist.ports import Model, Reply, Request
 from memorist.recall.memory_selection import parse_selection, render_selection_data
+from memorist.session_memory.notes_form import build_notes_form
 from memorist.transcript.answer_lines import LineCheck
 from memorist.transcript.name_search import NameOccurrences, find_names
 
@@ -190,13 +194,12 @@ def _judge_calls(calls: tuple[ForkToolCall, ...]) -> str:
         for call in written
     )
     missing = [word for word in WANTED if word not in text]
-    return f"the line does not name {' and '.join(missing)}" if missing else ""
+    return f"what it wrote does not name {' and '.join(missing)}" if missing else ""
 
 
 def _judge_tool_calls(reply: Reply) -> str:
-    return _judge_calls(
-        tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
-    )
+    made = tuple(parse_tool_call(use) for message in reply.messages for use in message.tool_uses)
+    return _judge_calls(made or parse_written_calls(_reply_text(reply)).calls)
 
 
 def _judge_summary(reply: Reply) -> str:
@@ -244,6 +247,25 @@ def _build_choice() -> JsonObject:
     return {"system": rules, "text": data}
 
 
+def _notes_form() -> AnswerForm:
+    template = load_prompt("session_memory/template")
+    prompt = load_prompt("session_memory/form")
+    return build_notes_form(template, NOTES_FILE, template, prompt, rewritten=(), reminders="")
+
+
+def _build_form(session: str) -> JsonObject:
+    form = _notes_form()
+    return {
+        "system": f"{form.instruction}\n\n{load_fork_prompts().form_answer}",
+        "text": f"{session}\n\n{form.material}",
+        "schema": form.schema,
+    }
+
+
+def _judge_form(reply: Reply) -> str:
+    return _judge_edits(read_form(_notes_form(), _reply_text(reply)))
+
+
 _EDIT_SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
@@ -276,13 +298,10 @@ TASKS = (
     ),
     ModelTask(
         "JSON by a schema",
-        "past sessions (stage one)",
+        "notes and memories of a model on this machine, and past sessions (stage one)",
         _STRUCTURE_SERVES,
-        lambda session: {
-            "text": _render_edit_task(EditMethod.JSON)(session),
-            "schema": EDITS_JSON_SCHEMA,
-        },
-        lambda reply: _judge_edits(parse_json_edits(_reply_text(reply))),
+        _build_form,
+        _judge_form,
     ),
     ModelTask(
         "a summary",

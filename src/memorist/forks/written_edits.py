@@ -1,0 +1,285 @@
+"""What a model writes into the text of its answer in place of tool calls: edits in elements, a form
+that it fills in, and calls that its server did not recognise. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from memorist.core.messages import JsonObject, ToolUse
+from memorist.forks.file_tool_calls import (
+    EditFileCall,
+    ForkToolCall,
+    ReadFileCall,
+    TextReplacement,
+    WriteFileCall,
+    parse_tool_call,
+)
+
+
+class TextEdits(Struct, frozen=True):
+    """The edits of an answer in order, and one sentence for each piece that could not be parsed."""
+
+    calls: tuple[EditFileCall | WriteFileCall, ...]
+    problems: tuple[str, ...] = ()
+    reads: tuple[ReadFileCall, ...] = ()
+    """Files that the model asks to be shown before it goes on."""
+
+
+_TAG = re.compile(r"<(/?)(edit|write|old|new)((?:\s[^<>]*)?)>")
+_READ = re.compile(r"""<read\s+path\s*=\s*["']([^"'<>]+)["']\s*/?>(?:\s*</read>)?""")
+MAX_TEXT_READS = 8
+"""Files that one answer may ask for."""
+_ATTRIBUTE = re.compile(r"""\s+([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+
+
+def parse_edit_elements(text: str) -> TextEdits:
+    """Parse the edit elements in an answer, in linear time."""
+    tags = list(_TAG.finditer(text))
+    calls: list[EditFileCall | WriteFileCall] = []
+    problems: list[str] = []
+    at = 0
+    while at < len(tags):
+        tag = tags[at]
+        if tag[1] or tag[2] not in ("edit", "write"):
+            at += 1
+            continue
+        found, at = (_parse_edit_element if tag[2] == "edit" else _parse_write_element)(
+            text, tags, at
+        )
+        if isinstance(found, str):
+            problems.append(f"{tag[0][:120]}: {found}")
+        else:
+            calls.append(found)
+    asked = dict.fromkeys(found[1].strip() for found in _READ.finditer(text))
+    reads = tuple(ReadFileCall(path=path) for path in list(asked)[:MAX_TEXT_READS])
+    return TextEdits(tuple(calls), tuple(problems), () if calls else reads)
+
+
+def _parse_attributes(tag: re.Match[str], allowed: tuple[str, ...]) -> dict[str, str] | str:
+    found: dict[str, str] = {}
+    at = 0
+    rest = tag[3].rstrip()
+    while at < len(rest):
+        attribute = _ATTRIBUTE.match(rest, at)
+        if attribute is None or attribute[1] not in allowed or attribute[1] in found:
+            return "its attributes cannot be read."
+        found[attribute[1]] = attribute[2] if attribute[2] is not None else attribute[3]
+        at = attribute.end()
+    return found if found.get("path") else "it names no path."
+
+
+def _parse_write_element(
+    text: str, tags: list[re.Match[str]], at: int
+) -> tuple[WriteFileCall | str, int]:
+    """Parse a `<write>`. Other tags inside are text, but the start of another element means that
+    this one was not closed.
+    """
+    opening = tags[at]
+    attributes = _parse_attributes(opening, ("path",))
+    for index in range(at + 1, len(tags)):
+        tag = tags[index]
+        if tag[1] and tag[2] == "write":
+            if isinstance(attributes, str):
+                return attributes, index + 1
+            return WriteFileCall(
+                attributes["path"], text[opening.end() : tag.start()].removeprefix("\n")
+            ), index + 1
+        if not tag[1] and tag[2] in ("edit", "write") and "path" in tag[3]:
+            return "it is not closed before the next one begins.", index
+    return "it is not closed.", len(tags)
+
+
+_PAIR_TAGS = (("", "old"), ("/", "old"), ("", "new"), ("/", "new"))
+
+
+def _parse_edit_element(
+    text: str, tags: list[re.Match[str]], at: int
+) -> tuple[EditFileCall | str, int]:
+    """Parse an `<edit>`: pairs of `<old>` and `<new>` with nothing but white space between them."""
+    attributes = _parse_attributes(tags[at], ("path", "all"))
+    pairs: list[TextReplacement] = []
+    every = isinstance(attributes, dict) and attributes.get("all") == "true"
+    after = tags[at].end()
+    index = at + 1
+    while index < len(tags) and (tags[index][1], tags[index][2]) != ("/", "edit"):
+        four = tags[index : index + 4]
+        if (
+            tuple((tag[1], tag[2]) for tag in four) != _PAIR_TAGS
+            or text[after : four[0].start()].strip()
+            or text[four[1].end() : four[2].start()].strip()
+        ):
+            return (
+                "it holds something else than pairs of <old> and <new>, or their texts hold "
+                "these tags.",
+                _find_next_element(tags, index),
+            )
+        pairs.append(
+            TextReplacement(
+                _inner_text(text, four[0], four[1]), _inner_text(text, four[2], four[3]), every
+            )
+        )
+        after = four[3].end()
+        index += 4
+    if index >= len(tags):
+        return "it is not closed.", len(tags)
+    if isinstance(attributes, str):
+        return attributes, index + 1
+    if not pairs or text[after : tags[index].start()].strip():
+        return "it holds something else than pairs of <old> and <new>.", index + 1
+    return EditFileCall(attributes["path"], tuple(pairs)), index + 1
+
+
+def _inner_text(text: str, opening: re.Match[str], closing: re.Match[str]) -> str:
+    return text[opening.end() : closing.start()].removeprefix("\n").removesuffix("\n")
+
+
+def _find_next_element(tags: list[re.Match[str]], index: int) -> int:
+    """Where parsing continues after a broken `<edit>`: after its end, or at the start of the next
+    element.
+    """
+    while index < len(tags):
+        tag = tags[index]
+        if tag[2] in ("edit", "write"):
+            return index + 1 if tag[1] else index
+        index += 1
+    return index
+
+
+# A form that the model fills in, as one JSON object.
+
+
+class AnswerForm(Struct, frozen=True, kw_only=True):
+    """A task whose answer is one JSON object, which a program turns into edits. A model writes
+    neither paths nor what stands there already.
+    """
+
+    instruction: str
+    """The task, the same from one run to the next, so that a server's cache serves it."""
+    material: str
+    """The data that the task is about."""
+    schema: JsonObject
+    """JSON schema of the answer; every key is required, as strict schemas want it."""
+    read: Callable[[JsonObject], TextEdits]
+    """Turns an answer of whatever content into edits; what is unusable is a problem of it."""
+
+
+MAX_BRACES = 200
+"""Opening braces of one text at which an object is looked for."""
+
+
+def find_json_object(text: str) -> JsonObject | None:
+    """The largest JSON object in a text, with a fence, words or other braces around it; of one that
+    was cut off, what was complete. None where there is none.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    found: JsonObject | None = None
+    size = at = 0
+    for _ in range(MAX_BRACES):
+        if (at := text.find("{", at)) < 0:
+            return found or _close_cut_object(text)
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at += 1
+            continue
+        if end - at > size:
+            found, size = value, end - at
+        at = end
+    return found
+
+
+def _close_cut_object(text: str) -> JsonObject | None:
+    """The object that begins at the first brace, up to its last complete value."""
+    start = text.find("{")
+    ends = _complete_ends(text, start) if start >= 0 else []
+    for end, closers in reversed(ends[-2:]):
+        try:
+            value = json.loads(text[start:end] + closers, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _complete_ends(text: str, start: int) -> list[tuple[int, str]]:
+    """Where a value ended, and what would close the object there."""
+    open_brackets: list[str] = []
+    ends: list[tuple[int, str]] = []
+    for piece in _JSON_PIECE.finditer(text, start):
+        match piece[0]:
+            case "{" | "[":
+                open_brackets.append("}" if piece[0] == "{" else "]")
+            case "}" | "]" if open_brackets:
+                open_brackets.pop()
+                ends.append((piece.end(), "".join(reversed(open_brackets))))
+            case ",":
+                ends.append((piece.start(), "".join(reversed(open_brackets))))
+            case _:
+                continue
+    return ends
+
+
+_JSON_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{},]', re.DOTALL)
+
+
+def read_form(form: AnswerForm, text: str) -> TextEdits:
+    """The edits of an answer to a form."""
+    answer = find_json_object(text)
+    if answer is None:
+        return TextEdits((), ("The answer holds no JSON object.",))
+    return form.read(answer)
+
+
+def list_texts(value: object) -> list[str]:
+    """The texts of a list that a model filled in, each once; one text counts as a list of its
+    lines.
+    """
+    given = value.split("\n") if isinstance(value, str) else value
+    texts = (
+        [each.strip() for each in given if isinstance(each, str)] if isinstance(given, list) else []
+    )
+    return list(dict.fromkeys(filter(None, texts)))
+
+
+# Calls that a server passed on as text, because it does not know the model's own form of them.
+
+
+_WRITTEN_CALL = re.compile(
+    r"<tool_call>\s*(\{.*?\})\s*</tool_call>|```\w*\s*(\{.*?\})\s*```", re.DOTALL
+)
+
+
+def parse_written_calls(text: str) -> TextEdits:
+    """Edits and reads that stand in a text as tool calls: objects with a name and arguments, in
+    tags or in a fence.
+    """
+    calls: list[EditFileCall | WriteFileCall] = []
+    reads: list[ReadFileCall] = []
+    for found in _WRITTEN_CALL.finditer(text):
+        match _parse_written_call(found[1] or found[2]):
+            case EditFileCall() | WriteFileCall() as call:
+                calls.append(call)
+            case ReadFileCall() as call:
+                reads.append(call)
+            case _:
+                continue
+    return TextEdits(tuple(calls), (), () if calls else tuple(reads[:MAX_TEXT_READS]))
+
+
+def _parse_written_call(text: str) -> ForkToolCall | None:
+    given = find_json_object(text) or {}
+    name = given.get("name")
+    arguments = next(
+        (given[key] for key in ("arguments", "parameters", "input") if key in given), None
+    )
+    if isinstance(arguments, str):
+        arguments = find_json_object(arguments)
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        return None
+    return parse_tool_call(ToolUse("", name, arguments))

@@ -1,0 +1,77 @@
+"""The notes as a form that a model fills in: a list of new lines for each section. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memorist.core.markdown import render_template
+from memorist.core.messages import JsonObject
+from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
+from memorist.forks.written_edits import AnswerForm, TextEdits, list_texts
+from memorist.session_memory.notes_template import (
+    STRUCTURAL_MARK,
+    TITLE_SECTION,
+    compose_notes,
+    section_bodies,
+    template_sections,
+    written_bodies,
+)
+
+STATE_SECTION = "Current State"
+REPLACED_SECTIONS = (TITLE_SECTION, STATE_SECTION)
+"""Sections of which only the newest text is true."""
+
+
+def build_notes_form(
+    notes: str, path: str, template: str, prompt: str, *, rewritten: tuple[str, ...], reminders: str
+) -> AnswerForm:
+    """The form for an update of the notes in the file at `path`.
+
+    New lines are added to a section; in those that are `rewritten`, since they are too long, and in
+    those of which only the newest text is true, they take the place of what a model wrote before.
+    """
+    shape = template_sections(template)
+    titles = [frame.title for frame in shape]
+    replaced = tuple(title for title in titles if title in (*REPLACED_SECTIONS, *rewritten))
+    hints = "\n".join(f"- {frame.title}: {frame.hint.strip('_*')}".rstrip(": ") for frame in shape)
+    written = {key: body for key, body in written_bodies(notes, template).items() if body}
+    shown = "\n\n".join(f"{title}:\n{body}" for title, body in written.items())
+    lines: JsonObject = {"type": "array", "items": {"type": "string"}}
+
+    def read(answer: JsonObject) -> TextEdits:
+        bodies = _fill_sections(section_bodies(notes, template), answer, replaced)
+        text = compose_notes(template, bodies)
+        edit = EditFileCall(path, (TextReplacement(notes, text),))
+        return TextEdits(() if text == notes else (edit,))
+
+    return AnswerForm(
+        instruction=render_template(prompt, {"sections": hints}, strict=True),
+        material="\n\n".join(
+            filter(None, (f"The notes until now:\n\n{shown or '(none)'}", reminders))
+        ),
+        schema={
+            "type": "object",
+            "properties": dict.fromkeys(titles, lines),
+            "required": titles,
+            "additionalProperties": False,
+        },
+        read=read,
+    )
+
+
+def _fill_sections(
+    bodies: Mapping[str, str], answer: JsonObject, replaced: tuple[str, ...]
+) -> dict[str, str]:
+    """The sections with an answer's lines, before what is derived."""
+    filled = {}
+    for title, body in bodies.items():
+        written, mark, derived = body.partition(STRUCTURAL_MARK)
+        known = {line.strip("-* ") for line in written.split("\n")}
+        new = [line for line in list_texts(answer.get(title)) if line.strip("-* ") not in known]
+        if title == TITLE_SECTION:
+            text = new[0] if new else written.strip("\n")
+        else:
+            kept = [] if new and title in replaced else [written.strip("\n")]
+            text = "\n".join(filter(None, (*kept, *(f"- {line.lstrip('-* ')}" for line in new))))
+        filled[title] = "\n\n".join(filter(None, (text, f"{mark}{derived}")))
+    return filled

@@ -1,0 +1,120 @@
+"""The notes as a form: what a model filled in, put where it belongs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memorist.core.markdown import load_prompt
+from memorist.core.messages import JsonObject
+from memorist.engine.engine import Memorist
+from memorist.forks.file_tool_calls import EditFileCall
+from memorist.forks.written_edits import AnswerForm, read_form
+from memorist.session_memory.notes_form import build_notes_form
+from memorist.session_memory.notes_template import compose_notes, section_bodies
+from memorist.settings import AutoMemorySettings, SessionMemorySettings, Settings
+from memorist.testing import Say, ScriptedServer
+
+TEMPLATE = load_prompt("session_memory/template")
+BEFORE = compose_notes(
+    TEMPLATE,
+    {
+        "Session Title": "Rounding of invoices",
+        "Current State": "- The cause is being looked for.",
+        "Workflow": "- `pytest -q` runs the tests.\n\n<!-- structural -->\n- `git diff`",
+    },
+)
+
+
+def build(rewritten: tuple[str, ...] = ()) -> AnswerForm:
+    """The form for the notes above."""
+    prompt = load_prompt("session_memory/form")
+    return build_notes_form(
+        BEFORE, "/n/notes.md", TEMPLATE, prompt, rewritten=rewritten, reminders=""
+    )
+
+
+def fill(answer: str, rewritten: tuple[str, ...] = ()) -> dict[str, str]:
+    """The sections after an answer; empty where nothing is edited."""
+    edits = read_form(build(rewritten), answer)
+    assert not edits.problems
+    for call in edits.calls:
+        assert isinstance(call, EditFileCall)
+        (replacement,) = call.replacements
+        assert replacement.old == BEFORE
+        return section_bodies(replacement.new, TEMPLATE)
+    return {}
+
+
+@pytest.mark.covers("SM-5")
+def test_new_lines_are_added_before_what_is_derived_and_none_twice() -> None:
+    """What stood there stays, in its words, with the mark of structure behind it."""
+    found = fill('{"Workflow": ["`ruff check` lints.", "* `pytest -q` runs the tests."]}')
+
+    assert found["Workflow"] == (
+        "- `pytest -q` runs the tests.\n- `ruff check` lints.\n\n<!-- structural -->\n- `git diff`"
+    )
+    assert found["Current State"] == "- The cause is being looked for."
+
+
+@pytest.mark.covers("SM-5", "SM-7")
+def test_only_the_newest_state_and_title_stand_and_long_sections_are_written_anew() -> None:
+    """Of the state and the title one text is true; a section over its limit is to become shorter."""
+    answer = '{"Session Title": ["Half a cent"], "Current State": ["Mended."], "Workflow": ["a"]}'
+
+    found = fill(answer, rewritten=("Workflow",))
+
+    assert found["Session Title"] == "Half a cent"
+    assert found["Current State"] == "- Mended."
+    assert found["Workflow"] == "- a\n\n<!-- structural -->\n- `git diff`"
+
+
+@pytest.mark.covers("SM-5")
+@pytest.mark.parametrize("answer", ["{}", '{"Workflow": []}', '{"Workflow": 7, "Else": ["x"]}'])
+def test_an_empty_form_edits_nothing(answer: str) -> None:
+    """Nothing new, keys of no section and values of another kind change no byte."""
+    assert fill(answer) == {}
+
+
+@pytest.mark.covers("SM-4", "FK-6")
+async def test_a_model_on_this_machine_is_asked_by_form_and_its_lines_stand(tmp_path: Path) -> None:
+    """From the host's request to the notes: the form with its schema goes out, the line that the
+    session supports stands in the notes, the one that it does not is dropped, and structure's
+    lines are there beside it.
+    """
+    answer = (
+        '{"Errors & Corrections": ["The user rules out floats in money.py.",'
+        ' "The fault was in ledger/posting.rs."], "Key results": []}'
+    )
+    settings = Settings(
+        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
+        auto_memory=AutoMemorySettings(enabled=False),
+    )
+    request: JsonObject = {
+        "model": "claude-opus-4-6",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "No floats in money.py, please. Why is it off?"}],
+    }
+    reply: JsonObject = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "money.py rounds twice."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 900, "output_tokens": 20},
+    }
+    with ScriptedServer([Say(text=answer)]) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, home=tmp_path / "h", settings=settings) as engine:
+            session = await engine.open("s1", project=str(tmp_path))
+            await session.prepare(request)
+            await session.observe(reply)
+            await session.end_turn()
+            await session.close()
+            notes = session.notes or ""
+        (sent,) = [each.body for each in server.received]
+
+    assert set(sent["response_format"]["json_schema"]["schema"]["properties"]) >= {"Key results"}
+    assert sent["messages"][0]["role"] == "system"
+    assert "one JSON object" in sent["messages"][0]["content"]
+    assert "- The user rules out floats in money.py." in notes
+    assert "posting.rs" not in notes
