@@ -31,9 +31,7 @@ async def ask(server: ScriptedServer, name: str, requests: int = 1) -> list[Repl
         rest, system="List facts.", text="Tea is hot.", max_output=200, schema=SCHEMA
     )
     try:
-        return [
-            await model.send(Request(format=model.format, body=body)) for _ in range(requests)
-        ]
+        return [await model.send(Request(format=model.format, body=body)) for _ in range(requests)]
     finally:
         await model.close()
 

@@ -21,7 +21,7 @@ from memorist.budget.budget_policy import (
     largest_use,
 )
 from memorist.errors import StoreError
-from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkSpec, Receipt
+from memorist.forks.fork_spec import ForkGrant, ForkRefusal, ForkRunner, ForkSpec, Receipt
 from memorist.models.rate_limits import RateLimitReport
 from memorist.ports import Clock
 from memorist.settings import SpendSettings
@@ -53,7 +53,8 @@ receipt is recorded. The reservation of a dead process expires after that.
 
 class BudgetGovernor:
     """The `Governor` of one session; with an empty name that of work outside sessions, such as
-    dream and rollouts. `on_receipt` is called with every recorded receipt.
+    dream and rollouts. `on_receipt` is called with every recorded receipt; `runner` runs what is
+    admitted.
     """
 
     def __init__(
@@ -64,12 +65,14 @@ class BudgetGovernor:
         clock: Clock,
         settings: SpendSettings,
         on_receipt: Callable[[Receipt], None] | None = None,
+        runner: ForkRunner | None = None,
     ) -> None:
         self._database = database
         self._session = session
         self._clock = clock
         self._settings = settings
         self._on_receipt = on_receipt
+        self._runner = runner
         self._open: defaultdict[str, list[int]] = defaultdict(list)
         """Reservations by label, oldest first: one background run at a time for each label, plus
         one that the user asked for.
@@ -93,7 +96,7 @@ class BudgetGovernor:
                 return self._decide(work, model)
         except StoreError as error:
             return (
-                ForkGrant(spec.limits)
+                ForkGrant(spec.limits, self._runner)
                 if spec.requested_by_user
                 else ForkRefusal(why=str(error), is_new=False)
             )
@@ -126,7 +129,7 @@ class BudgetGovernor:
                     expires=expires,
                 )
                 self._open[work.label].append(number)
-                return ForkGrant(limits)
+                return ForkGrant(limits, self._runner)
             case BudgetRefused(cause=cause, why=why, until=until):
                 row = BlockedWork(
                     day=day_of(now),

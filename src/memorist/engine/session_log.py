@@ -27,6 +27,7 @@ from memorist.events import (
 )
 from memorist.extensions import ExtensionList, SessionExtension
 from memorist.forks.fork_spec import Receipt
+from memorist.forks.joint_fork import JointFork
 from memorist.formats.transcript_format import (
     CompactionBoundary,
     SessionHead,
@@ -80,6 +81,7 @@ class SessionLog:
             clock=runtime.clock,
             settings=runtime.settings.spend,
             on_receipt=self._traces.on_receipt,
+            runner=JointFork(runtime.clock).run,
         )
         self.receipts: list[Receipt] = []
         self.runtime = replace(

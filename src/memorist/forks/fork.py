@@ -430,8 +430,8 @@ async def run_with_budget(
     governor: Governor,
     record: Callable[[Receipt], object],
 ) -> Receipt:
-    """Run the fork if the governor admits it; otherwise return a receipt with `ForkOutcome.BLOCKED`
-    and the reason, recorded only if the reason is new.
+    """Run the fork if the governor admits it, by the runner that it names; otherwise return a
+    receipt with `ForkOutcome.BLOCKED` and the reason, recorded only if the reason is new.
 
     In all other respects like `run_fork`.
     """
@@ -448,9 +448,10 @@ async def run_with_budget(
         if answer.is_new:
             record(receipt)
         return receipt
-    return await run_fork(
-        replace(spec, limits=answer.limits), model=model, files=files, clock=clock, record=record
-    )
+    spec = replace(spec, limits=answer.limits)
+    if answer.runner is not None:
+        return await answer.runner(spec, model=model, files=files, record=record)
+    return await run_fork(spec, model=model, files=files, clock=clock, record=record)
 
 
 async def run_on_copy_with_budget(
@@ -471,7 +472,12 @@ async def run_on_copy_with_budget(
     receipts: list[Receipt] = []
     try:
         receipt = await run_with_budget(
-            spec, model=model, files=files, clock=clock, governor=governor, record=receipts.append
+            spec,
+            model=model,
+            files=files,
+            clock=clock,
+            governor=governor,
+            record=receipts.append,
         )
     except asyncio.CancelledError:
         for cancelled in receipts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -246,10 +247,17 @@ def discarded_receipt(receipt: Receipt, why: str = "") -> Receipt:
 # of a home is counted together (SG-1).
 
 
+ForkRunner = Callable[..., Awaitable[Receipt]]
+"""Runs an admitted fork in place of `run_fork`, given its spec, `model`, `files` and `record`:
+several together, where it can."""
+
+
 class ForkGrant(Struct, frozen=True):
     """The fork may run within these limits: its own, or less when less of the budget is left."""
 
     limits: ForkLimits
+    runner: ForkRunner | None = None
+    """Who runs it; None: it runs by itself."""
 
 
 class ForkRefusal(Struct, frozen=True, kw_only=True):

@@ -165,6 +165,7 @@ def load_magic_doc_prompts(files: FileSystem, layout: Layout) -> MagicDocPrompts
         prompt=own or load_prompt("magic_docs/update"),
         own_instruction=load_prompt("magic_docs/own_instruction"),
         refused=load_prompt("magic_docs/refused"),
+        form=load_prompt("magic_docs/form"),
         is_user_prompt=own is not None,
     )
 

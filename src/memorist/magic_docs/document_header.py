@@ -100,7 +100,22 @@ class MagicDocPrompts(Struct, frozen=True, kw_only=True):
     prompt: str
     own_instruction: str
     refused: str
+    form: str
     is_user_prompt: bool = False
+
+
+def render_demands(
+    header: MagicDocHeader, prompts: MagicDocPrompts, refused: tuple[str, ...]
+) -> tuple[str, str]:
+    """What the owner says of the document, and why its last change was rejected; empty without."""
+    own, reasons = (
+        render_template(text, {name: value}, strict=True).strip() if value else ""
+        for text, name, value in (
+            (prompts.own_instruction, "instruction", header.instruction),
+            (prompts.refused, "reasons", "; ".join(refused)),
+        )
+    )
+    return own, reasons
 
 
 def build_update_prompt(
@@ -117,25 +132,12 @@ def build_update_prompt(
     In a user's own prompt unknown names stay as they are, and the reasons go to its end if it does
     not place them.
     """
-    reasons = (
-        render_template(prompts.refused, {"reasons": "; ".join(refused)}, strict=True).strip()
-        if refused
-        else ""
-    )
-    own = (
-        "\n"
-        + render_template(
-            prompts.own_instruction, {"instruction": header.instruction}, strict=True
-        ).strip()
-        + "\n"
-        if header.instruction
-        else ""
-    )
+    own, reasons = render_demands(header, prompts, refused)
     values = {
         "docContents": contents.rstrip("\n"),
         "docPath": path,
         "docTitle": header.title,
-        "customInstructions": own,
+        "customInstructions": f"\n{own}\n" if own else "",
         "refused": reasons,
     }
     text = render_template(prompts.prompt, values, strict=not prompts.is_user_prompt).strip()

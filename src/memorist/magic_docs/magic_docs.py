@@ -44,6 +44,7 @@ from memorist.magic_docs.document_files import (
     open_document_scope,
     resolve_document,
 )
+from memorist.magic_docs.document_form import build_document_form
 from memorist.magic_docs.document_header import (
     ConversationReader,
     build_update_prompt,
@@ -356,14 +357,15 @@ class MagicDocs(SessionExtension):
                 if (said := _message_text(each))
             ]
         )
+        given = (document.text, str(path), document.header, self._prompts, refused)
+        fills = self._runtime.fills_forms(shares=shares) and not self._prompts.is_user_prompt
         return ForkSpec(
             label=MAGIC_DOCS_LABEL,
             why=f"{path.name} is to be kept true",
             parent=parent if shares else None,
             history_summary=None if shares else redact(render_conversation_brief({}, spoken)).text,
-            instruction=build_update_prompt(
-                document.text, str(path), document.header, self._prompts, refused
-            ),
+            instruction=build_update_prompt(*given),
+            form=build_document_form(*given) if fills else None,
             permission=SingleFileEdit(path),
             limits=self._runtime.settings.forks,
             known_files=(path,),

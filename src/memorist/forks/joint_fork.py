@@ -1,0 +1,201 @@
+"""One run for the forks of a session that are due at the same time: a model on this machine reads
+the conversation once for all of them, and its server is not asked three times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from memorist.core.markdown import load_prompt, render_template
+from memorist.core.messages import JsonObject, Usage
+from memorist.errors import StoreError
+from memorist.forks.fork import run_fork
+from memorist.forks.fork_spec import ForkOutcome, ForkSpec, NoTools, Receipt
+from memorist.forks.tool_executor import ToolExecutor
+from memorist.forks.written_edits import AnswerForm, TextEdits
+from memorist.ports import Clock, FileSystem, Model
+
+GATHER_SECONDS = 0.5
+"""How long the first fork waits for others. Our choice: what a turn's end makes due begins within
+it, and a model on this machine takes a hundred times as long.
+"""
+
+
+class _JoinedFork(Struct, frozen=True):
+    """One of the forks that run together, with its form and the files that it may change."""
+
+    spec: ForkSpec
+    form: AnswerForm
+    files: FileSystem
+    result: asyncio.Future[Receipt]
+
+
+class JointFork:
+    """Runs the forks of one session: those that wait for the same answer of the same conversation
+    in one request.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: dict[int, list[_JoinedFork]] = {}
+        self._runs: set[asyncio.Task[None]] = set()
+
+    async def run(
+        self,
+        spec: ForkSpec,
+        *,
+        model: Model,
+        files: FileSystem,
+        record: Callable[[Receipt], object],
+    ) -> Receipt:
+        """Run the fork to its end, with others or alone, and return its own receipt. What the run
+        took stands in the receipt of the first; `record` is as for `run_fork`.
+        """
+        place = id(spec.parent.reply) if spec.parent else 0
+        waiting = self._waiting.get(place, [])
+        if (
+            spec.form is None
+            or spec.requested_by_user
+            or any(each.spec.label == spec.label for each in waiting)
+        ):
+            return await run_fork(spec, model=model, files=files, clock=self._clock, record=record)
+        result: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        if not waiting:
+            self._waiting[place] = waiting
+            run = asyncio.create_task(self._gather(place, model))
+            self._runs.add(run)
+            run.add_done_callback(self._runs.discard)
+        waiting.append(_JoinedFork(spec, spec.form, files, result))
+        try:
+            receipt = await result
+        except asyncio.CancelledError:
+            cancelled = _own_receipt(spec, model.name, self._clock.now())
+            record(replace(cancelled, outcome=ForkOutcome.CANCELLED, said="It was cancelled."))
+            raise
+        record(receipt)
+        return receipt
+
+    async def _gather(self, place: int, model: Model) -> None:
+        await self._clock.sleep(GATHER_SECONDS)
+        joined = [each for each in self._waiting.pop(place) if not each.result.done()]
+        if not joined:
+            return
+        run = asyncio.create_task(_run_joined(joined, model, self._clock))
+        for each in joined:
+            each.result.add_done_callback(
+                lambda _: run.cancel() if all(one.result.cancelled() for one in joined) else None
+            )
+        try:
+            receipts = await run
+        except asyncio.CancelledError:
+            return
+        except Exception as error:  # noqa: BLE001 - raised again by each of the forks
+            for each in joined:
+                if not each.result.done():
+                    each.result.set_exception(error)
+            return
+        for each, receipt in zip(joined, receipts, strict=True):
+            if not each.result.done():
+                each.result.set_result(receipt)
+
+
+async def _run_joined(joined: Sequence[_JoinedFork], model: Model, clock: Clock) -> list[Receipt]:
+    """Ask for all of them at once; each one's edits are made under its own permission."""
+    if len(joined) == 1:
+        (alone,) = joined
+        return [await run_fork(alone.spec, model=model, files=alone.files, clock=clock)]
+    answers: list[JsonObject] = []
+    spec = join_specs([each.spec for each in joined], answers.append)
+    whole = await run_fork(spec, model=model, files=joined[0].files, clock=clock)
+    answer = answers[-1] if answers and whole.outcome is ForkOutcome.UNCHANGED else None
+    receipts = []
+    for number, each in enumerate(joined):
+        receipt = whole if number == 0 else replace(
+            whole, requests=0, usage=Usage(), cost_usd=0.0, seconds=0.0, sent=()
+        )  # fmt: skip
+        receipt = replace(receipt, label=each.spec.label, why=each.spec.why, files=(), denied=())
+        receipts.append(receipt if answer is None else await _make_edits(each, answer, receipt))
+    return receipts
+
+
+async def _make_edits(each: _JoinedFork, answer: JsonObject, receipt: Receipt) -> Receipt:
+    """Make the edits of one fork's part of the answer."""
+    given = answer.get(each.spec.label)
+    edits = each.form.read(given if isinstance(given, dict) else {})
+    problems = list(edits.problems)
+    try:
+        executor = ToolExecutor(each.spec.permission, each.files, each.spec.known_files)
+        for call in edits.calls:
+            made = await executor.execute(call)
+            problems += [f"{call.path}: {made.text}"] if made.is_error else []
+        files = executor.changes()
+    except StoreError as error:
+        return replace(receipt, outcome=ForkOutcome.FAILED, said=str(error))
+    return replace(
+        receipt,
+        outcome=ForkOutcome.CHANGED if files else ForkOutcome.UNCHANGED,
+        files=files,
+        denied=tuple(executor.denied),
+        said="\n".join(problems) or receipt.said,
+    )
+
+
+def join_specs(specs: Sequence[ForkSpec], on_answer: Callable[[JsonObject], object]) -> ForkSpec:
+    """One fork for several with a form each; `on_answer` is told the answer, which has a key for
+    each label.
+    """
+    forms = {spec.label: spec.form for spec in specs if spec.form is not None}
+    tasks = "\n\n".join(f"# `{label}`\n\n{form.instruction}" for label, form in forms.items())
+
+    def read(answer: JsonObject) -> TextEdits:
+        on_answer(answer)
+        return TextEdits(())
+
+    return replace(
+        specs[0],
+        why="; ".join(spec.why for spec in specs),
+        permission=NoTools(),
+        known_files=(),
+        history_summary=join_summaries([each.history_summary or "" for each in specs]) or None,
+        form=AnswerForm(
+            instruction=render_template(load_prompt("forks/joint"), {"tasks": tasks}, strict=True),
+            material="\n\n".join(
+                f"# For `{label}`\n\n{form.material}" for label, form in forms.items()
+            ),
+            schema={
+                "type": "object",
+                "properties": {label: form.schema for label, form in forms.items()},
+                "required": list(forms),
+                "additionalProperties": False,
+            },
+            read=read,
+        ),
+    )
+
+
+_SPEAKER = re.compile(r"\n\n(?=\[\w+\]\n)")
+
+
+def join_summaries(summaries: Sequence[str]) -> str:
+    """One summary of a conversation from several of it: the longest, with what only another holds
+    before it.
+    """
+    longest = max(summaries, key=len)
+    missing = []
+    for summary in summaries:
+        for piece in _SPEAKER.split(summary):
+            lines = [line for line in piece.split("\n") if not line.startswith("(calls ")]
+            if (text := "\n".join(lines).strip()) and text not in longest:
+                missing.append(piece.strip())
+    return "\n\n".join((*dict.fromkeys(missing), longest))
+
+
+def _own_receipt(spec: ForkSpec, model: str, now: float) -> Receipt:
+    return Receipt(
+        label=spec.label, why=spec.why, model=model, started=now, outcome=ForkOutcome.FAILED
+    )

@@ -1,0 +1,95 @@
+"""An update of a Magic Doc as a form that a model fills in: lines to change, lines to add. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from memorist.core.messages import JsonObject
+from memorist.forks.file_tool_calls import EditFileCall, TextReplacement
+from memorist.forks.written_edits import AnswerForm, TextEdits
+from memorist.magic_docs.document_header import MagicDocHeader, MagicDocPrompts, render_demands
+
+_FIELDS = ("section", "old", "new")
+
+
+def build_document_form(
+    contents: str,
+    path: str,
+    header: MagicDocHeader,
+    prompts: MagicDocPrompts,
+    refused: tuple[str, ...] = (),
+) -> AnswerForm:
+    """The form for the document at `path`; parameters as for `build_update_prompt`."""
+
+    def read(answer: JsonObject) -> TextEdits:
+        text, problems = contents, []
+        changes = answer.get("changes")
+        for change in changes if isinstance(changes, list) else ():
+            given = change if isinstance(change, dict) else {}
+            section, old, new = (str(given.get(key) or "").strip("\n") for key in _FIELDS)
+            changed = (
+                _replace_line(text, old, new) if old.strip() else _add_line(text, section, new)
+            )
+            if isinstance(changed, str):
+                text = changed
+            else:
+                problems.append(f"no one line reads “{old[:80]}”, or there is no such section")
+        edit = EditFileCall(path, (TextReplacement(contents, text),))
+        return TextEdits(() if text == contents else (edit,), tuple(problems[:1]))
+
+    text: JsonObject = {"type": "string"}
+    own, reasons = render_demands(header, prompts, refused)
+    named = f'The document `{path}`, titled "{header.title}":\n\n{contents.strip()}'
+    return AnswerForm(
+        instruction=prompts.form.strip(),
+        material="\n\n".join(filter(None, (named, own, reasons))),
+        schema={
+            "type": "object",
+            "properties": {
+                "changes": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": dict.fromkeys(_FIELDS, text),
+                        "required": list(_FIELDS),
+                        "additionalProperties": False,
+                    },
+                }
+            },
+            "required": ["changes"],
+            "additionalProperties": False,
+        },
+        read=read,
+    )
+
+
+def _replace_line(text: str, old: str, new: str) -> str | None:
+    """The text with another line; None unless it holds the line once."""
+    lines = text.split("\n")
+    found = [at for at, line in enumerate(lines) if line.strip() == old.strip()]
+    if len(found) != 1:
+        return None
+    before = lines[found[0]]
+    indent = before[: len(before) - len(before.lstrip())]
+    lines[found[0] : found[0] + 1] = [indent + new.strip()] if new.strip() else []
+    return "\n".join(lines)
+
+
+def _add_line(text: str, section: str, line: str) -> str | None:
+    """The text with a line at the end of a section; None without such a section."""
+    lines = text.split("\n")
+    if not line.strip() or line.strip() in map(str.strip, lines):
+        return text
+    wanted = section.lstrip("#").strip().casefold()
+    inside = None
+    for at, each in enumerate([*lines, "# end"]):
+        if not _HEADING.match(each):
+            inside = at if inside is not None and each.strip() else inside
+        elif inside is not None:
+            return "\n".join((*lines[: inside + 1], line.strip(), *lines[inside + 1 :]))
+        elif each.lstrip("#").strip().casefold() == wanted:
+            inside = at
+    return None
+
+
+_HEADING = re.compile(r" {0,3}#{1,6}\s")

@@ -1,0 +1,214 @@
+"""Forks that are due at once, in one request."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from memorist.core.messages import JsonObject
+from memorist.engine.engine import Memorist
+from memorist.forks.file_tool_calls import WriteFileCall
+from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
+from memorist.forks.joint_fork import JointFork, join_summaries
+from memorist.forks.written_edits import AnswerForm, TextEdits, list_texts
+from memorist.settings import SessionMemorySettings, Settings
+from memorist.testing import (
+    FrozenClock,
+    Hang,
+    InMemoryFiles,
+    Say,
+    ScriptedModel,
+    ScriptedServer,
+    Step,
+)
+
+FOLDER = Path("/n")
+
+
+def build_spec(label: str, summary: str = "") -> ForkSpec:
+    """A fork that writes each line of its answer into a file of its own folder."""
+    folder = FOLDER / label
+    form = AnswerForm(
+        instruction=f"Task of {label}.",
+        material=f"Data of {label}.",
+        schema={"type": "object", "properties": {"lines": {"type": "array"}}},
+        read=lambda answer: TextEdits(
+            tuple(
+                WriteFileCall(line if line.startswith("/") else f"{folder}/{line}.md", line)
+                for line in list_texts(answer.get("lines"))
+            )
+        ),
+    )
+    return ForkSpec(
+        label=label,
+        why=f"{label} is due",
+        instruction="",
+        permission=FolderAccess(folder=folder),
+        history_summary=summary or f"What {label} saw.",
+        form=form,
+    )
+
+
+async def run_together(
+    model: ScriptedModel, files: InMemoryFiles, *specs: ForkSpec
+) -> tuple[list[Receipt], list[Receipt]]:
+    """The receipts of forks that start at once, and those that were recorded."""
+    joint, recorded = JointFork(FrozenClock()), list[Receipt]()
+    runs = (joint.run(each, model=model, files=files, record=recorded.append) for each in specs)
+    return list(await asyncio.gather(*runs)), recorded
+
+
+@pytest.mark.covers("FK-8")
+async def test_forks_that_are_due_at_once_are_one_request_and_a_receipt_each() -> None:
+    """The answer's parts are written each under its own permission; what the request took is
+    counted once.
+    """
+    answer = {"notes": {"lines": ["a", "/n/memories/b.md"]}, "memories": {"lines": ["c"]}}
+    model = ScriptedModel([Say(text=msgspec.json.encode(answer).decode())], format="openai_chat")
+    files = InMemoryFiles()
+
+    receipts, recorded = await run_together(
+        model, files, build_spec("notes"), build_spec("memories")
+    )
+
+    (request,) = model.requests
+    sent = msgspec.json.encode(request.body).decode()
+    assert all(f"{word} of {label}." in sent for word in ("Task", "Data")
+               for label in ("notes", "memories"))  # fmt: skip
+    assert recorded == receipts
+    assert [each.label for each in receipts] == ["notes", "memories"]
+    assert [each.requests for each in receipts] == [1, 0]
+    assert [each.outcome for each in receipts] == [ForkOutcome.CHANGED, ForkOutcome.CHANGED]
+    assert len(receipts[0].denied) == 1
+    assert files.read(FOLDER / "notes/a.md") == b"a"
+    assert files.facts(FOLDER / "memories/b.md") is None
+    assert files.read(FOLDER / "memories/c.md") == b"c"
+
+
+@pytest.mark.covers("FK-8")
+@pytest.mark.parametrize(
+    "answer", ['{"notes": {"lines": ["a"]}}', '{"notes": {"lines": ["a"], "mem']
+)
+async def test_a_part_that_is_missing_or_cut_leaves_the_others(answer: str) -> None:
+    """One task without an answer has changed nothing, and the other stands."""
+    receipts, _ = await run_together(
+        ScriptedModel([Say(text=answer)], format="openai_chat"),
+        InMemoryFiles(),
+        build_spec("notes"),
+        build_spec("memories"),
+    )
+
+    assert [each.outcome for each in receipts] == [ForkOutcome.CHANGED, ForkOutcome.UNCHANGED]
+
+
+@pytest.mark.covers("FK-8")
+async def test_a_run_without_an_answer_ends_all_of_them_with_the_reason() -> None:
+    """Prose twice, where two turns are allowed, is over the limit for each."""
+    specs = [
+        msgspec.structs.replace(spec, limits=msgspec.structs.replace(spec.limits, turns=2))
+        for spec in (build_spec("notes"), build_spec("memories"))
+    ]
+    receipts, _ = await run_together(
+        ScriptedModel([Say(text="Done."), Say(text="Really.")], format="openai_chat"),
+        InMemoryFiles(),
+        *specs,
+    )
+
+    assert [each.outcome for each in receipts] == [ForkOutcome.OVER_LIMIT] * 2
+    assert all("turns were used up" in each.said for each in receipts)
+
+
+@pytest.mark.covers("FK-8")
+async def test_one_that_is_cancelled_leaves_the_others_and_the_last_ends_the_run() -> None:
+    """A session that closes ends what still runs; each leaves its receipt."""
+    model = ScriptedModel([Hang()], format="openai_chat")
+    joint, recorded = JointFork(FrozenClock()), list[Receipt]()
+    runs = [
+        asyncio.create_task(
+            joint.run(spec, model=model, files=InMemoryFiles(), record=recorded.append)
+        )
+        for spec in (build_spec("notes"), build_spec("memories"))
+    ]
+    for _ in range(20):  # until the request is out
+        await asyncio.sleep(0)
+    for run in runs:
+        run.cancel()
+        await asyncio.wait({run})
+        assert run.cancelled()
+    await asyncio.sleep(0)
+
+    assert [each.outcome for each in recorded] == [ForkOutcome.CANCELLED] * 2
+
+
+def test_what_several_summaries_hold_is_shown_once() -> None:
+    """The newest messages that two of them quote stand there once; what only one holds is kept."""
+    notes = (
+        "Derived.\n\nThe newest messages:\n\n[user]\nMend it.\n\n[assistant]\nDone.\n(calls Edit)"
+    )
+    memories = (
+        "The newest messages:\n\n[user]\nNo floats.\n\n[user]\nMend it.\n\n[assistant]\nDone."
+    )
+    joined = join_summaries([notes, memories])
+
+    assert (
+        sorted(joined.count(text) for text in ("Mend it.", "Done.", "No floats.", "Derived."))
+        == [1] * 4
+    )
+
+
+@pytest.mark.covers("FK-1", "FK-8")
+async def test_a_turn_on_a_model_of_this_machine_asks_it_once(tmp_path: Path) -> None:
+    """Notes, memories and a document of the project are due at the end of a turn: one request goes
+    to the server beside the host's own, and each of the three gets its part of the answer.
+    """
+    document = tmp_path / "HOW.md"
+    document.write_text("# MAGIC DOC: How\n\n## Tests\n\nNothing is known yet.\n", "utf-8")
+    said = "We always run pytest -q -x before a commit here, please remember that."
+    answer = {
+        "session_memory": {"Workflow": ["`pytest -q -x` runs the tests."]},
+        "extraction": {"memories": []},
+        "magic_docs": {
+            "changes": [{"section": "Tests", "old": "Nothing is known yet.",
+                         "new": "`pytest -q -x` runs them."}]
+        },
+    }  # fmt: skip
+    settings = Settings(
+        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
+    )
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": str(document)}}
+    shown = {"type": "tool_result", "tool_use_id": "t1", "content": document.read_text()}
+    request: JsonObject = {
+        "model": "claude-opus-4-6",
+        "max_tokens": 100,
+        "messages": [
+            {"role": "user", "content": said},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [shown]},
+        ],
+    }
+    reply: JsonObject = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "I ran `pytest -q -x`: 12 passed."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 900, "output_tokens": 20},
+    }
+    steps: list[Step] = [Say(text=msgspec.json.encode(answer).decode())]
+    with ScriptedServer(steps) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, home=tmp_path / "h", settings=settings) as engine:
+            session = await engine.open("s1", project=str(tmp_path))
+            await session.prepare(request)
+            await session.observe(reply)
+            await session.end_turn()
+            await session.close()
+            notes, receipts = session.notes or "", session.receipts()
+        asked = len(server.received)
+
+    assert asked == 1
+    assert "- `pytest -q -x` runs the tests." in notes
+    assert "`pytest -q -x` runs them." in document.read_text("utf-8")
+    assert sorted(each.label for each in receipts) == ["extraction", "magic_docs", "session_memory"]
+    assert sum(each.requests for each in receipts) == 1

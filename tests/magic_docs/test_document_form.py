@@ -1,0 +1,66 @@
+"""A document's update as a form: lines put where they belong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from memorist.forks.file_tool_calls import EditFileCall
+from memorist.forks.written_edits import read_form
+from memorist.magic_docs.document_files import load_magic_doc_prompts
+from memorist.magic_docs.document_form import build_document_form
+from memorist.magic_docs.document_header import MagicDocHeader
+from memorist.store.disk_files import DiskFiles
+from memorist.store.home_layout import Layout
+
+DOCUMENT = "# MAGIC DOC: Bills\n\n## Rounding\n\n- Half a cent goes up.\n\n## Tests\n\nNone yet.\n"
+
+
+def change(tmp_path: Path, *changes: tuple[str, str, str]) -> tuple[str, tuple[str, ...]]:
+    """The document after changes of section, old and new, and what could not be made."""
+    header = MagicDocHeader(title="Bills", instruction="", frame="")
+    prompts = load_magic_doc_prompts(DiskFiles(), Layout(tmp_path))
+    form = build_document_form(DOCUMENT, "/n/bills.md", header, prompts)
+    given = [dict(zip(("section", "old", "new"), each, strict=True)) for each in changes]
+    edits = read_form(form, msgspec.json.encode({"changes": given}).decode())
+    for call in edits.calls:
+        assert isinstance(call, EditFileCall)
+        return call.replacements[0].new, edits.problems
+    return DOCUMENT, edits.problems
+
+
+@pytest.mark.covers("MD-2")
+@pytest.mark.parametrize(
+    ("given", "before", "after"),
+    [
+        (("Tests", "None yet.", "`pytest -q`"), "None yet.", "`pytest -q`"),
+        (("", "- Half a cent goes up.", ""), "- Half a cent goes up.\n", ""),
+        (("rounding", "", "- To two places."), "up.\n", "up.\n- To two places.\n"),
+        (("## Tests", "", "`pytest -q`"), "None yet.\n", "None yet.\n`pytest -q`\n"),
+    ],
+)
+def test_a_line_is_replaced_taken_out_or_added_to_its_section(
+    tmp_path: Path, given: tuple[str, str, str], before: str, after: str
+) -> None:
+    """Everything else stays as it is."""
+    assert change(tmp_path, given) == (DOCUMENT.replace(before, after), ())
+
+
+@pytest.mark.covers("MD-2")
+@pytest.mark.parametrize("given", [("Tests", "Nothing like it.", "x"), ("Colours", "", "blue")])
+def test_a_line_or_a_section_that_is_not_there_is_told(
+    tmp_path: Path, given: tuple[str, str, str]
+) -> None:
+    """Nothing is guessed."""
+    text, problems = change(tmp_path, given)
+
+    assert text == DOCUMENT
+    assert len(problems) == 1
+
+
+@pytest.mark.covers("MD-2")
+def test_what_stands_there_already_is_no_change(tmp_path: Path) -> None:
+    """A line is not added twice."""
+    assert change(tmp_path, ("Rounding", "", "- Half a cent goes up.")) == (DOCUMENT, ())
