@@ -31,8 +31,7 @@ def good_answer(request: Request) -> Any:
     if request.body.get("tools"):
         return CallTool(name="Edit", input=EDIT)
     if "response_format" in request.body:
-        pair = {"path": EDIT["file_path"], "old": EDIT["old_string"], "new": LINE}
-        return Say(text=json.dumps({"edits": [pair]}))
+        return Say(text=json.dumps({"Errors & Corrections": [LINE]}))
     return Say(
         text=f'<edit path="/notes/worklog.md"><old>\n# Worklog\n</old><new>\n{LINE}\n</new></edit>'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 from memorist.core.messages import JsonObject
 from memorist.engine.engine import Memorist
 from memorist.forks.file_tool_calls import WriteFileCall
+from memorist.forks.fork import run_fork
 from memorist.forks.fork_spec import FolderAccess, ForkOutcome, ForkSpec, Receipt
 from memorist.forks.joint_fork import JointFork, join_summaries
 from memorist.forks.written_edits import AnswerForm, TextEdits, list_texts
@@ -56,8 +58,12 @@ async def run_together(
     model: ScriptedModel, files: InMemoryFiles, *specs: ForkSpec
 ) -> tuple[list[Receipt], list[Receipt]]:
     """The receipts of forks that start at once, and those that were recorded."""
-    joint, recorded = JointFork(FrozenClock()), list[Receipt]()
-    runs = (joint.run(each, model=model, files=files, record=recorded.append) for each in specs)
+    clock, recorded = FrozenClock(), list[Receipt]()
+    joint, start = JointFork(clock), partial(run_fork, clock=clock)
+    runs = (
+        joint.run(each, model=model, files=files, record=recorded.append, start=start)
+        for each in specs
+    )
     return list(await asyncio.gather(*runs)), recorded
 
 
@@ -125,10 +131,11 @@ async def test_a_run_without_an_answer_ends_all_of_them_with_the_reason() -> Non
 async def test_one_that_is_cancelled_leaves_the_others_and_the_last_ends_the_run() -> None:
     """A session that closes ends what still runs; each leaves its receipt."""
     model = ScriptedModel([Hang()], format="openai_chat")
-    joint, recorded = JointFork(FrozenClock()), list[Receipt]()
+    clock, recorded = FrozenClock(), list[Receipt]()
+    joint, start = JointFork(clock), partial(run_fork, clock=clock)
     runs = [
         asyncio.create_task(
-            joint.run(spec, model=model, files=InMemoryFiles(), record=recorded.append)
+            joint.run(spec, model=model, files=InMemoryFiles(), record=recorded.append, start=start)
         )
         for spec in (build_spec("notes"), build_spec("memories"))
     ]

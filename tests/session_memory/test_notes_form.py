@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from memorist.core.markdown import load_prompt
@@ -118,3 +119,47 @@ async def test_a_model_on_this_machine_is_asked_by_form_and_its_lines_stand(tmp_
     assert "one JSON object" in sent["messages"][0]["content"]
     assert "- The user rules out floats in money.py." in notes
     assert "posting.rs" not in notes
+
+
+@pytest.mark.covers("SM-5", "SM-13")
+async def test_what_structure_proves_stays_current_beside_a_model_that_adds_nothing(
+    tmp_path: Path,
+) -> None:
+    """A copy of a derived line is not taken as the model's, since it would not change any more; and
+    where the model finds nothing to add, what the user asked since stands in the notes all the
+    same.
+    """
+    first, later = "No floats in money.py, please. Why is it off?", "Then mend tax.py too."
+    answer = msgspec.json.encode(
+        {"Task specification": [first], "Learnings": ["It rounds twice, in money.py."]}
+    ).decode()
+    settings = Settings(
+        session_memory=SessionMemorySettings(start_tokens=10, growth_tokens=1),
+        auto_memory=AutoMemorySettings(enabled=False),
+    )
+    messages: list[JsonObject] = []
+    with ScriptedServer([Say(text=answer), Say(text=answer)]) as server:
+        model = f"openai-chat:small@{server.openai_url}"
+        async with Memorist(model=model, home=tmp_path / "h", settings=settings) as engine:
+            for turn, said in enumerate((first, later), 1):
+                content = [{"type": "text", "text": "money.py rounds twice."}]
+                session = await engine.open("s1", project=str(tmp_path))
+                messages.append({"role": "user", "content": said})
+                await session.prepare(
+                    {"model": "claude-opus-4-6", "max_tokens": 100, "messages": messages}
+                )
+                reply: JsonObject = {"role": "assistant", "content": content}
+                messages.append(reply)
+                usage = {"input_tokens": 900 * turn, "output_tokens": 20}
+                await session.observe({**reply, "stop_reason": "end_turn", "usage": usage})
+                await session.end_turn()
+                await session.close()
+            notes = session.notes or ""
+        asked = len(server.received)
+
+    sections = section_bodies(notes, TEMPLATE)
+    assert asked == 2
+    assert "It rounds twice" in sections["Learnings"]
+    assert sections["Task specification"].startswith("<!-- structural -->")
+    assert first in sections["Task specification"]
+    assert later in sections["Task specification"]

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 from msgspec import Struct
@@ -450,7 +450,8 @@ async def run_with_budget(
         return receipt
     spec = replace(spec, limits=answer.limits)
     if answer.runner is not None:
-        return await answer.runner(spec, model=model, files=files, record=record)
+        start = partial(run_fork, clock=clock)
+        return await answer.runner(spec, model=model, files=files, record=record, start=start)
     return await run_fork(spec, model=model, files=files, clock=clock, record=record)
 
 

@@ -247,9 +247,13 @@ def discarded_receipt(receipt: Receipt, why: str = "") -> Receipt:
 # of a home is counted together (SG-1).
 
 
+ForkStart = Callable[..., Awaitable[Receipt]]
+"""`run_fork` for one that was admitted: takes its spec, `model`, `files` and `record`."""
+
 ForkRunner = Callable[..., Awaitable[Receipt]]
-"""Runs an admitted fork in place of `run_fork`, given its spec, `model`, `files` and `record`:
-several together, where it can."""
+"""Decides when an admitted fork starts, alone or together with others; takes what `ForkStart` takes
+and `start` itself.
+"""
 
 
 class ForkGrant(Struct, frozen=True):

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from memorist.core.markdown import load_prompt, render_template
 from memorist.core.messages import JsonObject, Usage
 from memorist.errors import StoreError
-from memorist.forks.fork import run_fork
-from memorist.forks.fork_spec import ForkOutcome, ForkSpec, NoTools, Receipt
+from memorist.forks.fork_spec import ForkOutcome, ForkSpec, ForkStart, NoTools, Receipt
 from memorist.forks.tool_executor import ToolExecutor
 from memorist.forks.written_edits import AnswerForm, TextEdits
 from memorist.ports import Clock, FileSystem, Model
@@ -52,9 +51,10 @@ class JointFork:
         model: Model,
         files: FileSystem,
         record: Callable[[Receipt], object],
+        start: ForkStart,
     ) -> Receipt:
-        """Run the fork to its end, with others or alone, and return its own receipt. What the run
-        took stands in the receipt of the first; `record` is as for `run_fork`.
+        """Run the fork to its end by `start`, with others or alone, and return its own receipt.
+        What the run took stands in the receipt of the first; `record` is as for `run_fork`.
         """
         place = id(spec.parent.reply) if spec.parent else 0
         waiting = self._waiting.get(place, [])
@@ -63,11 +63,11 @@ class JointFork:
             or spec.requested_by_user
             or any(each.spec.label == spec.label for each in waiting)
         ):
-            return await run_fork(spec, model=model, files=files, clock=self._clock, record=record)
+            return await start(spec, model=model, files=files, record=record)
         result: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         if not waiting:
             self._waiting[place] = waiting
-            run = asyncio.create_task(self._gather(place, model))
+            run = asyncio.create_task(self._gather(place, model, start))
             self._runs.add(run)
             run.add_done_callback(self._runs.discard)
         waiting.append(_JoinedFork(spec, spec.form, files, result))
@@ -80,38 +80,42 @@ class JointFork:
         record(receipt)
         return receipt
 
-    async def _gather(self, place: int, model: Model) -> None:
+    async def _gather(self, place: int, model: Model, start: ForkStart) -> None:
         await self._clock.sleep(GATHER_SECONDS)
         joined = [each for each in self._waiting.pop(place) if not each.result.done()]
         if not joined:
             return
-        run = asyncio.create_task(_run_joined(joined, model, self._clock))
+        run = asyncio.create_task(_run_joined(joined, model, start))
         for each in joined:
             each.result.add_done_callback(
                 lambda _: run.cancel() if all(one.result.cancelled() for one in joined) else None
             )
         try:
-            receipts = await run
-        except asyncio.CancelledError:
-            return
-        except Exception as error:  # noqa: BLE001 - raised again by each of the forks
-            for each in joined:
-                if not each.result.done():
-                    each.result.set_exception(error)
-            return
-        for each, receipt in zip(joined, receipts, strict=True):
-            if not each.result.done():
-                each.result.set_result(receipt)
+            await asyncio.wait({run})
+        finally:
+            run.cancel()
+        error = None if run.cancelled() else run.exception()
+        for number, each in enumerate(joined):
+            if each.result.done():
+                continue
+            if run.cancelled():
+                each.result.cancel()
+            elif error is not None:
+                each.result.set_exception(error)
+            else:
+                each.result.set_result(run.result()[number])
 
 
-async def _run_joined(joined: Sequence[_JoinedFork], model: Model, clock: Clock) -> list[Receipt]:
+async def _run_joined(
+    joined: Sequence[_JoinedFork], model: Model, start: ForkStart
+) -> list[Receipt]:
     """Ask for all of them at once; each one's edits are made under its own permission."""
     if len(joined) == 1:
         (alone,) = joined
-        return [await run_fork(alone.spec, model=model, files=alone.files, clock=clock)]
+        return [await start(alone.spec, model=model, files=alone.files)]
     answers: list[JsonObject] = []
     spec = join_specs([each.spec for each in joined], answers.append)
-    whole = await run_fork(spec, model=model, files=joined[0].files, clock=clock)
+    whole = await start(spec, model=model, files=joined[0].files)
     answer = answers[-1] if answers and whole.outcome is ForkOutcome.UNCHANGED else None
     receipts = []
     for number, each in enumerate(joined):

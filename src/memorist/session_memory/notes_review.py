@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from memorist.core.lazy import lazy_pattern
 from memorist.session_memory.notes_template import (
     STRUCTURAL_MARK,
     compose_with_structural,
@@ -16,6 +17,7 @@ from memorist.session_memory.notes_template import (
 )
 from memorist.transcript.answer_lines import CoveredLines, LineCheck
 
+_WORD = lazy_pattern(r"\w+")
 _FENCES = ("```", "~~~")
 _SHOWN_CHARACTERS = 80
 MAX_SECTION_CHARACTERS = 40_000
@@ -49,6 +51,14 @@ class ReviewedNotes(Struct, frozen=True, kw_only=True):
         return tuple(line for line in lines if line)
 
 
+_REPEATED = "structure says already"
+"""A copy of a derived line would stay as it is while what it says changes."""
+
+
+def _plain_words(line: str) -> str:
+    return f" {' '.join(_WORD.findall(line.casefold()))} "
+
+
 def review_notes(
     before: str, after: str, template: str, derived: Mapping[str, str], check: LineCheck
 ) -> ReviewedNotes:
@@ -62,6 +72,7 @@ def review_notes(
         for body in section_bodies(before, template).values()
         for line in body.partition(STRUCTURAL_MARK)[2].split("\n")
     }
+    proved = "\n".join(_plain_words(line) for body in derived.values() for line in body.split("\n"))
     written: dict[str, str] = {}
     dropped: list[tuple[str, str]] = []
     added = 0
@@ -73,7 +84,9 @@ def review_notes(
             if plain == STRUCTURAL_MARK or (plain and plain in was_derived):
                 continue
             size += len(line)
-            fault = "" if not plain or line in old_lines else check.find_fault(plain)
+            fault = ""
+            if plain and line not in old_lines:
+                fault = _REPEATED if _plain_words(plain) in proved else check.find_fault(plain)
             if size > MAX_SECTION_CHARACTERS and line not in old_lines:
                 fault = fault or "is more than a section holds"
                 size -= len(line)
@@ -83,8 +96,7 @@ def review_notes(
             kept.append(line)
             added += bool(plain) and line not in old_lines
         written[title] = "\n".join(kept).strip("\n")
-    said = CoveredLines("\n".join(written.values()))
-    proven = {title: drop_covered(body, said) for title, body in derived.items()}
+    proven = _drop_said(derived, written)
     return ReviewedNotes(
         text=compose_with_structural(template, written, proven),
         stands=written != old_written,
@@ -92,6 +104,17 @@ def review_notes(
         proven=sum(1 for body in proven.values() for line in body.split("\n") if line.strip()),
         dropped=tuple(dropped),
     )
+
+
+def join_derived(notes: str, template: str, derived: Mapping[str, str]) -> str:
+    """The notes as they were written, with what structure derives now and they do not say."""
+    written = written_bodies(notes, template)
+    return compose_with_structural(template, written, _drop_said(derived, written))
+
+
+def _drop_said(derived: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
+    said = CoveredLines("\n".join(written.values()))
+    return {title: drop_covered(body, said) for title, body in derived.items()}
 
 
 def drop_covered(body: str, said: CoveredLines) -> str:

@@ -42,7 +42,7 @@ from memorist.ports import FileSystem, Model
 from memorist.runtime import SessionContext
 from memorist.safety.secrets import redact
 from memorist.session_memory.notes_form import build_notes_form
-from memorist.session_memory.notes_review import review_notes
+from memorist.session_memory.notes_review import join_derived, review_notes
 from memorist.session_memory.notes_template import (
     compose_with_structural,
     count_section_tokens,
@@ -496,7 +496,11 @@ class SessionMemory(SessionExtension):
                 and self.way == "model"
                 and _saw_nothing_to_add(receipt)
             )
-            return _ReviewedEdit(before, after, after, receipt, stands=settled)
+            text = before
+            if settled:
+                derived = self._structural_sections()
+                text = _redact_notes(join_derived(before, self._prompts.template, derived))
+            return _ReviewedEdit(before, after, text, receipt, stands=settled)
         checked = repair_notes(before, after, self._prompts.template)
         parent = spec.parent
         shown = (parent.request.body, parent.reply) if parent else spec.history_summary
