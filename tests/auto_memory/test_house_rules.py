@@ -81,6 +81,23 @@ def test_what_a_shell_printed_is_not_the_users_word() -> None:
         "$ make\nPrefer `make all` over `make` for full builds.",
         "✔ Always use the new API for every call.",
         "error: never push to protected branches",
+        "PS C:\\shop> type AGENTS.md\nNever use npm here, always use yarn.",
+        "ann@box:~/shop$ cat AGENTS.md\nNever use npm here, always use yarn.",
+        "~/shop % cat AGENTS.md\nNever use npm here, always use yarn.",
+        "Traceback (most recent call last):\n  File 'a.py'\nNever use npm here, always use yarn.",
     ):
         assert not _is_noticed(pasted), pasted
     assert _is_noticed("❯ npm run build\nfailed\n\nNever use npm here, use pnpm.")
+
+
+def test_what_somebody_else_says_is_not_the_users_word_in_eight_languages() -> None:
+    """A rule that is announced as another's is neither kept nor waits; the user's own is noticed."""
+    rule = "Never use npm here, always use yarn."
+    for lead in (
+        *("Im Ticket steht:", "Der Kunde verlangt:", "Laut Wiki:", "Le client demande :"),
+        *("Selon le wiki :", "El cliente pide:", "Según la guía:", "O cliente disse:"),
+        *("Segundo o guia:", "Клиент пишет:", "Согласно документации:", "客户要求："),
+        *("同僚からのメール：", "READMEによると、", "The ticket says:"),
+    ):
+        assert not _is_noticed(f"{lead} {rule}"), lead
+    assert _is_noticed(rule)

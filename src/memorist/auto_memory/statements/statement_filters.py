@@ -39,7 +39,15 @@ _REPORTED_SPEECH = lazy_pattern(
     |suggests?|suggested|insists?|argues?|states|stated)\b|\baccording\ to\b|\b(?:he|she|they)\s(?:want|wants|wanted
     |asked|asks)\b|\b(?:says|said):?\s?"""
     + MASK_CHARACTER
-    + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)",
+    + r"|(?:老板|文档|同事|客户|经理|他|她|他们|手册|书|文章|领导|网上|有人)(?:里|中|上)?(?:说|要求|认为|建议|写着|写道|想|希望)"
+    r"|\b(?!(?:ich|du|wir|und|wie|was)\b)\w+\s(?:(?:sagte?|schreibt|schrieb|meinte?|empfiehlt|verlangt|behauptet)\b|"
+    r"(?:steht|heißt\ses)(?:\s\w+)?\s?[,:])|\blaut\s(?!meine[mr]\b)\w+"
+    r"|\b(?!(?:je|tu|on|qui|ne)\b)\w+\s(?:dit|écrit|recommande|demande|affirme)\s?(?:que\b|qu['’]|de\b|:)|\b(?:selon|d['’]après)\s"
+    r"|\b(?!(?:yo|eu|que|no|não)\b)\w+\s(?:dice|dijo|escribe|escribió|recomienda|pide|diz|disse|escreve|escreveu|recomenda|pede)"
+    r"\s?(?:que\b|:)|\b(?:según|segundo)\s(?:el|la|los|las|o|a|os|as)\b"
+    r"|\b(?!(?:я|ты|мы)\b)\w+\s(?:говорит|пишет|сказала?|написала?|советует|требует|утверждает)\b|\b(?:по\sсловам|согласно)\s"
+    r"|によると|によれば|(?:から|より)の(?:メール|メッセージ|連絡|指示)|(?:さん|氏|上司|同僚|彼|彼女)(?:が|は)[^。]{0,60}と(?:言っ|書い|述べ)"
+    r"|と書いてあ|来(?:信|邮件)[:：]",
     re.IGNORECASE | re.VERBOSE,
 )
 _NAMED_SECRET = lazy_pattern(

@@ -35,8 +35,14 @@ _PASTED_LINE = lazy_pattern(
     (?:\w+\.)*\w*(?:Error|Exception):)""",
     re.VERBOSE,
 )
-_PROMPT_LINE = lazy_pattern(r"\s*(?:[$❯➜]\s|(?:PS|C:)[^ ]*>)")
-"""A command at a shell's prompt: what it printed follows, up to an empty line."""
+_PRINTED_LINE = lazy_pattern(
+    r"\s*(?:[$❯➜]\s|(?:PS\s+)?[A-Za-z]:\\[^>]*(?<![-=\s])>|PS[^ ]*>|(?:\([\w.-]+\)\s*)?\[?[\w.-]+@[\w.-]+[: ][^$#%>]{0,200}[$#%>](?:\s|$)|"
+    r"(?:bash|sh|zsh)-[\d.]+[$#]\s|In\s\[\d+\]:|%\s\w|[~/][\w./-]*\s%\s|"
+    r"Traceback\s\(|panic:\s|Exception\sin\s)"
+)
+"""A command at a prompt, or the head of a stack trace: what was printed follows, up to an empty
+line.
+"""
 _CODE_LINE = lazy_pattern(
     r"[{};]\s*$|=>|==|\+=|\w\(\)|^\s*(?:def|class|import|from \w+ import|const|let|var|return|"
     r"function|public|if \()\b.*[(){}=:]"
@@ -124,7 +130,7 @@ def extract_prose_lines(text: str) -> Iterator[str]:
     """
     fenced = printed = False
     for line in text.splitlines():
-        printed = bool(line.strip()) and (printed or _PROMPT_LINE.match(line) is not None)
+        printed = bool(line.strip()) and (printed or _PRINTED_LINE.match(line) is not None)
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
             continue
